@@ -139,7 +139,7 @@ def load_adapters(settings: Settings) -> Iterator[Adapter]:
 def _configured(settings: Settings) -> Sequence[str]:
     built_in = {
         "bot.platforms.slack": settings.slack_configured,
-        "bot.adapters.teams": settings.teams_configured,
+        "bot.platforms.teams": settings.teams_configured,
     }
     return [*(name for name, wanted in built_in.items() if wanted), *settings.adapters]
 

@@ -12,11 +12,11 @@ from typing import Any
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
-from bot.adapters import teams
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.said.files import Files
 from bot.domain.ports import Inbox, Notes
 from bot.domain.settings import Settings, load_settings
+from bot.platforms import teams
+from bot.platforms.teams.client.registration import Cloud
+from bot.platforms.teams.messages.files import Files
 from bot.store.database import Store
 from tests.bot.adapters.saying import PAGE
 from tests.bot.adapters.teams.server import FakeTeams

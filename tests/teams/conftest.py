@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
-from bot.adapters import teams as adapter
-from bot.adapters.teams.calling.rates import Windows
+from bot.platforms import teams as adapter
+from bot.platforms.teams.client.rate_limits import CallWindow
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.teams.tenant import Local
 
@@ -24,8 +24,8 @@ async def teams(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeTeams]:
 
 @pytest.fixture
 def unpaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    def at_once(_: Windows, now: float, *, optional: bool = False) -> float:
+    def at_once(_: CallWindow, now: float, *, optional: bool = False) -> float:
         del optional
         return now
 
-    monkeypatch.setattr(Windows, "next", at_once)
+    monkeypatch.setattr(CallWindow, "next", at_once)

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
-from bot.adapters.teams.showing.plain import MAY_BE_TWICE
+from bot.platforms.teams.rendering.plain_text import MAY_BE_TWICE
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.doors import knock
 from tests.bot.adapters.teams.tenant.faults import Fault

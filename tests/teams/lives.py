@@ -6,8 +6,8 @@ import asyncio
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from bot.adapters.teams.showing import replies
 from bot.observability.logs import set_up_logs
+from bot.platforms.teams.messages import replies
 from tests.bot.server import settings_for
 from tests.delivering.lives import serve
 from tests.teams.tenant import Local, on_teams

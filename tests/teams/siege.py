@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from bot.adapters import teams as adapter
-from bot.adapters.teams.said.files import Files
+from bot.platforms import teams as adapter
+from bot.platforms.teams.messages.files import Files
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names
 from tests.bot.adapters.teams.tenant.conversations import Conversation

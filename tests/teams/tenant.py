@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from bot.adapters import teams
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import connect
+from bot.platforms import teams
+from bot.platforms.teams.channel import connect
+from bot.platforms.teams.client.registration import Cloud
 from tests.bot.adapters.teams.tenant import names
 from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
 from tests.bot.adapters.teams.tenant.names import APP_ID, ENTRA, ISSUER
@@ -27,7 +27,7 @@ def on_teams(url: str) -> dict[str, object]:
 
 
 class Local:
-    """Connects as bot.adapters.teams does, but to the cloud at an address of this machine."""
+    """Connects as bot.platforms.teams does, but to the cloud at an address of this machine."""
 
     def __init__(self, url: str) -> None:
         cloud = Cloud(issuer=ISSUER, metadata_url=f"{url}/meta", login_url=f"{url}/login")

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from bot.adapters.teams.installing.manifest import READ_ALONG, Wishes
-from bot.adapters.teams.installing.package import package_of
 from bot.app.cli import ALL_SPACES
 from bot.app.documents import ALL_SETTINGS
 from bot.chat.commands.channel_settings import policy_differences, policy_in_words
@@ -20,6 +18,11 @@ from bot.domain.settings import Settings
 from bot.domain.settings_reference import env_example, settings_page
 from bot.domain.types import NO_MODEL, InteractionId, Policy
 from bot.escalations.lifecycle import UNSETTLED, display_name
+from bot.platforms.teams.app_package.builder import (
+    READ_ALONG_PERMISSIONS,
+    PackageOptions,
+    package_of,
+)
 from bot.store.database import Store, database_url, open_store, reminders_of
 
 
@@ -253,7 +256,7 @@ def settings_table(*, example: bool) -> int:
 
 def teams_package(settings: Settings, options: argparse.Namespace) -> int:
     """Write the package, and say what to do with it."""
-    wishes = Wishes(
+    wishes = PackageOptions(
         follow_ups=options.follow_ups,
         version=options.app_version,
         privacy_url=options.privacy_url,
@@ -262,7 +265,9 @@ def teams_package(settings: Settings, options: argparse.Namespace) -> int:
     _write_package(options.out, package_of(settings, wishes))
     print(f"{options.out}, for the bot {settings.microsoft_app_id}.")
     if options.follow_ups:
-        print(f"It asks for {' and '.join(READ_ALONG)}: owners consent where they add the app.")
+        print(
+            f"It asks for {' and '.join(READ_ALONG_PERMISSIONS)}: owners consent where they add the app."
+        )
     print("Teams > Apps > Manage your apps > Upload an app: docs/teams.md")
     return 0
 

@@ -242,7 +242,7 @@ async def _slack(settings: Settings) -> Sequence[ComponentStatus]:
 async def _teams(settings: Settings) -> Sequence[ComponentStatus]:
     if not settings.teams_configured:
         return [health.teams(settings)]
-    from bot.adapters import teams
+    from bot.platforms import teams
 
     try:
         return await teams.connect(settings).checks()

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.teams.showing.render import answer_activities
-from bot.adapters.teams.showing.sensitivity import UNMARKED
 from bot.answering.reply_text import reply_of
 from bot.answering.routing.generic_replies import GenericAnswers
 from bot.chat.response_view import render
 from bot.domain.types import Intent, Message, Outcome, Person, Reply, Route, Thread
 from bot.platforms.slack.rendering import reply_messages
+from bot.platforms.teams.rendering.answers import answer_activities
+from bot.platforms.teams.rendering.labels import NO_SENSITIVITY
 from prompts.files import load_prompt
 from rag.answer.grounded import GroundedComposer
 from rag.answer.guardrails import is_unsafe_in_small_talk
@@ -64,7 +64,7 @@ def on_teams(reply: Reply) -> str:
     thread = Thread("teams", "acme", "19:help@thread.tacv2", "1")
     asked = Message(id="1", thread=thread, author=Person("a"), text=QUESTION, received_at=NOW)
     activities: Any = answer_activities(
-        Outcome(reply, TRACE), asked, now=NOW, sensitivity=UNMARKED, opening="", pressed=True
+        Outcome(reply, TRACE), asked, now=NOW, sensitivity=NO_SENSITIVITY, opening="", pressed=True
     )
     return "\n".join(each.get("text", "") for each in activities)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.teams.showing.citations import cited
 from bot.app.components import open_components
 from bot.chat.response_view import render
 from bot.domain.types import Reply, Stage
+from bot.platforms.teams.rendering.labels import citations_of
 from tests.bot.house import write_index
 from tests.bot.server import settings_for
 from tests.builders import NOON, inquiry, message
@@ -35,5 +35,5 @@ async def test_the_line_that_answers_is_quoted_under_its_source(tmp_path: Path) 
     assert isinstance(outcome.response, Reply)
     assert "809" in outcome.response.sources[0].quote
     lines = render(outcome.response, private=True).lines
-    abstract = cited(lines, {1}, NOON)[1]
+    abstract = citations_of(lines, {1}, NOON)[1]
     assert "809" in str(abstract)

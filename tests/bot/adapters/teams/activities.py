@@ -9,8 +9,8 @@ from typing import Any
 from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient
 
-from bot.adapters.teams.wire.reading import message_of
 from bot.domain.types import Delivery, Message, PostedRef
+from bot.platforms.teams.payloads.messages import question_of
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names
 from tests.bot.adapters.teams.tenant.conversations import chat_of
@@ -58,7 +58,7 @@ def in_person(teams: FakeTeams, text: str, **changes: Any) -> dict[str, Any]:  #
 def question(teams: FakeTeams, *, private: bool = False) -> Message:
     """Return a question as the endpoint hands it on."""
     asked = in_person(teams, "vpn?") if private else in_channel(teams, "<at>Help</at> vpn?")
-    message = message_of(asked, tenant="acme", received_at=datetime.now(UTC))
+    message = question_of(asked, tenant="acme", received_at=datetime.now(UTC))
     assert message is not None
     return message
 

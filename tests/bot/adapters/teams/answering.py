@@ -10,12 +10,12 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.teams.channel import TeamsChannel
-from bot.adapters.teams.endpoint import mount
 from bot.answering.admission import Admission, VouchedDirectory
 from bot.answering.asker_identity import AskerIdentification
 from bot.domain.ports import AnswersInquiries, Inbox
 from bot.domain.types import Interaction, InteractionId, Message, Outcome, Person, Policy, Thread
+from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.transport.http import mount
 from bot.store.database import Store
 from tests.bot.adapters.saying import PAGE, TENANT, Says
 from tests.bot.adapters.teams.server import FakeTeams

@@ -10,11 +10,11 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.adapters.teams.endpoint import mount
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings, load_settings
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.client.registration import Cloud
+from bot.platforms.teams.transport.http import mount
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client

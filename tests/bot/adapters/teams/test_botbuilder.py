@@ -23,14 +23,13 @@ from botbuilder.integration.aiohttp import CloudAdapter, ConfigurationBotFramewo
 from botbuilder.schema import Activity, AdaptiveCardInvokeValue, ConversationReference, Entity
 from botframework.connector.auth.jwt_token_extractor import JwtTokenExtractor
 
-from bot.adapters.teams.arriving.pressing import press_of
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.calling.registration import registration_of, send_all_fields
-from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.adapters.teams.wire.body import tenant_of
-from bot.adapters.teams.wire.reading import message_of
 from bot.domain.errors import DeliveryFailed
 from bot.domain.settings import Settings, load_settings
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.client.registration import Cloud, registration_of, send_all_fields
+from bot.platforms.teams.payloads.actions import parse_press
+from bot.platforms.teams.payloads.activity import tenant_of
+from bot.platforms.teams.payloads.messages import question_of
 from tests.bot.adapters.teams.activities import MENTION, Client, in_channel, in_person, send
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
@@ -112,7 +111,7 @@ def test_stripping_the_mention_takes_the_bots_name_out_of_the_question(teams: Fa
     stripped = TurnContext.remove_recipient_mention(Activity().deserialize({**body}))
     assert "Help" not in stripped
 
-    ours = message_of(body, tenant="acme", received_at=datetime.now(UTC))
+    ours = question_of(body, tenant="acme", received_at=datetime.now(UTC))
     assert ours is not None
     assert ours.text == "Help me with the Help desk"
 
@@ -235,7 +234,7 @@ def test_presses_are_objects_in_name_only(teams: FakeTeams) -> None:
     assert not hasattr(value.action, "verb")
 
     body = {**in_person(teams, ""), **INVOKE}
-    press = press_of({**body, "value": {"action": {"verb": "claim", "data": {"a": 1}}}})
+    press = parse_press({**body, "value": {"action": {"verb": "claim", "data": {"a": 1}}}})
     assert press is not None
     assert (press.name, press.data) == ("claim", {"a": 1})
 

@@ -11,14 +11,14 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.adapters.teams.endpoint import mount
-from bot.adapters.teams.showing.render import typing
-from bot.adapters.teams.wire.reference import elsewhere
 from bot.chat.adapters import ChatContext
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import load_settings
 from bot.domain.types import Activity, Reply, Stage
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.payloads.references import reference_to
+from bot.platforms.teams.rendering.answers import typing_activity
+from bot.platforms.teams.transport.http import mount
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, VPN, delivery
 from tests.bot.adapters.teams.activities import CHANNEL, question
 from tests.bot.adapters.teams.server import FakeTeams
@@ -138,7 +138,7 @@ async def test_twenty_sends_fetch_one_token(
     """Botbuilder makes new credentials, and so a token request, for every turn."""
     message = question(teams, private=True)
     for _ in range(20):
-        await channel.connector.send(message.reply_to, typing())
+        await channel.connector.send(message.reply_to, typing_activity())
     assert (credentials.made, credentials.fetched) == (1, 1)
     assert [sent.activity["type"] for sent in teams.sent] == ["typing"] * 20
 
@@ -159,8 +159,10 @@ async def test_sends_run_side_by_side_once_the_server_runs(
     mount(app, channel, office)
     async with TestClient(TestServer(app, host="127.0.0.1")):
         asked = question(teams).reply_to
-        places = [elsewhere(asked, f"{CHANNEL};messageid={number}") for number in range(7)]
-        await asyncio.gather(*(channel.connector.send(place, typing()) for place in places))
+        places = [reference_to(asked, f"{CHANNEL};messageid={number}") for number in range(7)]
+        await asyncio.gather(
+            *(channel.connector.send(place, typing_activity()) for place in places)
+        )
     assert len(teams.sent) == 7
 
 

@@ -12,13 +12,13 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
-from bot.adapters.teams.calling.addressing import reference_in
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import connect
-from bot.adapters.teams.endpoint import mount
 from bot.chat.adapters import ChatContext
 from bot.domain.errors import InboxFull, InboxUnavailable, RateExceeded
 from bot.domain.settings import Settings, load_settings
+from bot.platforms.teams.channel import connect
+from bot.platforms.teams.client.connector import parsed_reference
+from bot.platforms.teams.client.registration import Cloud
+from bot.platforms.teams.transport.http import mount
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import (
     BOT,
@@ -248,7 +248,7 @@ async def test_a_field_of_an_odd_shape_refuses_no_question(
     asked = in_person(teams, "vpn?") | {name: UNREAD[name]}
     assert (await send(client, teams, asked)).status == 200
     assert inbox.only.text == "vpn?"
-    assert reference_in(inbox.only.reply_to).conversation.id == CHAT
+    assert parsed_reference(inbox.only.reply_to).conversation.id == CHAT
 
 
 async def test_a_valid_token_from_another_channel_than_its_key_is_for_is_refused(
@@ -276,7 +276,7 @@ async def test_a_key_that_is_new_is_fetched(
     """Botbuilder fails with IndexError on a key it does not know, for up to a day."""
     await send(client, teams, in_person(teams, "one"))
     teams.new_key("k2")
-    monkeypatch.setattr("bot.adapters.teams.arriving.keys._UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("bot.platforms.teams.transport.auth._UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
     response = await send(client, teams, in_person(teams, "two"), token=teams.token(key_id="k2"))
     assert response.status == 200
 

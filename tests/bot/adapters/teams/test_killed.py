@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 import pytest
 
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.adapters.teams.showing.plain import MAY_BE_TWICE
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.domain.types import Delivery, Outcome, PostedRef
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.client.registration import Cloud
+from bot.platforms.teams.rendering.plain_text import MAY_BE_TWICE
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE, delivery
 from tests.bot.adapters.teams.activities import into, question

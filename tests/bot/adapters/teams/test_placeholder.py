@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.teams.channel import TeamsChannel
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.ports import OpensPlaceholders, Withdraws
 from bot.domain.types import Message, PostedRef
+from bot.platforms.teams.channel import TeamsChannel
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, delivery
 from tests.bot.adapters.teams.activities import CHANNEL, into, question

@@ -8,11 +8,11 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.domain.errors import DeliveryFailed
 from bot.domain.settings import load_settings
 from bot.domain.types import Activity, Message, PostedRef, Stage
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.client.registration import Cloud
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.teams.activities import into, question
 from tests.bot.adapters.teams.server import FakeTeams

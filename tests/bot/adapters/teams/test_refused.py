@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.domain.errors import DeliveryFailed
 from bot.domain.handoff import ON_HELP_DESK_LIST
 from bot.domain.settings import Settings
 from bot.domain.types import Interaction, Outcome
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.client.registration import Cloud
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, TRACE, delivery
 from tests.bot.adapters.teams.activities import into, question

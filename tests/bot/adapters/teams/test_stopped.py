@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import connect
 from bot.domain.ports import ReportStage
 from bot.domain.settings import Settings
 from bot.domain.types import Inquiry, Interaction, Outcome, Stage
+from bot.platforms.teams.channel import connect
+from bot.platforms.teams.client.registration import Cloud
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.teams.answering import Bot, bot_at, named
@@ -48,7 +48,7 @@ async def bot(
     desk: Desk,
     monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Bot]:
-    monkeypatch.setattr("bot.adapters.teams.showing.status.PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("bot.platforms.teams.messages.streams.PAUSE_SECONDS", 0.0)
     channel = connect(settings, store.notes, cloud=cloud, credentials=CountingCredentials())
     async with bot_at(teams, channel, store, desk) as bot:
         yield bot
@@ -75,7 +75,7 @@ async def test_a_stop_that_is_seen_while_the_bot_works_ends_the_work(bot: Bot, d
 async def test_a_stop_that_is_seen_with_the_answer_leaves_nothing_of_it(
     bot: Bot, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.adapters.teams.showing.status.PAUSE_SECONDS", 60.0)
+    monkeypatch.setattr("bot.platforms.teams.messages.streams.PAUSE_SECONDS", 60.0)
     desk.may.set()
     stopped = await _stopped(bot, desk)
     assert stopped.message.text == ""

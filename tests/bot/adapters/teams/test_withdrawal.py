@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.teams.channel import TeamsChannel
 from bot.domain.errors import DeliveryFailed
 from bot.domain.types import Reply
+from bot.platforms.teams.channel import TeamsChannel
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, delivery
 from tests.bot.adapters.teams.activities import into, question

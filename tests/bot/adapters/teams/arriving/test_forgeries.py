@@ -10,12 +10,12 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from multidict import CIMultiDict
 
-from bot.adapters.teams.arriving import keys
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import connect
-from bot.adapters.teams.endpoint import mount
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings
+from bot.platforms.teams.channel import connect
+from bot.platforms.teams.client.registration import Cloud
+from bot.platforms.teams.transport import auth
+from bot.platforms.teams.transport.http import mount
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import BOT, Client, in_channel, in_person, send
 from tests.bot.adapters.teams.server import FakeTeams
@@ -134,7 +134,7 @@ async def test_a_token_of_any_length_is_refused(
 async def test_keys_are_changed_while_people_ask(
     client: Client, teams: FakeTeams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keys, "_UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(auth, "_UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
     old, asked = teams.token(), in_person(teams, "vpn?")
     assert (await send(client, teams, asked, token=old)).status == 200
 
@@ -153,7 +153,7 @@ async def test_a_new_key_while_none_can_be_fetched_is_to_be_tried_again(
     client: Client, teams: FakeTeams, inbox: KeepingInbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is refused with 401 is lost; who has a key that we know is served meanwhile."""
-    monkeypatch.setattr(keys, "_UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(auth, "_UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
     assert (await send(client, teams, in_person(teams, "one"))).status == 200
     teams.new_key("k2")
     teams.keys_down = True
@@ -163,10 +163,10 @@ async def test_a_new_key_while_none_can_be_fetched_is_to_be_tried_again(
         return (await send(client, teams, activity, token=teams.token(key_id=key))).status
 
     assert [await asked("two", "k2"), await asked("three", "k1")] == [503, 200]
-    monkeypatch.setattr(keys, "_UNKNOWN_KEY_PAUSE_SECONDS", 300.0)
+    monkeypatch.setattr(auth, "_UNKNOWN_KEY_PAUSE_SECONDS", 300.0)
     assert await asked("two", "k2") == 503
 
     teams.keys_down = False
-    monkeypatch.setattr(keys, "_FAILED_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(auth, "_FAILED_PAUSE_SECONDS", 0.0)
     assert await asked("two", "k2") == 200
     assert [each.text for each in inbox.messages.values()] == ["one", "three", "two"]

@@ -7,11 +7,11 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from structlog.testing import capture_logs
 
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import connect
-from bot.adapters.teams.endpoint import mount
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings, load_settings
+from bot.platforms.teams.channel import connect
+from bot.platforms.teams.client.registration import Cloud
+from bot.platforms.teams.transport.http import mount
 from bot.web.problems import problem_middleware
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client, in_person, send

@@ -9,11 +9,11 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import connect
-from bot.adapters.teams.endpoint import mount
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings
+from bot.platforms.teams.channel import connect
+from bot.platforms.teams.client.registration import Cloud
+from bot.platforms.teams.transport.http import mount
 from tests.bot.adapters.teams.activities import Client, in_person, send
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.credentials import CountingCredentials, published

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from bot.adapters.teams.arriving import patience
-from bot.adapters.teams.arriving.patience import patiently
-from bot.adapters.teams.wire.body import Body, Json
 from bot.domain.errors import BotError, InboxFull, InboxUnavailable, RecordRefused, StoreUnavailable
+from bot.platforms.teams.payloads.activity import Body, Json
+from bot.platforms.teams.transport import dispatch
+from bot.platforms.teams.transport.dispatch import take_when_store_is_back
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client, in_person, send
 from tests.bot.adapters.teams.server import FakeTeams
@@ -33,7 +33,7 @@ class Fails:
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(dispatch, "_AGAIN_SECONDS", 0.0)
 
 
 def not_kept() -> InboxUnavailable:
@@ -44,7 +44,7 @@ def not_kept() -> InboxUnavailable:
 
 async def test_what_came_while_the_record_was_away_is_taken_when_it_is_back() -> None:
     fails = Fails(StoreUnavailable("away"), not_kept(), not_kept())
-    assert await patiently(fails.take, MESSAGE) == {"taken": True}
+    assert await take_when_store_is_back(fails.take, MESSAGE) == {"taken": True}
     assert fails.asked == 4
 
 
@@ -54,21 +54,21 @@ async def test_what_came_while_the_record_was_away_is_taken_when_it_is_back() ->
 async def test_what_another_try_does_not_help_is_sent_back_at_once(error: BotError) -> None:
     fails = Fails(error)
     with pytest.raises(type(error)):
-        await patiently(fails.take, MESSAGE)
+        await take_when_store_is_back(fails.take, MESSAGE)
     assert fails.asked == 1
 
 
 async def test_who_pressed_is_told_at_once() -> None:
     fails = Fails(StoreUnavailable("away"))
     with pytest.raises(StoreUnavailable):
-        await patiently(fails.take, INVOKE)
+        await take_when_store_is_back(fails.take, INVOKE)
     assert fails.asked == 1
 
 
 async def test_a_record_that_stays_away_is_told_within_teams_patience(
     client: Client, teams: FakeTeams, inbox: KeepingInbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.adapters.teams.endpoint._ACCEPT_SECONDS", 0.2)
+    monkeypatch.setattr("bot.platforms.teams.transport.http._ACCEPT_SECONDS", 0.2)
     inbox.error = not_kept()
     response = await send(client, teams, in_person(teams, "vpn?"))
     assert response.status == 503

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.teams.calling.errors import Removed, StreamRefused
-from bot.adapters.teams.channel import TeamsChannel
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.client.errors import BotRemoved, StreamRefused
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.teams.activities import question
 from tests.bot.adapters.teams.server import FakeTeams
@@ -135,8 +135,8 @@ async def test_who_was_removed_is_told_from_what_is_wrong(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
     teams.fail(Fault(status=403, code="BotNotInConversationRoster"), Fault(status=413))
-    with pytest.raises(Removed):
+    with pytest.raises(BotRemoved):
         await channel.deliver(delivery(question(teams)))
     with pytest.raises(DeliveryRefused) as refused:
         await channel.connector.send(question(teams).reply_to, {"type": "message", "text": "x"})
-    assert not isinstance(refused.value, Removed)
+    assert not isinstance(refused.value, BotRemoved)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.calling.errors import Removed, Unavailable
-from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.domain.settings import Settings
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.client.errors import BotRemoved, Unavailable
+from bot.platforms.teams.client.registration import Cloud
 from bot.store.database import Store
 from tests.bot.adapters.teams.activities import CHANNEL, question
 from tests.bot.adapters.teams.server import FakeTeams
@@ -71,12 +71,12 @@ async def test_where_the_bot_was_removed_nothing_more_is_called_until_something_
     channel = connect(settings, store.notes, cloud=cloud, credentials=CountingCredentials())
     there = question(teams).reply_to
     teams.fail(Fault(403, code="BotNotInConversationRoster"))
-    with pytest.raises(Removed):
+    with pytest.raises(BotRemoved):
         await channel.connector.send(there, WORDS)
     for _ in range(2):
-        with pytest.raises(Removed):
+        with pytest.raises(BotRemoved):
             await channel.connector.send(there, WORDS)
-        with pytest.raises(Removed):
+        with pytest.raises(BotRemoved):
             await channel.connector.update(there, "1", WORDS)
     assert teams.calls == ["message"]
     await channel.presence.back(CHANNEL)
@@ -89,7 +89,7 @@ async def test_a_refusal_that_says_nothing_of_removal_closes_no_conversation(
 ) -> None:
     channel = connect(settings, store.notes, cloud=cloud, credentials=CountingCredentials())
     teams.fail(Fault(403, code="MessageWritesBlocked"))
-    with pytest.raises(Removed):
+    with pytest.raises(BotRemoved):
         await channel.connector.send(question(teams).reply_to, WORDS)
     await channel.connector.send(question(teams).reply_to, WORDS)
     assert len(teams.messages) == 1

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.calling.refusals import refusal_of
-from bot.adapters.teams.channel import connect
 from bot.domain.errors import DeliveryFailed
 from bot.domain.settings import Settings
+from bot.platforms.teams.channel import connect
+from bot.platforms.teams.client.registration import Cloud, token_refusal_of
 from tests.bot.adapters.teams.activities import question
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.login import HOST, Login
@@ -94,6 +93,6 @@ async def test_a_login_that_cannot_be_reached_is_told(
 
 
 def test_nothing_of_an_errors_own_words_is_told() -> None:
-    told = str(refusal_of(PermissionError("secret=hunter2 AADSTS999")))
+    told = str(token_refusal_of(PermissionError("secret=hunter2 AADSTS999")))
     assert "hunter2" not in told
     assert "PermissionError" in told

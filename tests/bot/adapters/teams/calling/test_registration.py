@@ -10,14 +10,14 @@ import requests
 from botframework.connector.auth import MicrosoftAppCredentials
 from msrest.universal_http.requests import ClientRetryPolicy
 
-from bot.adapters.teams.calling import registration
-from bot.adapters.teams.calling.registration import set_up_quickly, wait_for_no_token_for_ever
+from bot.platforms.teams.client import registration
+from bot.platforms.teams.client.registration import limit_token_requests, speed_up_msrest
 
 
 def test_msrest_searches_no_list_of_codes_whenever_it_is_set_up() -> None:
     """ClientRetryPolicy looks 999 codes up in a list of 501: 3.4 ms, four times an activity."""
     before = _retried()
-    set_up_quickly()
+    speed_up_msrest()
     assert isinstance(ClientRetryPolicy.safe_codes, frozenset)
     assert _retried() == before
     assert 408 in before
@@ -27,7 +27,7 @@ def test_msrest_searches_no_list_of_codes_whenever_it_is_set_up() -> None:
 async def test_who_issues_tokens_and_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Botbuilder gives MSAL no deadline: a connection that died silently hangs for ever."""
     monkeypatch.setattr(registration, "_TOKEN_SECONDS", 0.1)
-    wait_for_no_token_for_ever()
+    limit_token_requests()
     closing = asyncio.Event()
 
     async def silent(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -10,17 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from bot.adapters.teams.calling.clients import CONNECTIONS
-from bot.adapters.teams.calling.threads import Threads
-from bot.adapters.teams.channel import TeamsChannel
-from bot.adapters.teams.showing.render import typing
+from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.client.connections import CONNECTIONS, DaemonThreadPool
+from bot.platforms.teams.rendering.answers import typing_activity
 from tests.bot.adapters.teams.activities import question
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.faults import Fault
 
 _HANGING = """
 import asyncio, sys, time
-from bot.adapters.teams.calling.threads import Threads
+from bot.platforms.teams.client.connections import Threads
 
 async def main():
     hanging = asyncio.get_running_loop().run_in_executor(Threads(1), time.sleep, 3600)
@@ -31,13 +30,13 @@ asyncio.run(main())
 
 
 async def test_as_many_calls_as_allowed_run_side_by_side() -> None:
-    threads, together = Threads(4), threading.Barrier(4, timeout=10.0)
+    threads, together = DaemonThreadPool(4), threading.Barrier(4, timeout=10.0)
     loop = asyncio.get_running_loop()
     await asyncio.gather(*(loop.run_in_executor(threads, together.wait) for _ in range(8)))
 
 
 async def test_no_more_calls_run_than_are_allowed() -> None:
-    threads, loop = Threads(3), asyncio.get_running_loop()
+    threads, loop = DaemonThreadPool(3), asyncio.get_running_loop()
     names = [
         await asyncio.gather(*(loop.run_in_executor(threads, _name) for _ in range(20)))
         for _ in range(3)
@@ -47,11 +46,11 @@ async def test_no_more_calls_run_than_are_allowed() -> None:
 
 async def test_what_a_call_raises_is_raised_to_who_waits() -> None:
     with pytest.raises(ZeroDivisionError):
-        await asyncio.get_running_loop().run_in_executor(Threads(1), lambda: 1 // 0)
+        await asyncio.get_running_loop().run_in_executor(DaemonThreadPool(1), lambda: 1 // 0)
 
 
 async def test_a_call_that_nobody_waits_for_any_more_is_not_begun() -> None:
-    threads, may = Threads(1), threading.Event()
+    threads, may = DaemonThreadPool(1), threading.Event()
     done: list[str] = []
     loop = asyncio.get_running_loop()
     first = loop.run_in_executor(threads, may.wait)
@@ -66,7 +65,7 @@ async def test_a_call_that_nobody_waits_for_any_more_is_not_begun() -> None:
 
 
 async def test_threads_end_with_who_made_them() -> None:
-    threads = Threads(2)
+    threads = DaemonThreadPool(2)
     loop = asyncio.get_running_loop()
     begun = await loop.run_in_executor(threads, threading.current_thread)
     del threads
@@ -88,7 +87,9 @@ async def test_a_connector_that_hangs_leaves_the_loops_own_threads_alone(
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
     teams.fail(*[Fault(200, seconds=60.0)] * CONNECTIONS, call="typing")
     there = question(teams, private=True).reply_to
-    sends = [asyncio.create_task(channel.connector.send(there, typing())) for _ in range(5)]
+    sends = [
+        asyncio.create_task(channel.connector.send(there, typing_activity())) for _ in range(5)
+    ]
     while teams.calls.count("typing") < len(sends):  # noqa: ASYNC110 - they get there soon
         await asyncio.sleep(0.01)
     assert await asyncio.to_thread(_name)

@@ -8,11 +8,11 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.adapters.teams.endpoint import mount
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.client.registration import Cloud
+from bot.platforms.teams.transport.http import mount
 from bot.store.database import Store
 from tests.bot.adapters.teams.activities import in_channel
 from tests.bot.adapters.teams.cases.scenes import Scene

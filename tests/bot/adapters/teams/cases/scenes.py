@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from bot.adapters.teams.channel import TeamsChannel
 from bot.chat.adapters import ChatContext
 from bot.domain.cases import Act, Actor, Case, CaseStep
 from bot.domain.types import Escalation, InteractionId, Message, Outcome, PostedRef
 from bot.escalations.notices import NoticeDelivery, NoticeLoop
+from bot.platforms.teams.channel import TeamsChannel
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE, delivery
 from tests.bot.adapters.teams.activities import Client, question

@@ -12,19 +12,26 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.adapters.teams.cases.card import Aside, Ways, card_message, case_card
-from bot.adapters.teams.showing.sizes import ROOM, size
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.domain.cases import THREAD_NOT_READ, Actor, CaseStatus, CaseStep, State, Step
 from bot.domain.types import InteractionId, Message, Person, Source, Thread
 from bot.escalations.case_view import CaseView
+from bot.platforms.teams.escalations.card_view import (
+    CaseLinks,
+    PresserNote,
+    card_message,
+    case_card,
+)
+from bot.platforms.teams.rendering.text import CONTENT_BUDGET, size
 from tests.bot.adapters.outcomes import LOCAL, VPN
 from tests.bot.adapters.teams.tenant import cards
 from tests.bot.adapters.teams.tenant.card_rules import check
 from tests.bot.escalations.fakes import case_of
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
-WAYS = Ways("https://teams.microsoft.com/l/message/19%3Ax/1", "https://desk.example.com/board/x")
+WAYS = CaseLinks(
+    "https://teams.microsoft.com/l/message/19%3Ax/1", "https://desk.example.com/board/x"
+)
 HOSTILE = st.text(alphabet='<>&|!@#*`_~ \n\\"{}https:/.evil[]()\x00\x1b', max_size=400)
 ATTACKS = [
     "<at>Everyone</at>",
@@ -81,13 +88,15 @@ def seen(
     )
 
 
-def card(view: CaseView, ways: Ways = WAYS, message: Message = ASKED, **more: Any) -> cards.Card:  # noqa: ANN401
+def card(
+    view: CaseView, ways: CaseLinks = WAYS, message: Message = ASKED, **more: Any
+) -> cards.Card:  # noqa: ANN401
     made = case_card(message, view, ways, now=NOW, **more)
     check(made)
     return made
 
 
-def text(view: CaseView, ways: Ways = WAYS, message: Message = ASKED) -> str:
+def text(view: CaseView, ways: CaseLinks = WAYS, message: Message = ASKED) -> str:
     return cards.words(card(view, ways, message))
 
 
@@ -122,8 +131,8 @@ def test_titles_of_pages_are_labels_of_links_that_code_made(title: str) -> None:
 def test_whatever_was_written_it_fits(attack: str, state: State) -> None:
     page = replace(VPN, title=attack, section=attack, space=attack)
     view = seen(state, attack, name=attack, sources=(page,) * 5)
-    assert size(card_message(ASKED, view, WAYS, now=NOW)) <= ROOM + 1_000
-    assert size(card(view, aside=Aside("No.", attack))) <= ROOM + 8_000
+    assert size(card_message(ASKED, view, WAYS, now=NOW)) <= CONTENT_BUDGET + 1_000
+    assert size(card(view, aside=PresserNote("No.", attack))) <= CONTENT_BUDGET + 8_000
 
 
 def test_a_card_says_who_asked_what_where_and_why() -> None:
@@ -144,7 +153,7 @@ def test_a_message_with_a_card_says_in_the_notification_what_it_is() -> None:
 
 
 def test_a_personal_chat_has_no_link() -> None:
-    shown = text(seen(), Ways(), replace(ASKED, private=True))
+    shown = text(seen(), CaseLinks(), replace(ASKED, private=True))
     assert "Asked in a personal chat" in shown
     assert "Open the thread" not in shown
 
@@ -155,7 +164,7 @@ def test_a_personal_chat_has_no_link() -> None:
 )
 def test_where_no_link_leads_it_says_what_kind_of_place_it_was(kind: str, where: str) -> None:
     there = json.dumps({"conversation": {"id": "x", "conversationType": kind}})
-    shown = text(seen(), Ways(), replace(ASKED, reply_to=there))
+    shown = text(seen(), CaseLinks(), replace(ASKED, reply_to=there))
     assert f"{where} \u00b7 {THREAD_NOT_READ}" in shown.splitlines()
 
 
@@ -219,7 +228,7 @@ def test_what_can_be_done_depends_on_how_it_stands(state: State, labels: list[st
 
 
 def test_who_came_too_late_sees_why_and_what_they_wrote() -> None:
-    made = card(seen("claimed"), aside=Aside("Anna has it already.", "My\nanswer."))
+    made = card(seen("claimed"), aside=PresserNote("Anna has it already.", "My\nanswer."))
     assert cards.words(made).splitlines()[:4] == [
         "Anna has it already.",
         "You wrote:",

@@ -6,16 +6,15 @@ import json
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
-from bot.adapters.teams.cases.links import link_to
-from bot.adapters.teams.wire.reference import reference_of
 from bot.domain.types import Message
+from bot.platforms.teams.payloads.references import question_link, reference_of
 from tests.bot.adapters.teams.activities import in_channel, question
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names
 
 
 def opened(message: Message) -> tuple[str, dict[str, list[str]]]:
-    parts = urlsplit(link_to(message) or "")
+    parts = urlsplit(question_link(message) or "")
     return f"{parts.scheme}://{parts.netloc}{parts.path}", parse_qs(parts.query)
 
 
@@ -35,13 +34,13 @@ def test_one_in_a_group_chat_opens_in_the_chat(teams: FakeTeams) -> None:
 
 
 def test_one_in_a_personal_chat_opens_for_nobody_else(teams: FakeTeams) -> None:
-    assert link_to(question(teams, private=True)) is None
+    assert question_link(question(teams, private=True)) is None
 
 
 def test_what_has_no_name_of_teams_own_has_no_link(teams: FakeTeams) -> None:
     asked = question(teams)
-    assert link_to(replace(asked, id="abc")) is None
-    assert link_to(replace(asked, thread=replace(asked.thread, channel="local"))) is None
+    assert question_link(replace(asked, id="abc")) is None
+    assert question_link(replace(asked, thread=replace(asked.thread, channel="local"))) is None
 
 
 def test_the_team_is_named_where_teams_said_which_it_is(teams: FakeTeams) -> None:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.teams.cases.news import live
-from bot.adapters.teams.channel import TeamsChannel
 from bot.domain.cases import Actor
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.types import PostedRef
 from bot.escalations.ports import AsksPeople, LinksBack, ShowsCases, Tells
+from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.escalations.notices import with_links
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.teams.activities import CHANNEL, CHAT, question
 from tests.bot.adapters.teams.conftest import Restart
@@ -97,12 +97,12 @@ async def test_a_plain_https_address_can_be_opened(teams: FakeTeams, channel: Te
     ],
 )
 def test_their_code_is_fenced_as_every_client_knows_it(words: str, shown: str) -> None:
-    assert live(words) == shown
+    assert with_links(words) == shown
 
 
 @given(st.text(alphabet="<>[]()!`*_~ \nhttps:/.exampleat", max_size=80))
 def test_whatever_is_written_only_plain_addresses_are_live(words: str) -> None:
-    outside = re.sub(r"(`+)[^\n]*?\1", "", live(words))
+    outside = re.sub(r"(`+)[^\n]*?\1", "", with_links(words))
     assert not re.search(r"<|\]\((?!https://)", outside)
 
 

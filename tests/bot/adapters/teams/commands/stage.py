@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 
 from aiohttp import web
 
-from bot.adapters.teams.channel import TeamsChannel
-from bot.adapters.teams.commands.run_screen import RunScreen
-from bot.adapters.teams.wire.reference import reference_of
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLease, RunLeases
 from bot.chat.commands.run_message import Clock
 from bot.chat.commands.run_status import RunWatcher
+from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.commands.reindex_runs import RunMessages
+from bot.platforms.teams.payloads.references import reference_of
 from bot.store.database import Store
 from ingestion.records.types import Failure
 from tests.bot.adapters.inbox import KeepingInbox
@@ -122,7 +122,7 @@ class Stage:
         return RunFollowers(
             orders=replace(office.orders, watch=watch),
             notes=self.notes(owner),
-            screen=RunScreen(channel.connector, channel.places, channel, tenant="acme"),
+            screen=RunMessages(channel.connector, channel.places, channel, tenant="acme"),
             time=Clock(hurried, clock),
         )
 

@@ -9,9 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.teams.commands.people_rooms import NOT_A_CHANNEL, NOT_THERE, OTHERS_READ
-from bot.adapters.teams.commands.settings_form import filled, first_shown, settings_card
-from bot.adapters.teams.showing.sizes import BUDGET, size
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.channel_settings import (
     ChannelSettingsForm,
@@ -21,6 +18,15 @@ from bot.chat.commands.channel_settings import (
 )
 from bot.domain.errors import StoreUnavailable
 from bot.domain.types import NO_MODEL, Policy
+from bot.platforms.teams.commands.channel_settings import (
+    NOT_A_CHANNEL,
+    NOT_THERE,
+    OTHERS_READ,
+    current_values,
+    settings_card,
+    submitted_values,
+)
+from bot.platforms.teams.rendering.text import ACTIVITY_BUDGET, size
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
@@ -213,7 +219,7 @@ def _form(policy: Policy, *spaces: str) -> ChannelSettingsForm:
 def test_fields_that_teams_leaves_out_are_empty() -> None:
     form = _form(FULL, "HR", "IT")
 
-    assert filled({"answers": "=off", "model": "="}, form) == SubmittedSettings(
+    assert submitted_values({"answers": "=off", "model": "="}, form) == SubmittedSettings(
         answers="off", follow_ups=True
     )
 
@@ -221,18 +227,18 @@ def test_fields_that_teams_leaves_out_are_empty() -> None:
 def test_what_the_form_did_not_show_stays() -> None:
     empty = replace(_form(FULL, "HR"), spaces=())
 
-    assert filled({}, empty).spaces == ("HR",)
+    assert submitted_values({}, empty).spaces == ("HR",)
 
 
 def test_of_very_many_spaces_the_names_are_typed() -> None:
     names = tuple(f"S{number:03}" for number in range(101))
     form = _form(Policy(frozenset({"S003", "S001"})), *names)
-    card = settings_card(form, first_shown(form), {})
+    card = settings_card(form, current_values(form), {})
     fields = {str(each["id"]): each for each in cards.inputs(card)}
 
     assert fields["spaces"]["value"] == "S001, S003"
-    assert size(card) < BUDGET
-    assert filled({"spaces": "S001 ,S100"}, form).spaces == ("S001", "S100")
+    assert size(card) < ACTIVITY_BUDGET
+    assert submitted_values({"spaces": "S001 ,S100"}, form).spaces == ("S001", "S100")
 
 
 policies = st.sampled_from([Policy(follow_ups=True), Policy(other_bots=True, people="19:a")])
@@ -249,7 +255,7 @@ def test_whatever_spaces_are_called_the_form_brings_them_back(
 ) -> None:
     before = replace(policy, spaces=chosen or None)
     form = _form(before, *others, *chosen)
-    card = settings_card(form, first_shown(form), {})
+    card = settings_card(form, current_values(form), {})
 
     assert problems(card) == []
-    assert read_form(filled(typed(cards.inputs(card), {}), form), form) == before
+    assert read_form(submitted_values(typed(cards.inputs(card), {}), form), form) == before

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.teams.commands.once import KEPT_SECONDS, Once
 from bot.domain.errors import StoreUnavailable
+from bot.platforms.teams.commands.message_commands import KEPT_SECONDS, CommandDeduplicator
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
@@ -99,7 +99,7 @@ async def test_while_it_can_not_be_noted_an_order_is_not_carried_out_but_sent_ag
 
 async def test_what_was_ordered_is_remembered_for_a_day(store: Store) -> None:
     now = 1_000.0
-    once = Once(store.notes, "acme", clock=lambda: now)
+    once = CommandDeduplicator(store.notes, "acme", clock=lambda: now)
     assert await once.first("a")
     assert not await once.first("a")
     now += KEPT_SECONDS + 1

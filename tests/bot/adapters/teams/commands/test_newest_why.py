@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.teams.commands.newest_why import SAY_WHAT_WAS_WRONG
 from bot.domain.types import Outcome
+from bot.platforms.teams.commands.message_commands import SAY_WHAT_WAS_WRONG
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, TRACE

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.teams.commands.run_card import link_to_run, run_message
-from bot.adapters.teams.showing.sizes import BUDGET, size
 from bot.chat.commands.run_leases import RunLease
 from bot.chat.commands.run_status import RunProblem, RunStatus
+from bot.platforms.teams.commands.reindex_runs import link_to_run, run_message
+from bot.platforms.teams.rendering.text import ACTIVITY_BUDGET, size
 from tests.bot.adapters.teams.tenant.card_rules import problems
 from tests.bot.adapters.teams.tenant.cards import attached, labels, words
 from tests.bot.adapters.teams.tenant.names import ENTRA, HELP
@@ -60,7 +60,7 @@ def test_nothing_in_a_card_is_live_and_it_fits(alone: bool) -> None:  # noqa: FB
     )
     message = run_message(told, name=EVIL, alone=alone)
 
-    assert size(message) < BUDGET
+    assert size(message) < ACTIVITY_BUDGET
     for live in ("<at", "](http", "://evil", "{{DATE", "**x**"):
         assert live not in shown(told, name=EVIL, alone=alone)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from bot.adapters.teams.channel import TeamsChannel
+from bot.platforms.teams.channel import TeamsChannel
 from bot.store.database import Store
 from tests.bot.adapters.teams.commands.stage import FAILED, Stage, hurried
 from tests.bot.adapters.teams.server import FakeTeams

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.domain.settings import Settings
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.client.registration import Cloud
 from bot.store.database import Store
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.server import FakeTeams

@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.teams.home.changes import Change, change_of, place_of
+from bot.platforms.teams.tenant.installation import (
+    InstallationChange,
+    changed_conversation_of,
+    installation_change_of,
+)
 
 BOT = {"id": "28:app"}
 ALICE = {"id": "29:alice"}
@@ -43,10 +47,16 @@ def activity(kind: str, event: str = "", **changes: Any) -> dict[str, Any]:  # n
         ({"type": "conversationUpdate", "membersRemoved": [{}]}, None),
     ],
 )
-def test_what_changes(body: dict[str, Any], change: Change | None) -> None:
-    assert change_of(body) == change
+def test_what_changes(body: dict[str, Any], change: InstallationChange | None) -> None:
+    assert installation_change_of(body) == change
 
 
 def test_what_happens_to_a_channel_is_about_that_channel() -> None:
-    assert place_of(activity("conversationUpdate", "channelDeleted")) == "19:help@thread.tacv2"
-    assert place_of(activity("installationUpdate", action="add")) == "19:general@thread.tacv2"
+    assert (
+        changed_conversation_of(activity("conversationUpdate", "channelDeleted"))
+        == "19:help@thread.tacv2"
+    )
+    assert (
+        changed_conversation_of(activity("installationUpdate", action="add"))
+        == "19:general@thread.tacv2"
+    )

@@ -6,14 +6,14 @@ from typing import NoReturn
 
 import pytest
 
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.adapters.teams.home.checking import admins_part
 from bot.domain import health
 from bot.domain.capabilities import TellsState
 from bot.domain.errors import DeliveryFailed
 from bot.domain.health import ComponentStatus
 from bot.domain.settings import Settings, load_settings
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.client.registration import Cloud
+from bot.platforms.teams.tenant.health_checks import admins_part
 from tests.bot.adapters.teams.activities import question
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.credentials import CountingCredentials, Signer

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.adapters.teams.home.identity import Colleagues, home_of
-from bot.adapters.teams.home.roster import Roster
 from bot.domain.capabilities import Introduces
 from bot.domain.errors import DeliveryFailed
 from bot.domain.settings import load_settings
 from bot.domain.types import Message, Person
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.tenant.identity import Colleagues, home_tenant_of
+from bot.platforms.teams.tenant.members import Roster
 from bot.store.database import Store
 from rag.types import EVERYONE, Principal
 from tests.bot.adapters.inbox import KeepingInbox
@@ -181,7 +181,7 @@ async def test_nobody_waits_long_for_a_slow_roster(
     teams: FakeTeams, channel: TeamsChannel, alice: Visitor, inbox: KeepingInbox
 ) -> None:
     message = await asked(alice, inbox)
-    hasty = Colleagues(Roster(channel.connector, seconds=0.05), home_of(channel.settings))
+    hasty = Colleagues(Roster(channel.connector, seconds=0.05), home_tenant_of(channel.settings))
     teams.fail(Fault(200, seconds=30), call="member")
 
     with pytest.raises(DeliveryFailed, match="in time"):
@@ -226,7 +226,7 @@ async def test_domains_narrow_who_is_a_colleague(
     message = await asked(alice, inbox)
     for domains, colleague in ((("@Acme.example",), True), (("partner.example",), False)):
         narrowed = channel.settings.model_copy(update={"teams_allowed_domains": domains})
-        colleagues = Colleagues(Roster(channel.connector), home_of(narrowed))
+        colleagues = Colleagues(Roster(channel.connector), home_tenant_of(narrowed))
         assert bool(await colleagues.of(message.reply_to)) is colleague
     assert teams.calls.count("member") == 2
 
@@ -240,5 +240,5 @@ async def test_people_of_the_playground_are_colleagues(
     told = await connect(settings, store.notes).introduce(message)
 
     assert (told.author.email, told.outsiders) == ("alice@acme.example", False)
-    assert home_of(settings).tenant is None
+    assert home_tenant_of(settings).tenant is None
     assert alice.human.tenant == ENTRA

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.adapters.teams.home.lifecycle import Lifecycle
-from bot.adapters.teams.joining import dispatch_to
 from bot.domain.errors import StoreUnavailable
 from bot.domain.settings import Settings
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.listeners import dispatch_to
+from bot.platforms.teams.tenant.installation import InstallationEvents
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.conftest import Restart
 from tests.bot.adapters.teams.home.written import Written
@@ -107,7 +107,7 @@ async def test_what_is_known_of_a_place_is_not_written_again(
     written = Written()
     other = connect(settings, written, credentials=CountingCredentials())
     dispatch = dispatch_to(
-        [Lifecycle(other.places, other.presence, other.onlookers, other.errands)]
+        [InstallationEvents(other.places, other.presence, other.onlookers, other.errands)]
     )
     said = [await alice.say(where, "vpn?") for where in (alice.chat, HELP, GROUP)]
     for each in said:
@@ -124,7 +124,9 @@ async def test_what_is_known_of_a_place_is_not_written_again(
 
 @pytest.mark.parametrize("odd", [{}, {"conversation": {}}, {"conversation": "x", "from": []}])
 async def test_what_names_no_place_is_left(channel: TeamsChannel, odd: dict[str, Any]) -> None:
-    lifecycle = Lifecycle(channel.places, channel.presence, channel.onlookers, channel.errands)
+    lifecycle = InstallationEvents(
+        channel.places, channel.presence, channel.onlookers, channel.errands
+    )
     await dispatch_to([lifecycle]).take({"type": "message", **odd})
 
     assert not await channel.presence.is_gone("")
@@ -138,7 +140,7 @@ async def test_while_the_record_is_away_a_press_goes_on_and_a_message_is_sent_ag
     written.broken = True
     other = connect(settings, written, credentials=CountingCredentials())
     dispatch = dispatch_to(
-        [Lifecycle(other.places, other.presence, other.onlookers, other.errands)]
+        [InstallationEvents(other.places, other.presence, other.onlookers, other.errands)]
     )
     said = await alice.say(HELP, "vpn?")
     with nullcontext() if taken else pytest.raises(StoreUnavailable):

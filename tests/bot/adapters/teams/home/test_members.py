@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.teams.home.members import Home, member_of
 from bot.domain.types import Person
+from bot.platforms.teams.tenant.members import HomeTenant, member_of
 from rag.types import EVERYONE, Principal
 
 TENANT = "99999999-8888-7777-6666-555555555555"
-HOME = Home(TENANT)
-PLAYGROUND = Home(None)
+HOME = HomeTenant(TENANT)
+PLAYGROUND = HomeTenant(None)
 
 
 def told(**changes: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -72,7 +72,7 @@ def test_everybody_else_has_no_address_and_reads_what_everyone_may(
 
 
 def test_the_letters_of_a_tenant_may_be_large() -> None:
-    home = Home("AAAAAAAA-8888-7777-6666-555555555555")
+    home = HomeTenant("AAAAAAAA-8888-7777-6666-555555555555")
 
     assert member_of(told(tenantId="aaaaaaaa-8888-7777-6666-555555555555"), home).colleague
 
@@ -84,7 +84,7 @@ def test_the_letters_of_a_tenant_may_be_large() -> None:
 def test_where_domains_are_named_a_colleague_signs_in_with_one(
     *, domains: set[str], colleague: bool
 ) -> None:
-    assert member_of(told(), Home(TENANT, frozenset(domains))).colleague is colleague
+    assert member_of(told(), HomeTenant(TENANT, frozenset(domains))).colleague is colleague
 
 
 @pytest.mark.parametrize(

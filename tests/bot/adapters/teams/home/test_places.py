@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.adapters.teams.wire.reference import conversation_in, read_reference
 from bot.domain.settings import Settings, load_settings
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.payloads.references import conversation_in, read_reference
 from tests.bot.adapters.teams.home.written import Written
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.credentials import CountingCredentials

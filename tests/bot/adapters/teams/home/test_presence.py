@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.teams.home.presence import Presence
+from bot.platforms.teams.tenant.conversations import Removals
 from tests.bot.adapters.teams.home.written import Written
 
 HELP, CHAT, GROUP = "19:help@thread.tacv2", "a:alice-and-bot", "19:group@thread.v2"
@@ -20,25 +20,25 @@ def written() -> Written:
 
 
 @pytest.fixture
-def here(written: Written) -> Presence:
-    return Presence(written, "acme")
+def here(written: Written) -> Removals:
+    return Removals(written, "acme")
 
 
 async def test_a_place_that_the_bot_was_removed_from_is_gone_for_all_processes(
-    here: Presence, written: Written
+    here: Removals, written: Written
 ) -> None:
     await here.gone(CHAT, "The bot was removed.")
 
     assert await here.is_gone(CHAT)
-    assert await Presence(written, "acme").is_gone(CHAT)
-    assert not await Presence(written, "globex").is_gone(CHAT)
+    assert await Removals(written, "acme").is_gone(CHAT)
+    assert not await Removals(written, "globex").is_gone(CHAT)
     assert not await here.is_gone(HELP)
 
 
 async def test_what_comes_from_there_shows_that_the_bot_is_back(
-    here: Presence, written: Written
+    here: Removals, written: Written
 ) -> None:
-    elsewhere = Presence(written, "acme")
+    elsewhere = Removals(written, "acme")
     await here.gone(CHAT, "The bot was removed.")
     await elsewhere.back(CHAT)
 
@@ -47,7 +47,7 @@ async def test_what_comes_from_there_shows_that_the_bot_is_back(
     assert not written.texts
 
 
-async def test_a_team_that_the_bot_is_added_to_brings_all_channels_back(here: Presence) -> None:
+async def test_a_team_that_the_bot_is_added_to_brings_all_channels_back(here: Removals) -> None:
     for place in (HELP, GROUP, CHAT):
         await here.gone(place, "403")
     await here.added("19:general@thread.tacv2")
@@ -56,7 +56,7 @@ async def test_a_team_that_the_bot_is_added_to_brings_all_channels_back(here: Pr
 
 
 async def test_what_comes_from_where_the_bot_is_writes_nothing(
-    here: Presence, written: Written
+    here: Removals, written: Written
 ) -> None:
     await here.back(CHAT)
     await here.back(CHAT)
@@ -65,7 +65,7 @@ async def test_what_comes_from_where_the_bot_is_writes_nothing(
 
 
 async def test_while_the_record_is_away_nothing_is_held_back(
-    here: Presence, written: Written
+    here: Removals, written: Written
 ) -> None:
     await here.gone(CHAT, "403")
     written.broken = True
@@ -81,7 +81,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["gone", "added"]), st.integers(0, 2)
 def test_no_process_holds_back_what_another_knows_to_be_there(steps: list[tuple[str, int]]) -> None:
     async def lived() -> list[bool]:
         written = Written()
-        processes = [Presence(written, "acme") for _ in range(3)]
+        processes = [Removals(written, "acme") for _ in range(3)]
         for what, number in steps:
             each = processes[number]
             await (each.added(CHAT) if what == "added" else each.gone(CHAT, "403"))

@@ -15,21 +15,25 @@ from botframework.connector.aio.operations_async import ConversationsOperations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.teams.commands.orderers import SPELLING
-from bot.adapters.teams.installing.manifest import READ_ALONG, Wishes
-from bot.adapters.teams.installing.package import FOLDER, package_of
-from bot.adapters.teams.installing.published import VERSIONS, problems, schema_of
-from bot.adapters.teams.wire.body import ConversationKind
 from bot.chat.commands.help_texts import SUGGESTED_PROMPTS
 from bot.chat.commands.parsing import parse_message_text
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings, load_settings
+from bot.platforms.teams.app_package.builder import (
+    FOLDER,
+    READ_ALONG_PERMISSIONS,
+    PackageOptions,
+    package_of,
+)
+from bot.platforms.teams.app_package.manifest_schema import VERSIONS, manifest_problems, schema_of
+from bot.platforms.teams.payloads.activity import ConversationKind
+from bot.platforms.teams.tenant.identity import COMMAND_SPELLING
 from tests.bot.adapters.teams.installing.pictures import Picture, read_png
 
 ADAPTER = Path(__file__).parents[5] / "bot" / "adapters" / "teams"
 APP_ID = "12345678-1234-1234-1234-123456789abc"
 HOME = "https://frontdesk.example.com"
-NOTHING: Wishes = Wishes()
+NOTHING: PackageOptions = PackageOptions()
 
 SCOPE_OF: dict[ConversationKind, str] = {
     "personal": "personal",
@@ -104,11 +108,11 @@ def folder_with(tmp_path: Path, **changed: object) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("wishes", [NOTHING, Wishes(follow_ups=True)])
-def test_teams_takes_it(configured: Settings, wishes: Wishes) -> None:
+@pytest.mark.parametrize("wishes", [NOTHING, PackageOptions(follow_ups=True)])
+def test_teams_takes_it(configured: Settings, wishes: PackageOptions) -> None:
     manifest = manifest_in(package_of(configured, wishes))
 
-    assert problems(manifest) == ()
+    assert manifest_problems(manifest) == ()
     assert (manifest["manifestVersion"], manifest["$schema"]) == (
         VERSIONS[0],
         schema_of(VERSIONS[0]),
@@ -139,12 +143,15 @@ def test_the_same_settings_make_the_same_bytes(
     version: str | None,
     home: str,
 ) -> None:
-    wishes, configured = Wishes(follow_ups=follow_ups, version=version), settings(public_url=home)
+    wishes, configured = (
+        PackageOptions(follow_ups=follow_ups, version=version),
+        settings(public_url=home),
+    )
 
     package = package_of(configured, wishes)
     assert package == package_of(configured, wishes)
-    assert problems(manifest_in(package)) == ()
-    assert package != package_of(configured, Wishes(version="9.9.9"))
+    assert manifest_problems(manifest_in(package)) == ()
+    assert package != package_of(configured, PackageOptions(version="9.9.9"))
 
 
 def test_it_tells_where_this_server_is(configured: Settings) -> None:
@@ -156,7 +163,9 @@ def test_it_tells_where_this_server_is(configured: Settings) -> None:
 
 
 def test_privacy_and_terms_can_be_told_elsewhere(configured: Settings) -> None:
-    wishes = Wishes(privacy_url="https://acme.example/privacy", terms_url="https://acme.example/t")
+    wishes = PackageOptions(
+        privacy_url="https://acme.example/privacy", terms_url="https://acme.example/t"
+    )
     developer = manifest_in(package_of(configured, wishes))["developer"]
 
     assert developer["privacyUrl"] == "https://acme.example/privacy"
@@ -179,7 +188,7 @@ def test_the_guide_says_what_everything_is_asked_for() -> None:
     guide = (ADAPTER.parents[2] / "docs" / "teams.md").read_text()
     table = guide.partition("## What the app asks for")[2].partition("\n## ")[0]
 
-    asked = {*SCOPE_OF.values(), *PERMISSION_OF.values(), *READ_ALONG} - {""}
+    asked = {*SCOPE_OF.values(), *PERMISSION_OF.values(), *READ_ALONG_PERMISSIONS} - {""}
     assert [name for name in sorted(asked) if f"`{name}`" not in table] == []
 
 
@@ -192,10 +201,10 @@ def test_nothing_is_read_along_unless_that_is_wished(configured: Settings) -> No
 
 
 def test_follow_ups_ask_to_read_along_where_they_can_be(configured: Settings) -> None:
-    manifest = manifest_in(package_of(configured, Wishes(follow_ups=True)))
+    manifest = manifest_in(package_of(configured, PackageOptions(follow_ups=True)))
 
     asked = manifest["authorization"]["permissions"]["resourceSpecific"]
-    assert {each["name"] for each in asked} == set(READ_ALONG) == READ_ALONG_IN.keys()
+    assert {each["name"] for each in asked} == set(READ_ALONG_PERMISSIONS) == READ_ALONG_IN.keys()
     assert {each["type"] for each in asked} == {"Application"}
     assert set(READ_ALONG_IN.values()) == set(get_args(ConversationKind)) - {"personal"}
     assert manifest["webApplicationInfo"] == {"id": APP_ID, "resource": HOME}
@@ -221,7 +230,7 @@ def test_every_command_that_is_offered_is_one(configured: Settings, scope: str) 
     ]
 
     assert {"help", "status", "/why", "reindex"} <= set(commands)
-    assert all(parse_message_text(title, SPELLING) is not None for title in commands)
+    assert all(parse_message_text(title, COMMAND_SPELLING) is not None for title in commands)
 
 
 def test_the_colour_icon_is_a_full_square_with_the_mark_in_its_middle() -> None:
@@ -297,7 +306,7 @@ def test_words_of_ones_own_that_teams_would_not_take_are_refused(
 ) -> None:
     folder = folder_with(tmp_path, **changed)
     with pytest.raises(SettingInvalid, match=said.replace(".", r"\.")):
-        package_of(configured, Wishes(follow_ups=True), folder=folder)
+        package_of(configured, PackageOptions(follow_ups=True), folder=folder)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "\x00"])
@@ -312,4 +321,4 @@ def test_a_source_that_is_no_json_object_is_refused(
 
 def test_a_version_that_is_none_is_refused(configured: Settings) -> None:
     with pytest.raises(SettingInvalid, match="version='2' is not of the form"):
-        package_of(configured, Wishes(version="2"))
+        package_of(configured, PackageOptions(version="2"))

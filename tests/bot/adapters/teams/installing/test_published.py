@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.teams.installing.published import VERSIONS, problems, schema_of
+from bot.platforms.teams.app_package.manifest_schema import VERSIONS, manifest_problems, schema_of
 
 _ID = "12345678-1234-1234-1234-123456789abc"
 _HOME = "https://frontdesk.example.com"
@@ -146,7 +146,7 @@ def dotted(place: str) -> str:
 
 
 def test_a_manifest_within_all_limits_is_taken() -> None:
-    assert problems(least()) == ()
+    assert manifest_problems(least()) == ()
 
 
 @pytest.mark.parametrize(("place", "most"), LENGTHS)
@@ -154,10 +154,12 @@ def test_texts_are_taken_up_to_their_length_and_no_longer(place: str, most: int)
     manifest = least()
     inside, key = at(manifest, place)
     inside[key] = "x" * most
-    assert problems(manifest) == ()
+    assert manifest_problems(manifest) == ()
 
     inside[key] += "x"
-    assert problems(manifest) == (f"{dotted(place)} has {most + 1} characters; Teams takes {most}",)
+    assert manifest_problems(manifest) == (
+        f"{dotted(place)} has {most + 1} characters; Teams takes {most}",
+    )
 
 
 @pytest.mark.parametrize(("place", "most"), NUMBERS)
@@ -165,23 +167,27 @@ def test_lists_are_taken_up_to_their_number_and_no_more(place: str, most: int) -
     manifest = least()
     inside, key = at(manifest, place)
     inside[key] = [copy.deepcopy(inside[key][0]) for _ in range(most)]
-    assert problems(manifest) == ()
+    assert manifest_problems(manifest) == ()
 
     inside[key].append(copy.deepcopy(inside[key][0]))
-    assert problems(manifest) == (f"{dotted(place)} has {most + 1} entries; Teams takes {most}",)
+    assert manifest_problems(manifest) == (
+        f"{dotted(place)} has {most + 1} entries; Teams takes {most}",
+    )
 
 
 def test_sixteen_different_permissions_are_taken_and_no_more() -> None:
     manifest = least()
     inside, key = at(manifest, "authorization/permissions/resourceSpecific")
     inside[key] = [{"name": f"P{n}", "type": "Application"} for n in range(16)]
-    assert problems(manifest) == ()
+    assert manifest_problems(manifest) == ()
 
     inside[key][0] = inside[key][1]
-    assert problems(manifest) == ("authorization.permissions.resourceSpecific has one twice",)
+    assert manifest_problems(manifest) == (
+        "authorization.permissions.resourceSpecific has one twice",
+    )
 
     inside[key] = [{"name": f"P{n}", "type": "Application"} for n in range(17)]
-    assert len(problems(manifest)) == 1
+    assert len(manifest_problems(manifest)) == 1
 
 
 @pytest.mark.parametrize(("place", "value"), REFUSED)
@@ -190,8 +196,8 @@ def test_what_the_schema_does_not_know_is_refused_by_its_place(place: str, value
     inside, key = at(manifest, place)
     inside[key] = value
 
-    assert len(problems(manifest)) == 1
-    assert problems(manifest)[0].startswith(dotted(place))
+    assert len(manifest_problems(manifest)) == 1
+    assert manifest_problems(manifest)[0].startswith(dotted(place))
 
 
 @pytest.mark.parametrize("place", REQUIRED)
@@ -200,26 +206,26 @@ def test_what_is_required_is_missed_by_its_place(place: str) -> None:
     inside, key = at(manifest, place)
     del inside[key]
 
-    assert problems(manifest) == (f"{dotted(place)} is missing",)
+    assert manifest_problems(manifest) == (f"{dotted(place)} is missing",)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_earlier_version_of_the_same_limits_is_taken_with_its_own_schema(version: str) -> None:
     manifest = {**least(), "manifestVersion": version, "$schema": schema_of(version)}
-    assert problems(manifest) == ()
+    assert manifest_problems(manifest) == ()
 
     other = next(each for each in VERSIONS if each != version)
     manifest["$schema"] = schema_of(other)
-    assert problems(manifest) == (f"$schema is not that of manifestVersion {version}",)
+    assert manifest_problems(manifest) == (f"$schema is not that of manifestVersion {version}",)
 
 
 def test_an_app_for_teams_has_to_say_which_channels_it_knows() -> None:
     manifest = least()
     del manifest["supportsChannelFeatures"]
 
-    assert "supportsChannelFeatures" in problems(manifest)[0]
+    assert "supportsChannelFeatures" in manifest_problems(manifest)[0]
     manifest["bots"][0]["scopes"] = ["personal"]
-    assert problems(manifest) == ()
+    assert manifest_problems(manifest) == ()
 
 
 @pytest.mark.parametrize("gone", ["webApplicationInfo", "webApplicationInfo/resource"])
@@ -228,4 +234,4 @@ def test_resource_specific_consent_needs_an_application_and_a_resource(gone: str
     inside, key = at(manifest, gone)
     del inside[key]
 
-    assert "webApplicationInfo.resource" in problems(manifest)[0]
+    assert "webApplicationInfo.resource" in manifest_problems(manifest)[0]

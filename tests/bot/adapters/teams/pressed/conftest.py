@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import connect
 from bot.domain.settings import Settings
+from bot.platforms.teams.channel import connect
+from bot.platforms.teams.client.registration import Cloud
 from bot.store.database import Store
 from tests.bot.adapters.teams.answering import Bot, bot_at
 from tests.bot.adapters.teams.server import FakeTeams

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.teams.pressed.reactions import reaction_in
 from bot.domain.types import Outcome
+from bot.platforms.teams.actions.feedback import reaction_in
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE
 from tests.bot.adapters.teams.answering import Bot
 from tests.bot.adapters.teams.pressed.test_feedback import LONG

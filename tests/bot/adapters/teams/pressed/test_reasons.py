@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.teams.wire.actions import ABOUT, WHY
 from bot.domain.feedback import LONGEST_COMMENT
 from bot.domain.types import Feedback, Interaction, Outcome
+from bot.platforms.teams.payloads.actions import INTERACTION_KEY, SHOW_WHY
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE
 from tests.bot.adapters.teams.answering import Bot
 from tests.bot.adapters.teams.tenant.dialogs import opened
@@ -21,7 +21,7 @@ async def _kept(bot: Bot, asked: Interaction) -> list[Feedback]:
 
 async def _sent(bot: Bot, asked: Interaction, person: str = ALICE, **filled: str) -> str:
     """Send the form as a client might make it up; return what is said to it."""
-    reply, data = bot.reply(asked), {"name": WHY, ABOUT: asked.id, **filled}
+    reply, data = bot.reply(asked), {"name": SHOW_WHY, INTERACTION_KEY: asked.id, **filled}
     answer = await bot.invoke(reply, "task/submit", {"data": data}, person)
     shown = opened(reply, answer.body)
     assert shown is not None

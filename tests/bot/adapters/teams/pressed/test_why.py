@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.teams.pressed.why_view import explained, title_of
-from bot.adapters.teams.showing.sizes import BUDGET, size
-from bot.adapters.teams.wire.actions import ABOUT, WHY
 from bot.answering.explanations.explainer import Explainer, Explanation, PageSummary
 from bot.answering.explanations.steps import StatedConfidence, Step
 from bot.domain.errors import StoreUnavailable
 from bot.domain.types import FoundPassage, Interaction, Outcome
+from bot.platforms.teams.actions.explanations import explanation_card, explanation_title
+from bot.platforms.teams.payloads.actions import INTERACTION_KEY, SHOW_WHY
+from bot.platforms.teams.rendering.text import ACTIVITY_BUDGET, size
 from rag.types import Principal
 from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.bot.adapters.saying import PAGE
@@ -41,7 +41,7 @@ async def _why(
 ) -> Dialog:
     """Open the dialog as a client might make it up."""
     named = asked.id if about is None else about
-    data = {"name": WHY, ABOUT: named, "msteams": {"type": "task/fetch"}}
+    data = {"name": SHOW_WHY, INTERACTION_KEY: named, "msteams": {"type": "task/fetch"}}
     reply = bot.reply(asked)
     answer = await bot.invoke(reply, "task/fetch", {"data": data}, person, where=where)
     shown = opened(reply, answer.body)
@@ -119,18 +119,18 @@ def _explanation(text: str, pages: int) -> Explanation:
 
 @given(st.one_of(st.text(max_size=4_000), st.just(EVIL * 200)), st.integers(0, 5))
 def test_whatever_is_explained_fits_and_is_a_card_that_teams_takes(text: str, pages: int) -> None:
-    shown = explained(_explanation(text, pages))
+    shown = explanation_card(_explanation(text, pages))
     check(dict(shown))
-    assert size(shown) < BUDGET
-    assert len(title_of(_explanation(text, 0))) <= 61
+    assert size(shown) < ACTIVITY_BUDGET
+    assert len(explanation_title(_explanation(text, 0))) <= 61
 
 
 def test_what_does_not_fit_is_said_to_be_cut() -> None:
-    assert "not enough room" in cards.words(explained(_explanation("word " * 1_000, 5)))
+    assert "not enough room" in cards.words(explanation_card(_explanation("word " * 1_000, 5)))
 
 
 def test_nothing_in_an_explanation_is_live_but_our_own_links() -> None:
-    shown = cards.words(explained(_explanation(EVIL, 1)))
+    shown = cards.words(explanation_card(_explanation(EVIL, 1)))
     assert "](https://wiki.example.com/vpn)" in shown
     assert "<at>" not in shown
     assert "{{" not in shown

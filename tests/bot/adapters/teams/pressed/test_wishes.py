@@ -9,11 +9,16 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.teams.wire.actions import ABOUT, OPTION, PERSON, WHY
-from bot.adapters.teams.wire.reference import conversation_in, read_reference
 from bot.domain.errors import InboxFull
 from bot.domain.handoff import person_request
 from bot.domain.types import Clarification, Interaction, Outcome
+from bot.platforms.teams.payloads.actions import (
+    ASK_PERSON,
+    CHOOSE_OPTION,
+    INTERACTION_KEY,
+    SHOW_WHY,
+)
+from bot.platforms.teams.payloads.references import conversation_in, read_reference
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE
 from tests.bot.adapters.teams.answering import Bot, named
 from tests.bot.adapters.teams.tenant.conversations import chat_of
@@ -29,13 +34,13 @@ CHOICE = Clarification("Which one?", options=("Booking leave", "Public holidays"
 async def _wish(
     bot: Bot, asked: Interaction, person: str = ALICE, about: str = "", *, where: str = ""
 ) -> str:
-    data = {ABOUT: about or asked.id}
-    return await bot.press(bot.reply(asked), PERSON, data, person, where=where)
+    data = {INTERACTION_KEY: about or asked.id}
+    return await bot.press(bot.reply(asked), ASK_PERSON, data, person, where=where)
 
 
 async def _choice(bot: Bot, asked: Interaction, number: object, person: str = ALICE) -> str:
-    data: dict[str, Any] = {ABOUT: asked.id, "option": number}
-    return await bot.press(bot.reply(asked), OPTION, data, person)
+    data: dict[str, Any] = {INTERACTION_KEY: asked.id, "option": number}
+    return await bot.press(bot.reply(asked), CHOOSE_OPTION, data, person)
 
 
 async def _answered(bot: Bot, asked: Interaction, what: str = "person") -> Interaction:
@@ -107,11 +112,11 @@ async def test_a_guest_asks_for_nobody_and_is_told(bot: Bot) -> None:
     assert len(bot.said.asked) == 1
 
 
-@pytest.mark.parametrize("name", [PERSON, OPTION])
+@pytest.mark.parametrize("name", [ASK_PERSON, CHOOSE_OPTION])
 @pytest.mark.parametrize("about", ["", "nothing", UNKNOWN, "x" * 5_000])
 async def test_what_was_never_asked_is_told(bot: Bot, name: str, about: str) -> None:
     asked = await bot.answered()
-    assert "any more" in await bot.press(bot.reply(asked), name, {ABOUT: about})
+    assert "any more" in await bot.press(bot.reply(asked), name, {INTERACTION_KEY: about})
     assert len(bot.said.asked) == 1
 
 
@@ -132,7 +137,7 @@ async def test_a_withdrawn_question_is_not_pressed_below(bot: Bot) -> None:
     asked = await bot.answered()
     reply = bot.reply(asked)
     await bot.inbox.cancel(asked.id)
-    assert "isn't here any more" in await bot.press(reply, PERSON, {ABOUT: asked.id})
+    assert "isn't here any more" in await bot.press(reply, ASK_PERSON, {INTERACTION_KEY: asked.id})
 
 
 async def test_a_wish_that_is_not_kept_is_told(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,4 +188,6 @@ async def test_an_option_of_what_was_no_question_back_is_not_asked(bot: Bot) -> 
 
 async def test_a_button_that_nobody_takes_is_told(bot: Bot) -> None:
     asked = await bot.answered()
-    assert "any more" in await bot.press(bot.reply(asked), f"{WHY}.not", {ABOUT: asked.id})
+    assert "any more" in await bot.press(
+        bot.reply(asked), f"{SHOW_WHY}.not", {INTERACTION_KEY: asked.id}
+    )

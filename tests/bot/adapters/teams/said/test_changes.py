@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.teams.channel import TeamsChannel
 from bot.chat.adapters import ChatContext
 from bot.domain.types import Interaction, InteractionId, Outcome, Policy
+from bot.platforms.teams.channel import TeamsChannel
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, TRACE

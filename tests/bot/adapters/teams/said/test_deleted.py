@@ -6,8 +6,8 @@ import asyncio
 import itertools
 from dataclasses import replace
 
-from bot.adapters.teams.said.deleted import Deleted
 from bot.domain.types import Message
+from bot.platforms.teams.messages.intake import DeletedMessages
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import question
@@ -15,10 +15,10 @@ from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.offices import office_over
 
 
-def deleted_of(store: Store) -> Deleted:
+def deleted_of(store: Store) -> DeletedMessages:
     seconds = itertools.count()
     office = office_over(store, KeepingInbox(), tenant="acme")
-    return Deleted(office, clock=lambda: float(next(seconds)))
+    return DeletedMessages(office, clock=lambda: float(next(seconds)))
 
 
 def messages(teams: FakeTeams, number: int) -> list[Message]:

@@ -7,13 +7,13 @@ import gzip
 import aiohttp
 import pytest
 
-from bot.adapters.teams.channel import TeamsChannel
-from bot.adapters.teams.said.files import Files
-from bot.adapters.teams.wire.attached import INLINE
 from bot.answering.attachments import AttachmentReader
 from bot.domain.capabilities import Fetches
 from bot.domain.errors import DeliveryFailed
 from bot.domain.types import Attachment
+from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.messages.files import Files
+from bot.platforms.teams.payloads.messages import INLINE_PREFIX
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.tenant.file_host import ELSEWHERE, HOST, FileFault, FileHost
 from tests.bot.adapters.teams.visitor import Visitor
@@ -66,7 +66,7 @@ async def test_a_file_that_does_not_come_is_given_up(
     file_host: FileHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     soon = aiohttp.ClientTimeout(total=0.2)
-    monkeypatch.setattr("bot.adapters.teams.said.files._TIMEOUT", soon)
+    monkeypatch.setattr("bot.platforms.teams.messages.files._TIMEOUT", soon)
     file_host.fail(FileFault(seconds=30.0))
     with pytest.raises(DeliveryFailed, match="TimeoutError"):
         await Files(file_host.connector).fetch(shared(file_host), most=10_000_000)
@@ -137,7 +137,7 @@ async def test_every_cloud_has_its_host(file_host: FileHost, host: str) -> None:
 async def test_what_is_quoted_is_read_without_asking_anybody(
     files: Files, file_host: FileHost
 ) -> None:
-    quote = Attachment("a message by Bob", "text/plain", 12, f"{INLINE}Error%20809%21")
+    quote = Attachment("a message by Bob", "text/plain", 12, f"{INLINE_PREFIX}Error%20809%21")
 
     assert await files.fetch(quote, most=10) == b"Error 809!"
     assert file_host.requests == []

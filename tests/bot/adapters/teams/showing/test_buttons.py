@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.teams.showing.buttons import buttons_of
 from bot.domain.types import Clarification, InteractionId, Outcome, Reply, Response
+from bot.platforms.teams.rendering.answers import buttons_of
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, OFFERED, TRACE
 
 ID = InteractionId("6d1f0a52-0000-5000-9d0b-3f6f6e2f9a11")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.teams.showing.code import Code, code_in
-from bot.adapters.teams.showing.sizes import size
+from bot.platforms.teams.rendering.answer_blocks import Code, code_in
+from bot.platforms.teams.rendering.text import size
 
 
 @pytest.mark.parametrize(

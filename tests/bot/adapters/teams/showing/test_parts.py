@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.teams.showing import parts as module
-from bot.adapters.teams.showing.parts import REPLY, Parts
 from bot.chat.adapters import NullNotes
 from bot.domain.types import Message, Person, Thread
+from bot.platforms.teams.messages import replies as module
+from bot.platforms.teams.messages.replies import REPLY, PostedActivities
 from bot.store.database import Store, unopened
 from tests.builders import NOON
 
@@ -20,16 +20,16 @@ MESSAGE = Message("1", THREAD, Person("alice-object-id"), "vpn?", NOON)
 
 async def test_a_single_part_is_remembered_and_not_noted(store: Store) -> None:
     await store.work.open(MESSAGE, "here")
-    here = Parts(store.notes)
+    here = PostedActivities(store.notes)
     await here.keep(MESSAGE, REPLY, ["a"], several=False)
     assert await here.of(MESSAGE, REPLY, several=False) == ("a",)
     assert await here.all_of(MESSAGE) == ("a",)
-    assert await Parts(store.notes).all_of(MESSAGE) == ()
+    assert await PostedActivities(store.notes).all_of(MESSAGE) == ()
 
 
 async def test_several_parts_are_known_to_every_process_in_their_order(store: Store) -> None:
     await store.work.open(MESSAGE, "here")
-    here, there = Parts(store.notes), Parts(store.notes)
+    here, there = PostedActivities(store.notes), PostedActivities(store.notes)
     for posted in (["b"], ["b", "a"]):
         await here.keep(MESSAGE, REPLY, posted, several=True)
     assert await there.of(MESSAGE, REPLY, several=True) == ("b", "a")
@@ -40,9 +40,9 @@ async def test_several_parts_are_known_to_every_process_in_their_order(store: St
 
 async def test_replies_and_notices_of_one_question_are_found_together(store: Store) -> None:
     await store.work.open(MESSAGE, "here")
-    here = Parts(store.notes)
+    here = PostedActivities(store.notes)
     await here.keep(MESSAGE, REPLY, ["a"], several=False)
-    await Parts(store.notes).keep(MESSAGE, "notice-1", ["b", "c"], several=True)
+    await PostedActivities(store.notes).keep(MESSAGE, "notice-1", ["b", "c"], several=True)
     other = replace(MESSAGE, id="2")
     await here.keep(other, REPLY, ["d"], several=False)
     assert await here.all_of(MESSAGE) == ("a", "b", "c")
@@ -51,7 +51,7 @@ async def test_replies_and_notices_of_one_question_are_found_together(store: Sto
 
 async def test_what_can_not_be_noted_is_known_here_all_the_same(tmp_path: Path) -> None:
     away = unopened(f"sqlite+aiosqlite:///{tmp_path}/nowhere/frontdesk.sqlite")
-    here = Parts(away.notes)
+    here = PostedActivities(away.notes)
     await here.keep(MESSAGE, REPLY, ["a", "b"], several=True)
     assert await here.of(MESSAGE, REPLY, several=True) == ("a", "b")
     await away.close()
@@ -59,7 +59,7 @@ async def test_what_can_not_be_noted_is_known_here_all_the_same(tmp_path: Path) 
 
 async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_REMEMBERED", 2)
-    here = Parts(NullNotes())
+    here = PostedActivities(NullNotes())
     for name in "123":
         await here.keep(replace(MESSAGE, id=name), REPLY, [name], several=False)
     known = [await here.all_of(replace(MESSAGE, id=name)) for name in "123"]

@@ -15,11 +15,11 @@ from botbuilder.schema import Activity
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.teams.calling.registration import send_all_fields
-from bot.adapters.teams.showing.render import answer_activities
-from bot.adapters.teams.showing.sensitivity import UNMARKED, Sensitivity, sensitivity_of
-from bot.adapters.teams.showing.sizes import BUDGET, ROOM, size
 from bot.domain.types import Clarification, Message, Outcome, Person, Reply, Response, Thread
+from bot.platforms.teams.client.registration import send_all_fields
+from bot.platforms.teams.rendering.answers import answer_activities
+from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity, sensitivity_of
+from bot.platforms.teams.rendering.text import ACTIVITY_BUDGET, CONTENT_BUDGET, size
 from rag.types import ModelCall
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, TRACE, VPN
 from tests.bot.adapters.teams.limits import check
@@ -37,7 +37,7 @@ TABLE = "| Plan | Price |\n|---|--:|\n" + "\n".join(f"| Plan {n} | {n} [1] |" fo
 
 def shown(
     response: Response,
-    sensitivity: Sensitivity = UNMARKED,
+    sensitivity: Sensitivity = NO_SENSITIVITY,
     *,
     remarks: tuple[str, ...] = (),
     opening: str = "",
@@ -53,7 +53,7 @@ def shown(
     )
     for activity in activities:
         check(activity)
-        assert size(activity) <= ROOM < BUDGET
+        assert size(activity) <= CONTENT_BUDGET < ACTIVITY_BUDGET
         assert ("text" in activity) != ("attachments" in activity)
     return list(seen(activities))
 

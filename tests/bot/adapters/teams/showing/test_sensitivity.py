@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.teams.channel import connect
-from bot.adapters.teams.showing.sensitivity import UNMARKED, sensitivity_of
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import load_settings
 from bot.domain.types import Clarification
+from bot.platforms.teams.channel import connect
+from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, sensitivity_of
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, VPN
 from tests.bot.adapters.teams.tenant.names import APP_ID, ENTRA
 
@@ -34,7 +34,7 @@ def test_pages_that_are_only_offered_count() -> None:
 
 def test_pages_without_such_a_label_are_not_marked() -> None:
     assert MARKED.usage(ANSWER) is None
-    assert UNMARKED.usage(replace(ANSWER, sources=(SECRET,))) is None
+    assert NO_SENSITIVITY.usage(replace(ANSWER, sources=(SECRET,))) is None
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.teams.showing.sizes import most, size
+from bot.platforms.teams.rendering.text import largest_fitting, size
 
 
 @given(st.integers(min_value=0, max_value=200), st.integers(min_value=0, max_value=250))
@@ -16,7 +16,7 @@ def test_as_many_are_taken_as_fit_and_one_at_least(count: int, room: int) -> Non
         tried.append(number)
         return number <= room
 
-    found = most(count, fits)
+    found = largest_fitting(count, fits)
     assert found == max(1, min(count, room))
     assert all(n <= min(count, 2 * max(1, room)) for n in tried)
 

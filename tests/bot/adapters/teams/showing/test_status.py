@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.adapters.teams.channel import TeamsChannel
-from bot.adapters.teams.wire.reading import message_of
 from bot.domain.types import Activity, Message, Stage
+from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.payloads.messages import question_of
 from tests.bot.adapters.teams.activities import in_channel, question
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.faults import Fault
@@ -19,14 +19,14 @@ from tests.bot.adapters.teams.tenant.names import GROUP
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     clock = [100.0]
-    monkeypatch.setattr("bot.adapters.teams.calling.pacing.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("bot.platforms.teams.client.rate_limits.time.monotonic", lambda: clock[0])
     return clock
 
 
 def in_group(teams: FakeTeams) -> Message:
     group = {"id": GROUP, "conversationType": "groupChat", "isGroup": True}
     activity = in_channel(teams, "<at>Help</at> vpn?", conversation=group)
-    message = message_of(activity, tenant="acme", received_at=datetime.now(UTC))
+    message = question_of(activity, tenant="acme", received_at=datetime.now(UTC))
     assert message is not None
     return message
 

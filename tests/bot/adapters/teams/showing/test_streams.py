@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.adapters.teams.showing.streams import Stopped, stream_in
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.settings import load_settings
 from bot.domain.types import Activity, InteractionId, Message, PostedRef, Reply, Stage
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.client.registration import Cloud
+from bot.platforms.teams.messages.streams import StopHandler, stream_id_of
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, delivery
@@ -56,7 +56,9 @@ class Time:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        monkeypatch.setattr("bot.adapters.teams.calling.pacing.time.monotonic", lambda: self.now)
+        monkeypatch.setattr(
+            "bot.platforms.teams.client.rate_limits.time.monotonic", lambda: self.now
+        )
 
 
 @pytest.fixture
@@ -157,7 +159,7 @@ async def test_that_a_chat_has_no_streams_is_believed_for_a_while(
     assert not channel.has_placeholder(message)
     time.now += 2
     assert channel.has_placeholder(message)
-    assert stream_in(await channel.open_placeholder(message))
+    assert stream_id_of(await channel.open_placeholder(message))
 
 
 async def test_beside_another_stream_of_the_chat_the_answer_is_a_message(
@@ -165,7 +167,7 @@ async def test_beside_another_stream_of_the_chat_the_answer_is_a_message(
 ) -> None:
     first, second = asked(teams), replace(asked(teams), id="1700000000009")
     one, two = [await channel.open_placeholder(each) for each in (first, second)]
-    assert stream_in(one)
+    assert stream_id_of(one)
     assert two is None
     for message, opened in ((second, two), (first, one)):
         await channel.deliver(into(opened, delivery(message)))
@@ -214,7 +216,7 @@ async def test_where_nothing_is_left_of_a_stream_the_answer_is_posted(
     teams.streams.clear()
     ref = await channel.deliver(into(opened, delivery(message)))
     assert [sent.id for sent in teams.messages] == [ref.id]
-    assert ref.id != stream_in(opened)
+    assert ref.id != stream_id_of(opened)
 
 
 async def test_what_is_too_much_for_a_stream_is_tried_as_a_message(
@@ -251,7 +253,7 @@ async def test_an_end_that_got_through_unseen_is_not_shown_twice(
     with pytest.raises(DeliveryFailed):
         await channel.deliver(sent)
     ref = await (restart() if elsewhere else channel).deliver(sent)
-    assert [each.id for each in teams.messages] == [ref.id] == [stream_in(opened)]
+    assert [each.id for each in teams.messages] == [ref.id] == [stream_id_of(opened)]
     assert not teams.edits
 
 
@@ -266,7 +268,7 @@ async def test_further_parts_follow_the_end_of_a_stream(
         ref = await noted_restart().deliver(sent)
     marks = [text.split("\n")[0] for text in texts(teams)]
     assert marks == [f"_({n} of {len(marks)})_" for n in range(1, len(marks) + 1)]
-    assert ref.id == stream_in(opened)
+    assert ref.id == stream_id_of(opened)
 
 
 async def test_who_presses_stop_withdraws_the_question_and_nothing_is_posted(
@@ -330,7 +332,7 @@ async def test_a_withdrawn_question_leaves_no_open_stream_behind(
     await restart().withdraw(message, [opened])
     assert not teams.messages
     assert only(teams).state == "completed"
-    assert stream_in(await restart().open_placeholder(message))
+    assert stream_id_of(await restart().open_placeholder(message))
 
 
 async def test_a_withdrawn_answer_that_was_streamed_is_deleted_once(
@@ -376,7 +378,7 @@ def test_whatever_fails_and_whoever_dies_a_streamed_answer_is_seen_once(
             teams.fail(*faults, call="update" if late else "message")
             ref = await _until_posted(teams, message, opened, restarts)
             (sent,) = (each for each in teams.messages if each.text)
-            assert ref.id == sent.id == stream_in(opened)
+            assert ref.id == sent.id == stream_id_of(opened)
             assert sent.labels == ["Ask a person", "Why this answer"]
             assert sent.text.startswith("Restart the client [1].")
 
@@ -410,7 +412,7 @@ def _channel(teams: FakeTeams) -> TeamsChannel:
     return connect(settings, cloud=cloud, credentials=CountingCredentials(), pause=pause)
 
 
-def _noting(stopped: list[str]) -> Stopped:
+def _noting(stopped: list[str]) -> StopHandler:
     async def note(interaction_id: InteractionId) -> None:
         stopped.append(interaction_id)
 

@@ -9,9 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.teams.showing.pieces import pieces
-from bot.adapters.teams.showing.sizes import size
-from bot.adapters.teams.showing.tables import Table, table_at
+from bot.platforms.teams.rendering.answer_blocks import Table, blocks_of, table_at
+from bot.platforms.teams.rendering.text import size
 
 PRICES = Table(
     columns=("left", "right"),
@@ -27,7 +26,7 @@ def cells(element: Any) -> list[list[str]]:  # noqa: ANN401
 
 def test_prose_around_a_table_keeps_its_order() -> None:
     text = "Before:\n| a | b |\n|---|:-:|\n| 1 | `x \\| y` |\nAfter\n\nEnd"
-    before, table, after, end = pieces(text)
+    before, table, after, end = blocks_of(text)
     assert (before, after, end) == ("Before:", "After", "End")
     assert table == Table(("left", "center"), ("a", "b"), (("1", "`x | y`"),))
 
@@ -83,7 +82,7 @@ def test_a_row_that_fits_nowhere_makes_it_no_table() -> None:
 @given(st.lists(st.text(alphabet="ab|-: \\\n", max_size=12), max_size=8).map("\n".join))
 def test_of_whatever_looks_like_a_table_no_letter_is_lost(text: str) -> None:
     shown = []
-    for piece in pieces(text):
+    for piece in blocks_of(text):
         if isinstance(piece, Table):
             assert all(len(row) == len(piece.columns) for row in (piece.header, *piece.rows))
             shown += [cell for row in cells(piece.element()) for cell in row]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.adapters.teams.wire.reading import message_of
 from bot.domain.settings import Settings
 from bot.domain.types import Message, Reply
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.client.registration import Cloud
+from bot.platforms.teams.payloads.messages import question_of
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, VPN, delivery
 from tests.bot.adapters.teams.activities import MENTION, in_channel, in_person, question
@@ -46,7 +46,7 @@ def channel(settings: Settings, cloud: Cloud, store: Store, waits: list[float]) 
 async def asked(teams: FakeTeams, store: Store, **changes: Any) -> Message:  # noqa: ANN401
     """Return a question of a channel, as it is kept."""
     activity = in_channel(teams, "<at>Help</at> what is *band* 4? <b>", **changes)
-    message = message_of(activity, tenant="acme", received_at=datetime.now(UTC))
+    message = question_of(activity, tenant="acme", received_at=datetime.now(UTC))
     assert message is not None
     await store.work.open(message, "here")
     return message

@@ -11,7 +11,7 @@ from botbuilder.schema import Activity
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.teams.wire.mentions import is_addressed, without_mentions
+from bot.platforms.teams.payloads.markup import mentions_bot, without_mentions
 from tests.bot.adapters.teams.wire.written import BOT, activity, mention
 
 OURS = mention("Help")
@@ -78,7 +78,7 @@ def test_botbuilders_remove_recipient_mention_fails_on_a_malformed_entity() -> N
     ids=str,
 )
 def test_an_entity_that_says_nothing_changes_nothing(broken: dict[str, Any]) -> None:
-    assert not is_addressed(activity("vpn?", broken))
+    assert not mentions_bot(activity("vpn?", broken))
     assert read("<at>Help</at> the <at>Help</at> desk", broken, OURS) == "the <at>Help</at> desk"
 
 
@@ -141,4 +141,4 @@ def test_a_megabyte_of_open_tags_takes_no_time() -> None:
         read(piece * (900_000 // len(piece)), OURS)
 
     assert time.perf_counter() - started < 5
-    assert is_addressed(activity("", mention("", BOT)))
+    assert mentions_bot(activity("", mention("", BOT)))

@@ -8,11 +8,15 @@ from urllib.parse import unquote
 
 import pytest
 
-from bot.adapters.teams.wire.attached import FILE_TYPE, INLINE
-from bot.adapters.teams.wire.body import sent_at
-from bot.adapters.teams.wire.reading import heard, message_of
 from bot.chat.messages import ReceivedMessage
 from bot.domain.types import Attachment
+from bot.platforms.teams.payloads.activity import sent_at
+from bot.platforms.teams.payloads.messages import (
+    FILE_TYPE,
+    INLINE_PREFIX,
+    parse_message,
+    question_of,
+)
 from tests.bot.adapters.teams.wire.written import BOT, activity, copied, mention
 
 OURS = mention("Help")
@@ -24,7 +28,7 @@ PLACE = "https://acme-my.sharepoint.com/download.aspx?UniqueId=1&tempauth=v1.x"
 
 
 def hear(body: dict[str, Any]) -> ReceivedMessage | None:
-    return heard(body, tenant="acme", received_at=datetime.now(UTC))
+    return parse_message(body, tenant="acme", received_at=datetime.now(UTC))
 
 
 def files(*attachments: dict[str, Any], html: str = "") -> tuple[Attachment, ...]:
@@ -71,7 +75,7 @@ def test_another_bot_is_heard_only_if_it_mentions_us(sender: dict[str, str]) -> 
     assert said.by_bot
     assert said.message.by_bot
     assert hear(activity("vpn?") | {"from": sender}) is None
-    assert message_of(addressed, tenant="acme", received_at=datetime.now(UTC)) is None
+    assert question_of(addressed, tenant="acme", received_at=datetime.now(UTC)) is None
 
 
 @pytest.mark.parametrize(
@@ -147,7 +151,7 @@ def test_what_is_quoted_comes_along_as_text() -> None:
     (quote,) = files(html=html)
 
     assert (quote.name, quote.media_type) == ("a message by Max", "text/plain")
-    assert unquote(quote.place.removeprefix(INLINE)) == "Error 809 & 5 % \U0001f642"
+    assert unquote(quote.place.removeprefix(INLINE_PREFIX)) == "Error 809 & 5 % \U0001f642"
 
 
 def test_the_time_of_an_activity_is_in_seconds() -> None:

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.teams.wire.text import (
+from bot.domain.text.markdown import disarm, plain_code
+from bot.platforms.teams.rendering.text import (
     card_plain,
     card_text,
     teams_label,
     teams_markdown,
     teams_plain,
 )
-from bot.domain.text.markdown import disarm, plain_code
 
 _PIECES = "[ ] ( ) ! a - https://e.example e.example <at> </at> <img ` `` \\ : ** _ | {{ DATE( }} #"
 HOSTILE = st.lists(st.sampled_from([*_PIECES.split(), " ", "\n"]), max_size=25).map("".join)

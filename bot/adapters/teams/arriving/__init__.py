@@ -1,1 +1,0 @@
-"""What Teams sends: let in, or not."""

@@ -1,1 +1,0 @@
-"""Calls of Teams' connector, each in its time."""

@@ -1,1 +1,0 @@
-"""Questions that people are asked: their card, what is done, what the asker is told."""

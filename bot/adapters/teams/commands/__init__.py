@@ -1,1 +1,0 @@
-"""What is ordered in words in Teams, and the runs that are shown to their end."""

@@ -1,1 +1,0 @@
-"""The app package by which Teams learns of the bot."""

@@ -1,1 +1,0 @@
-"""What people write in Teams."""

@@ -1,1 +1,0 @@
-"""What Frontdesk shows in Teams."""

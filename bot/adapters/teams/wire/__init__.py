@@ -1,1 +1,0 @@
-"""What goes to Teams and comes from it, as values: pure."""

@@ -1,0 +1,174 @@
+"""Show why this answer, or why none, in a dialog, and ask there what was wrong with it.
+
+Teams can show nothing else to one person alone. Nothing in the card is live but links that code
+built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from bot.answering.explanations.explainer import Explanation, PageSummary
+from bot.answering.explanations.steps import StatedConfidence
+from bot.chat.actions import GONE, NOTHING_TO_RATE, ActionRejected, ActionTargets, ExplainAction
+from bot.chat.response_view import web_url
+from bot.chat.votes import (
+    COMMENT_QUESTION,
+    COMMENT_READERS,
+    COMMENT_THANKS,
+    COMMENT_TOO_LONG,
+    REASON_LABELS,
+    AnswerVotes,
+    can_be_rated,
+)
+from bot.domain.errors import FeedbackInvalid, InteractionUnknown
+from bot.domain.feedback import LONGEST_COMMENT, REASONS
+from bot.domain.text.markdown import clip
+from bot.domain.types import Interaction, InteractionId
+from bot.platforms.teams.payloads.actions import SHOW_WHY, Press, dialog, dialog_text
+from bot.platforms.teams.payloads.activity import Json, text_at
+from bot.platforms.teams.rendering.cards import card, submit_button, text_block, text_input
+from bot.platforms.teams.rendering.text import CONTENT_BUDGET, card_plain, size
+from bot.platforms.teams.transport.dispatch import Dispatch
+
+_TITLE_LENGTH = 60
+_HEADING_LENGTH = 80
+_PAGE_LENGTH = 150
+_STEP_LENGTH = 2_000
+_CUT_NOTE = "There is more, but not enough room for it here."
+
+
+def explanation_title(explanation: Explanation) -> str:
+    """Return what the dialog is called; it is plain text."""
+    return clip(explanation.title, _TITLE_LENGTH)
+
+
+def explanation_card(
+    explanation: Explanation, form: Sequence[Json] = (), actions: Sequence[Json] = ()
+) -> Json:
+    """Return the card of an explanation, within what Teams takes, with a form below it."""
+    room = CONTENT_BUDGET - size(card([text_block(_CUT_NOTE), *form], actions))
+    return card([*_fitting_blocks(_blocks(explanation), room), *form], actions)
+
+
+def _fitting_blocks(blocks: Iterable[Json], room: int) -> Sequence[Json]:
+    kept: list[Json] = []
+    for block in blocks:
+        if size([*kept, block]) > room:
+            return [*kept, text_block(_CUT_NOTE, isSubtle=True)]
+        kept.append(block)
+    return kept
+
+
+def _blocks(explanation: Explanation) -> Iterator[Json]:
+    if explanation.question:
+        yield text_block(card_plain(explanation.question), isSubtle=True)
+    for step in explanation.steps:
+        yield _heading(step.label)
+        yield _paragraph(card_plain(clip(step.text, _STEP_LENGTH)))
+    if explanation.sure is not None:
+        yield _heading("How sure")
+        yield _paragraph(card_plain(_sure(explanation.sure)))
+    if explanation.pages:
+        yield _heading("Pages I read")
+        yield from (_paragraph(_page(page)) for page in explanation.pages)
+    if explanation.left_out:
+        yield text_block(card_plain(explanation.left_out), isSubtle=True)
+
+
+def _heading(label: str) -> Json:
+    return text_block(card_plain(clip(label, _HEADING_LENGTH)), weight="Bolder")
+
+
+def _paragraph(text: str) -> Json:
+    return text_block(text, spacing="None")
+
+
+def _sure(sure: StatedConfidence) -> str:
+    return f"{sure.words}: {sure.told}, and an answer needs {sure.needed_told}"
+
+
+def _page(page: PageSummary) -> str:
+    where = f" \u203a {page.section}" if page.section else ""
+    label = card_plain(clip(f"{page.title}{where}", _PAGE_LENGTH))
+    url = web_url(page.url)
+    return f"{f'[{label}]({url})' if url else label}, {card_plain(page.found)}"
+
+
+_REASON, _COMMENT = "reason", "comment"
+_QUESTION = "Was something wrong with it?"
+_NOTHING_SENT = "Nothing was chosen or written, so I've noted nothing."
+
+
+class FeedbackReasons:
+    """Takes what was filled in below an explanation: it is a thumb down."""
+
+    def __init__(self, *, tenant: str, judging: AnswerVotes, subjects: ActionTargets) -> None:
+        self._tenant = tenant
+        self._judging = judging
+        self._subjects = subjects
+
+    async def take(self, press: Press) -> Json:
+        """Keep a reason, or words, or both. Raises Declined, StoreUnavailable, DeliveryFailed."""
+        interaction = await self._subjects.acted_on(press.about, press.presser)
+        reason, comment = text_at(press.data, _REASON), text_at(press.data, _COMMENT).strip()
+        if not comment and reason not in REASONS:
+            return dialog_text(_NOTHING_SENT)
+        if len(comment) > LONGEST_COMMENT:
+            raise ActionRejected(COMMENT_TOO_LONG)
+        await self._keep(interaction.id, press.person.id, reason, comment)
+        return dialog_text(COMMENT_THANKS)
+
+    async def _keep(
+        self, interaction_id: InteractionId, person_id: str, reason: str, comment: str
+    ) -> None:
+        known = reason if reason in REASONS else None
+        try:
+            await self._judging.say_why(
+                self._tenant, interaction_id, person_id, reason=known, comment=comment
+            )
+        except (FeedbackInvalid, InteractionUnknown) as error:
+            raise ActionRejected(NOTHING_TO_RATE) from error
+
+
+def reason_form_of(interaction: Interaction) -> tuple[Sequence[Json], Sequence[Json]]:
+    """Return the fields and the button that ask what was wrong; none where nothing is judged."""
+    if not can_be_rated(interaction.outcome):
+        return (), ()
+    choices = [
+        {"title": label.rstrip("\u2026"), "value": code} for code, label in REASON_LABELS.items()
+    ]
+    asked = {
+        "type": "Input.ChoiceSet",
+        "id": _REASON,
+        "label": _QUESTION,
+        "style": "expanded",
+        "separator": True,
+        "choices": choices,
+    }
+    said = text_input(_COMMENT, COMMENT_QUESTION, lines=True, most=LONGEST_COMMENT)
+    hint = text_block(COMMENT_READERS, isSubtle=True, size="Small")
+    return (asked, said, hint), (submit_button("Send", SHOW_WHY, interaction.id),)
+
+
+class WhyButton:
+    """Implements Registers: the button below an answer."""
+
+    def __init__(
+        self, *, why: ExplainAction, subjects: ActionTargets, reasons: FeedbackReasons
+    ) -> None:
+        self._why = why
+        self._subjects = subjects
+        self._reasons = reasons
+
+    def register(self, dispatch: Dispatch) -> None:
+        dispatch.on_dialog(SHOW_WHY, self._open, self._reasons.take)
+
+    async def _open(self, press: Press) -> Json:
+        interaction = await self._subjects.acted_on(press.about, press.presser)
+        try:
+            explanation = await self._why.explain(interaction, press.person.id)
+        except InteractionUnknown as error:
+            raise ActionRejected(GONE) from error
+        shown = explanation_card(explanation, *reason_form_of(interaction))
+        return dialog(explanation_title(explanation), shown, height="large")

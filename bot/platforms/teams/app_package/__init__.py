@@ -1,0 +1,1 @@
+"""Build the app package by which Teams learns of the bot."""

@@ -1,0 +1,227 @@
+"""Build the app package: a zip of manifest and icons, the same bytes for the same settings.
+
+The manifest is that of infra/teams, with what the settings and the command line say.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import struct
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from bot.chat.commands.help_texts import SUGGESTED_PROMPTS
+from bot.domain.errors import SettingInvalid
+from bot.domain.settings import Settings
+from bot.domain.urls import is_local_host
+from bot.platforms.teams.app_package.manifest_schema import manifest_problems
+
+SOURCE = "infra/teams/manifest.json"
+READ_ALONG_PERMISSIONS = ("ChannelMessage.Read.Group", "ChatMessage.Read.Chat")
+"""By which everything that is written where the app is comes to the bot, not only mentions."""
+
+_GUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_READS_ALONG = (
+    "It receives what is written in the channels and chats that it was added to, so that it can "
+    "answer follow-up questions without a mention; what is not for it is dropped, not kept."
+)
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageOptions:
+    """What is chosen for a package beside the settings.
+
+    Attributes:
+        follow_ups: Ask for what is written without a mention.
+        version: Of the package, as 1.0.1; None leaves that of the source.
+        privacy_url: What is said about privacy; None is PUBLIC_URL.
+        terms_url: What is said about terms of use; None is PUBLIC_URL.
+    """
+
+    follow_ups: bool = False
+    version: str | None = None
+    privacy_url: str | None = None
+    terms_url: str | None = None
+
+
+def manifest_for(source: Mapping[str, Any], settings: Settings, wishes: PackageOptions) -> Json:
+    """Return the manifest for an installation.
+
+    Raises SettingInvalid for settings that are missing, and what Teams would not take.
+    """
+    app_id, home = _app_id(settings), _public_url(settings)
+    try:
+        manifest = _filled_manifest(source, app_id, home, wishes)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise SettingInvalid(
+            f"{SOURCE} is not formed as that of the repository ({error}). Begin with that one."
+        ) from error
+    _refuse_problems(manifest_problems(manifest))
+    return manifest
+
+
+def _filled_manifest(
+    source: Mapping[str, Any], app_id: str, home: str, wishes: PackageOptions
+) -> Json:
+    manifest = _with_bot(source, app_id)
+    manifest["id"] = app_id
+    manifest["version"] = wishes.version or source["version"]
+    manifest["developer"] = {
+        **source["developer"],
+        "websiteUrl": home,
+        "privacyUrl": wishes.privacy_url or home,
+        "termsOfUseUrl": wishes.terms_url or home,
+    }
+    manifest["validDomains"] = [urlsplit(home).hostname]
+    return manifest | _reading_along(manifest, app_id) if wishes.follow_ups else manifest
+
+
+def _app_id(settings: Settings) -> str:
+    app_id = settings.microsoft_app_id
+    if app_id is None:
+        raise SettingInvalid(
+            "MICROSOFT_APP_ID is not set. Set it to the bot registration's id: docs/teams.md"
+        )
+    if not _GUID.fullmatch(app_id):
+        raise SettingInvalid(
+            f"MICROSOFT_APP_ID={app_id!r} is no id. Copy it from the bot's Configuration > "
+            "Microsoft App ID, such as 00000000-0000-0000-0000-000000000000."
+        )
+    return app_id
+
+
+def _public_url(settings: Settings) -> str:
+    home = settings.public_url
+    if home is None:
+        raise SettingInvalid(
+            "PUBLIC_URL is not set. Set it to where colleagues reach this server, such as "
+            "https://frontdesk.example.com; Teams shows it with the app."
+        )
+    if (
+        not home.lower().startswith("https://")
+        or is_local_host(home)
+        or not urlsplit(home).hostname
+    ):
+        raise SettingInvalid(
+            f"PUBLIC_URL={home!r} can't be opened from Teams. Set it to the https:// address by "
+            "which others reach this server."
+        )
+    return home
+
+
+def _with_bot(source: Mapping[str, Any], app_id: str) -> Json:
+    """Return the source with the bot's id, and the prompts where somebody is alone with it."""
+    bots = [
+        {
+            **bot,
+            "botId": app_id,
+            "commandLists": [_with_prompts(each) for each in bot["commandLists"]],
+        }
+        for bot in source["bots"]
+    ]
+    return {**source, "bots": bots}
+
+
+def _with_prompts(commands: Mapping[str, Any]) -> Json:
+    if "personal" not in commands["scopes"]:
+        return dict(commands)
+    return {**commands, "commands": [*_prompts(), *commands["commands"]]}
+
+
+def _prompts() -> Iterator[Json]:
+    for prompt in SUGGESTED_PROMPTS:
+        said = {"description": prompt.message, "type": "prompt", "prompt": prompt.message}
+        yield {"title": prompt.title, **said}
+
+
+def _reading_along(manifest: Mapping[str, Any], app_id: str) -> Json:
+    """Return what asks for all that is written; Microsoft wants to read there what for."""
+    told, permissions = (
+        manifest["description"],
+        [_permission(name) for name in READ_ALONG_PERMISSIONS],
+    )
+    return {
+        "description": {**told, "full": f"{told['full']} {_READS_ALONG}"},
+        "webApplicationInfo": {"id": app_id, "resource": f"https://{manifest['validDomains'][0]}"},
+        "authorization": {"permissions": {"resourceSpecific": permissions}},
+    }
+
+
+def _permission(name: str) -> Json:
+    return {"name": name, "type": "Application"}
+
+
+def _refuse_problems(found: tuple[str, ...]) -> None:
+    if found:
+        raise SettingInvalid(f"Teams would not take {SOURCE}: {'; '.join(found)}. Correct that.")
+
+
+FOLDER = Path(__file__).parents[4] / "infra" / "teams"
+MANIFEST = "manifest.json"
+
+ICON_SIZES = {"color": 192, "outline": 32}
+"""Pixels that an icon has each way, by its key in the manifest."""
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_PNG_HEADER = struct.Struct(">8sL4sLL")
+_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
+_FILE_MODE = 0o100644 << 16
+_UNIX_SYSTEM = 3
+
+
+def package_of(settings: Settings, wishes: PackageOptions, *, folder: Path = FOLDER) -> bytes:
+    """Return the package. Raises SettingInvalid: what is missing or wrong, with the cure."""
+    manifest = manifest_for(_source(folder / MANIFEST), settings, wishes)
+    said = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+    icons = {
+        name: _icon(folder / name, ICON_SIZES[kind]) for kind, name in manifest["icons"].items()
+    }
+    return _zip({MANIFEST: said.encode(), **icons})
+
+
+def _icon(file: Path, pixels: int) -> bytes:
+    content = _read_file(file)
+    head = content[: _PNG_HEADER.size]
+    _, _, kind, *size = (
+        _PNG_HEADER.unpack(head) if len(head) == _PNG_HEADER.size else (b"", 0, b"", 0, 0)
+    )
+    if not content.startswith(_SIGNATURE) or kind != b"IHDR" or size != [pixels, pixels]:
+        raise SettingInvalid(f"{file} is no PNG of {pixels} x {pixels} pixels. Take one that is.")
+    return content
+
+
+def _source(file: Path) -> Mapping[str, Any]:
+    try:
+        read = json.loads(_read_file(file))
+    except ValueError as error:
+        raise SettingInvalid(f"{SOURCE} can't be read as JSON: {error}. Correct it.") from error
+    if not isinstance(read, dict):
+        raise SettingInvalid(f"{SOURCE} holds no JSON object. Take that of the repository.")
+    return read
+
+
+def _read_file(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        cure = "Take it from the repository."
+        raise SettingInvalid(f"{file} can't be read: {error.strerror}. {cure}") from error
+
+
+def _zip(files: Mapping[str, bytes]) -> bytes:
+    """Return a zip without times, and without compression, which differs between libraries."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name, _ZIP_DATE)
+            entry.create_system, entry.external_attr = _UNIX_SYSTEM, _FILE_MODE
+            archive.writestr(entry, content)
+    return written.getvalue()

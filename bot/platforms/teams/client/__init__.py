@@ -1,0 +1,1 @@
+"""Calls of Teams' connector API: authenticated, paced, retried where that is safe."""

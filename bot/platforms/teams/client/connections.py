@@ -1,0 +1,154 @@
+"""Keep botbuilder's connector clients, and the threads in which their blocking calls run.
+
+botbuilder makes a client with connections of its own for every call; here there is one for each
+service, kept for a while. The threads are our own: so many at most, and none that a stop of the
+process waits for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, ParamSpec, TypeVar
+
+from botbuilder.integration.aiohttp import CloudAdapter
+from requests.adapters import HTTPAdapter
+
+from bot.platforms.teams.client.rate_limits import Clock
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_QueuedCall = tuple[Future[Any], Callable[[], Any]] | None
+
+
+class DaemonThreadPool(Executor):
+    """Implements Executor, apart from the loop's own, which others need and the engine replaces.
+
+    What hangs here holds up nothing else. At the end of the process it is left as it is, and may
+    be done: as when the process is killed.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._begun = 0
+        self._calls: SimpleQueue[_QueuedCall] = SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        weakref.finalize(self, self._calls.put, None)
+
+    def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
+        """Run a call as soon as a thread is free; called by one thread only."""
+        future: Future[_T] = Future()
+        self._calls.put((future, partial(fn, *args, **kwargs)))
+        if not self._idle.acquire(blocking=False) and self._begun < self._most:
+            self._begun += 1
+            name, work = f"teams-{self._begun}", (self._calls, self._idle)
+            threading.Thread(target=_run_calls, args=work, name=name, daemon=True).start()
+        return future
+
+
+class LoopForBlockingCalls:
+    """What msrest asks of the event loop: to run a call that blocks."""
+
+    def __init__(self, threads: DaemonThreadPool) -> None:
+        self._threads = threads
+
+    def run_in_executor(self, _: object, call: Callable[[], _T]) -> asyncio.Future[_T]:
+        return asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+
+def _run_calls(calls: SimpleQueue[_QueuedCall], idle: threading.Semaphore) -> None:
+    """Run calls, until whoever makes them is gone."""
+    while (call := _next_call(calls, idle)) is not None:
+        future, act = call
+        if future.set_running_or_notify_cancel():
+            _run_call(future, act)
+        del call, future, act
+    calls.put(None)
+
+
+def _next_call(calls: SimpleQueue[_QueuedCall], idle: threading.Semaphore) -> _QueuedCall:
+    try:
+        return calls.get_nowait()
+    except Empty:
+        idle.release()
+        return calls.get()
+
+
+def _run_call(future: Future[Any], act: Callable[[], Any]) -> None:
+    try:
+        result = act()
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is told who waits
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+
+
+TIMEOUT_SECONDS = 15.0
+CONNECTIONS = 32
+"""Calls that run side by side, each in a thread; there would be CPUs + 4 of them."""
+
+_CLIENT_SECONDS = 60.0
+"""What is between us and Microsoft forgets connections that are idle for some minutes."""
+
+_MOST_CLIENTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedClient:
+    client: Any
+    until: float
+
+
+class ConnectorClients:
+    """Returns what calls are made with; nothing is called yet."""
+
+    def __init__(self, adapter: CloudAdapter, *, app_id: str, clock: Clock) -> None:
+        self._adapter = adapter
+        self._app_id = app_id
+        self._clock = clock
+        self._kept: dict[str, _CachedClient] = {}
+        self._loop = LoopForBlockingCalls(DaemonThreadPool(CONNECTIONS))
+
+    async def conversations(self, service_url: str) -> Any:  # noqa: ANN401  # botbuilder has no types
+        """Return botbuilder's ``conversations`` of a service."""
+        now = self._clock()
+        kept = self._kept.get(service_url)
+        if kept is None or now >= kept.until:
+            kept = _CachedClient(await self._made(service_url), now + _CLIENT_SECONDS)
+            while len(self._kept) >= _MOST_CLIENTS:
+                del self._kept[next(iter(self._kept))]
+            self._kept[service_url] = kept
+        return kept.client.conversations
+
+    async def _made(self, service_url: str) -> Any:  # noqa: ANN401  # botbuilder has no types
+        identity = self._adapter.create_claims_identity(self._app_id)
+        factory = self._adapter.bot_framework_authentication.create_connector_factory(identity)
+        client = await factory.create(service_url)
+        # msrest would repeat calls by itself, posts among them.
+        pool = HTTPAdapter(pool_maxsize=CONNECTIONS, max_retries=0)
+
+        def configured(session: Any, *_: object, **sent: object) -> dict[str, object]:  # noqa: ANN401
+            if session.adapters["https://"] is not pool:
+                session.mount("https://", pool)
+                session.mount("http://", pool)
+            return {**sent, "session": _SessionWithLoop(session), "loop": self._loop}
+
+        client.config.session_configuration_callback = configured
+        client.config.connection.timeout = TIMEOUT_SECONDS
+        return client
+
+
+class _SessionWithLoop:
+    """A session as msrest calls it, with the loop it runs the call in as one more argument."""
+
+    def __init__(self, session: Any) -> None:  # noqa: ANN401  # botbuilder has no types
+        self._session = session
+
+    def request(self, *named: object, loop: object, **sent: object) -> Any:  # noqa: ANN401, ARG002
+        return self._session.request(*named, **sent)

@@ -1,0 +1,178 @@
+"""Limit how often Teams is called: no more than it takes, and not at all when told to wait.
+
+Teams takes about one change a second per conversation. What may be left out has no patience:
+it is dropped, and leaves room for what may not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from bot.platforms.teams.client.errors import RateLimited
+
+Pause = Callable[[float], Awaitable[None]]
+Clock = Callable[[], float]
+Jitter = Callable[[], float]
+"""Returns a number from 0 to 1."""
+
+_WINDOW_MARGIN = 1.05
+"""What is sent evenly does not arrive evenly: Teams' seconds are taken for a little longer."""
+
+_JITTER_SHARE = 0.25
+_MOST_ROOMS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """So many calls in so many seconds, and so many of them for what may be left out."""
+
+    most: int
+    seconds: float
+    optional: int
+
+
+SEND_LIMITS = (
+    RateLimit(7, 1.0, 5),
+    RateLimit(8, 2.0, 6),
+    RateLimit(60, 30.0, 45),
+    RateLimit(1_800, 3_600.0, 1_350),
+)
+"""What the bot may post, change and delete in a chat or a channel, with all its threads."""
+
+LOOKUP_LIMITS = (
+    RateLimit(14, 1.0, 14),
+    RateLimit(16, 2.0, 16),
+    RateLimit(120, 30.0, 120),
+    RateLimit(3_600, 3_600.0, 3_600),
+)
+"""How often it may ask who is there."""
+
+OVERALL_LIMITS = (RateLimit(30, 1.0, 22),)
+"""What it may call in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Where waiting, the time and chance come from; a test has its own."""
+
+    pause: Pause = asyncio.sleep
+    clock: Clock = time.monotonic
+    jitter: Jitter = random.random
+
+
+class CallWindow:
+    """Gives calls their times, in the order in which they are asked for."""
+
+    def __init__(self, spans: tuple[RateLimit, ...]) -> None:
+        self._spans = spans
+        self._given: deque[float] = deque(maxlen=max(span.most for span in spans))
+        self._held_until = float("-inf")
+
+    def next(self, now: float, *, optional: bool = False) -> float:
+        """Return when the next call may be made; what is optional leaves room for the others."""
+        at = max(now, self._held_until, self._given[-1] if self._given else now)
+        for span in self._spans:
+            most = span.optional if optional else span.most
+            if len(self._given) >= most:
+                at = max(at, self._given[-most] + span.seconds * _WINDOW_MARGIN)
+        return at
+
+    def give(self, at: float) -> None:
+        """Count a call that is made at a time that ``next`` returned."""
+        self._given.append(at)
+
+    def hold(self, until: float) -> None:
+        """Let no call be made for a while."""
+        self._held_until = max(self._held_until, until)
+
+
+class RateLimiter:
+    """Paces all calls of one process, by conversation (a chat or a channel) and altogether.
+
+    Times are the timing's. What a pause was asked for has passed after it, whatever the clock says.
+    """
+
+    def __init__(self, timing: Timing) -> None:
+        self._timing = timing
+        self._altogether = CallWindow(OVERALL_LIMITS)
+        self._rooms: OrderedDict[tuple[str, tuple[RateLimit, ...]], CallWindow] = OrderedDict()
+
+    def now(self, vouched: float = float("-inf")) -> float:
+        """Return the time, which is not before what a pause vouches for."""
+        return max(vouched, self._timing.clock())
+
+    async def take(
+        self,
+        room: str,
+        spans: tuple[RateLimit, ...],
+        *,
+        now: float,
+        patience_seconds: float,
+    ) -> float:
+        """Wait until a call may be made, and count it; return the time then.
+
+        Raises Busy at once where that takes longer than ``patience_seconds``. What has no patience
+        may be left out: it leaves room for what may not.
+        """
+        optional = not patience_seconds
+        there = await self._given(self._room(room, spans), now, patience_seconds, optional=optional)
+        left = max(0.0, patience_seconds - (there - now))
+        return await self._given(self._altogether, there, left, optional=optional)
+
+    def hold(self, room: str, spans: tuple[RateLimit, ...], *, until: float) -> None:
+        """Let nobody call for a while: Teams said so."""
+        self._room(room, spans).hold(until)
+
+    async def wait(self, seconds: float, *, now: float) -> float:
+        """Let time pass, and a little more so that not all come back at once."""
+        longer = seconds * (1 + _JITTER_SHARE * self._timing.jitter())
+        await self._timing.pause(longer)
+        return self.now(now + longer)
+
+    async def _given(
+        self, windows: CallWindow, now: float, patience: float, *, optional: bool
+    ) -> float:
+        at = windows.next(now, optional=optional)
+        if at - now > patience:
+            raise RateLimited(
+                "As much as Teams takes has been sent there. It is tried again later.",
+                retry_after_seconds=at - now,
+            )
+        windows.give(at)
+        if at > now:
+            await self._timing.pause(at - now)
+        return self.now(at)
+
+    def _room(self, room: str, spans: tuple[RateLimit, ...]) -> CallWindow:
+        key = (room, spans)
+        windows = self._rooms.setdefault(key, CallWindow(spans))
+        self._rooms.move_to_end(key)
+        while len(self._rooms) > _MOST_ROOMS:
+            self._rooms.popitem(last=False)
+        return windows
+
+
+_MOST_COOLDOWNS = 1_000
+
+
+class Cooldowns:
+    """Remembers, by message, before when nothing more should be shown."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[str, float] = OrderedDict()
+
+    def is_due(self, key: str) -> bool:
+        """Tell whether something may be shown now."""
+        return time.monotonic() >= self._held.get(key, 0.0)
+
+    def hold(self, key: str, seconds: float) -> None:
+        """Show nothing more for a while."""
+        self._held[key] = time.monotonic() + seconds
+        self._held.move_to_end(key)
+        while len(self._held) > _MOST_COOLDOWNS:
+            self._held.popitem(last=False)

@@ -1,0 +1,279 @@
+"""The bot's registration at Microsoft: read from the settings, checked, and its token fetched.
+
+botbuilder makes new credentials for every turn, each with a token request of its own, and asks
+for the token in a blocking call on the event loop. Here they are made once, and the token is
+fetched in a thread. Why Microsoft gives no token is put in words an administrator can act on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from botbuilder.schema import ConversationAccount, Entity
+from botframework.connector.auth import microsoft_app_credentials
+from msrest.universal_http.requests import ClientRetryPolicy
+
+from bot.domain.errors import SettingInvalid
+from bot.domain.settings import Settings
+from bot.platforms.teams.client.connections import DaemonThreadPool
+from bot.platforms.teams.client.errors import NoToken
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """The addresses of one cloud; the public one unless told otherwise."""
+
+    issuer: str = "https://api.botframework.com"
+    metadata_url: str = "https://login.botframework.com/v1/.well-known/openidconfiguration"
+    login_url: str = "https://login.microsoftonline.com/"
+    scope: str = "https://api.botframework.com"
+    oauth_url: str = "https://api.botframework.com"
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A bot registration under the names that botbuilder looks for."""
+
+    APP_ID: str | None
+    APP_PASSWORD: str | None
+    APP_TYPE: str
+    APP_TENANTID: str | None
+    TO_BOT_FROM_CHANNEL_TOKEN_ISSUER: str
+    TO_BOT_FROM_CHANNEL_OPENID_METADATA_URL: str
+    TO_BOT_FROM_EMULATOR_OPENID_METADATA_URL: str
+    TO_CHANNEL_FROM_BOT_LOGIN_URL: str
+    TO_CHANNEL_FROM_BOT_OAUTH_SCOPE: str
+    OAUTH_URL: str
+
+
+_TOKEN_REQUEST_SECONDS = 5.0
+"""For an answer to one request; two are made for the first token, each twice at most."""
+
+
+def registration_of(settings: Settings, cloud: Cloud) -> Registration:
+    """Return the configured registration.
+
+    Raises SettingInvalid for what would leave the door open or never work.
+    """
+    _check_settings(settings)
+    password = settings.microsoft_app_password
+    return Registration(
+        APP_ID=settings.microsoft_app_id,
+        APP_PASSWORD=password.get_secret_value() if password else None,
+        APP_TYPE=settings.microsoft_app_type if settings.microsoft_app_id else "MultiTenant",
+        APP_TENANTID=settings.microsoft_app_tenant_id,
+        TO_BOT_FROM_CHANNEL_TOKEN_ISSUER=cloud.issuer,
+        TO_BOT_FROM_CHANNEL_OPENID_METADATA_URL=cloud.metadata_url,
+        TO_BOT_FROM_EMULATOR_OPENID_METADATA_URL=cloud.metadata_url,
+        TO_CHANNEL_FROM_BOT_LOGIN_URL=cloud.login_url,
+        TO_CHANNEL_FROM_BOT_OAUTH_SCOPE=cloud.scope,
+        OAUTH_URL=cloud.oauth_url,
+    )
+
+
+def send_all_fields() -> None:
+    """Have botbuilder send what it otherwise drops: citations, and the tenant of a reference."""
+    Entity.enable_additional_properties_sending()
+    ConversationAccount.enable_additional_properties_sending()
+
+
+def speed_up_msrest() -> None:
+    """Have msrest look codes up, not search a list of 501 for each of 999 whenever it is set up.
+
+    That happens four times an activity, which without this costs 14 ms.
+    """
+    codes: Any = frozenset(ClientRetryPolicy.safe_codes)
+    ClientRetryPolicy.safe_codes = codes
+
+
+def limit_token_requests() -> None:
+    """Have MSAL give up on who issues tokens; botbuilder sets no deadline."""
+    module: Any = microsoft_app_credentials
+    unlimited = module.ConfidentialClientApplication
+    module.ConfidentialClientApplication = partial(unlimited, timeout=_TOKEN_REQUEST_SECONDS)
+
+
+def _check_settings(settings: Settings) -> None:
+    if settings.microsoft_app_id is None:
+        _check_unregistered(settings)
+        return
+    if settings.microsoft_app_tenant_id is None:
+        raise SettingInvalid(
+            "MICROSOFT_APP_TENANT_ID is not set; it is the directory id of the company served."
+        )
+    managed = settings.microsoft_app_type == "UserAssignedMSI"
+    if settings.microsoft_app_password is None and not managed:
+        raise SettingInvalid(
+            "MICROSOFT_APP_PASSWORD is not set; it is the registration's client secret. With a "
+            "managed identity set MICROSOFT_APP_TYPE=UserAssignedMSI instead."
+        )
+
+
+def _check_unregistered(settings: Settings) -> None:
+    if not settings.teams_dev_mode:
+        raise SettingInvalid("Teams needs MICROSOFT_APP_ID; see docs/teams.md.")
+    if settings.reachable:
+        raise SettingInvalid(
+            f"TEAMS_DEV_MODE=true with HOST={settings.host!r} and "
+            f"PUBLIC_URL={settings.public_url!r} would let anyone in; set HOST=127.0.0.1 and "
+            "no PUBLIC_URL, or MICROSOFT_APP_ID for a real registration."
+        )
+
+
+_ENTRA_CODE = re.compile(r"AADSTS(\d+)")
+_CHECK_CURE = "Check MICROSOFT_APP_ID, MICROSOFT_APP_PASSWORD and MICROSOFT_APP_TENANT_ID."
+_RENEWAL_CURE = (
+    "Make a new client secret in the app registration, and set MICROSOFT_APP_PASSWORD to its value."
+)
+_REFUSALS_BY_CODE: dict[str, tuple[str, str]] = {
+    "7000222": ("the client secret has expired", _RENEWAL_CURE),
+    "7000215": (
+        "the client secret is wrong",
+        f"MICROSOFT_APP_PASSWORD is the secret's value, not its id. {_RENEWAL_CURE}",
+    ),
+    "700016": (
+        "the app is not in the directory that was asked",
+        f"{_CHECK_CURE} MICROSOFT_APP_TYPE is SingleTenant, unless the registration is an old one.",
+    ),
+    "90002": (
+        "there is no such directory",
+        "Set MICROSOFT_APP_TENANT_ID to the directory id of the company served.",
+    ),
+    "900023": (
+        "the directory's id is none",
+        "Set MICROSOFT_APP_TENANT_ID to the directory id of the company served.",
+    ),
+    "7000112": ("the app is disabled", "Enable the app registration's enterprise application."),
+    "7000229": (
+        "the app has no service principal in the directory",
+        "Create the app registration's enterprise application in MICROSOFT_APP_TENANT_ID.",
+    ),
+}
+_NETWORK_ERRORS = frozenset({"ConnectionError", "Timeout", "TimeoutError"})
+_MANAGED_IDENTITY_ERRORS = frozenset({"ManagedIdentityError", "KeyError"})
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRefusal:
+    """What is wrong, and what mends it."""
+
+    why: str
+    cure: str
+
+    def __str__(self) -> str:
+        return f"{self.why} {self.cure}"
+
+
+def token_refusal_of(error: Exception) -> TokenRefusal:
+    """Return what an error of fetching a token means; nothing of its own words is in it."""
+    code = _ENTRA_CODE.search(str(error))
+    if code and code[1] in _REFUSALS_BY_CODE:
+        why, cure = _REFUSALS_BY_CODE[code[1]]
+        return TokenRefusal(f"Microsoft gives no token: {why}.", cure)
+    kinds = {each.__name__ for each in type(error).__mro__}
+    if kinds & _NETWORK_ERRORS:
+        return TokenRefusal("Microsoft's login cannot be reached.", "Check the network.")
+    if kinds & _MANAGED_IDENTITY_ERRORS:
+        return TokenRefusal(
+            "This machine's managed identity gives no token.",
+            "Assign the identity whose client id is MICROSOFT_APP_ID to this machine, or set "
+            "MICROSOFT_APP_TYPE=SingleTenant with a secret.",
+        )
+    return TokenRefusal(f"Microsoft gives no token ({type(error).__name__}).", _CHECK_CURE)
+
+
+class Credentials(Protocol):
+    """What botbuilder signs requests with."""
+
+    def get_access_token(self, force_refresh: bool = False) -> str: ...  # noqa: FBT001, FBT002  # its signature
+
+
+class CredentialsFactory(Protocol):
+    """botbuilder's ServiceClientCredentialsFactory."""
+
+    async def is_valid_app_id(self, app_id: str) -> bool: ...
+
+    async def is_authentication_disabled(self) -> bool: ...
+
+    async def create_credentials(
+        self,
+        app_id: str,
+        oauth_scope: str,
+        login_endpoint: str,
+        validate_authority: bool,  # noqa: FBT001  # its signature
+    ) -> Credentials: ...
+
+
+class TokenCredentials:
+    """Credentials that sign with the token fetched last; botbuilder's fetch whenever they sign."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
+        self._token = ""
+
+    def get_access_token(self, force_refresh: bool = False) -> str:  # noqa: FBT001, FBT002  # its signature
+        """Fetch a token, which blocks; MSAL keeps it as long as it is valid."""
+        self._token = self._credentials.get_access_token(force_refresh)
+        return self._token
+
+    def signed_session(self, session: Any) -> Any:  # noqa: ANN401  # msrest has no types
+        """Sign what a session sends; without a token, as in development mode, with nothing."""
+        session.headers.pop("Authorization", None)
+        if self._token:
+            session.headers["Authorization"] = f"Bearer {self._token}"
+        return session
+
+
+class CachedCredentials:
+    """A CredentialsFactory that keeps what another one made.
+
+    ``trouble`` is why there was no token when one was last needed, None when there was.
+    """
+
+    def __init__(self, factory: CredentialsFactory) -> None:
+        self._factory = factory
+        self._made: dict[tuple[str, str, str, bool], TokenCredentials] = {}
+        self._fetching = asyncio.Lock()
+        self._thread = DaemonThreadPool(1)
+        self.trouble: TokenRefusal | None = None
+
+    async def is_valid_app_id(self, app_id: str) -> bool:
+        return await self._factory.is_valid_app_id(app_id)
+
+    async def is_authentication_disabled(self) -> bool:
+        return await self._factory.is_authentication_disabled()
+
+    async def create_credentials(
+        self,
+        app_id: str,
+        oauth_scope: str,
+        login_endpoint: str,
+        validate_authority: bool,  # noqa: FBT001  # its signature
+    ) -> TokenCredentials:
+        key = (app_id, oauth_scope, login_endpoint, validate_authority)
+        if key not in self._made:
+            self._made[key] = TokenCredentials(await self._factory.create_credentials(*key))
+        return self._made[key]
+
+    async def warm(self) -> None:
+        """Have a valid token in everything made so far. Raises NoToken."""
+        async with self._fetching:
+            if await self.is_authentication_disabled():
+                return
+            loop = asyncio.get_running_loop()
+            try:
+                for credentials in list(self._made.values()):
+                    await loop.run_in_executor(self._thread, credentials.get_access_token)
+            except Exception as error:
+                # botbuilder raises many kinds, among them PermissionError for a refused secret.
+                raise self.refused(error) from error
+            self.trouble = None
+
+    def refused(self, error: Exception) -> NoToken:
+        """Remember why there is no token; return it as an error of ours."""
+        self.trouble = token_refusal_of(error)
+        return NoToken(str(self.trouble))

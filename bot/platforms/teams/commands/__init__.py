@@ -1,0 +1,1 @@
+"""Commands that people write to the bot, and the runs that they start."""

@@ -1,0 +1,290 @@
+"""Show the settings of a channel in a dialog, and save what was put into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+import structlog
+
+from bot.chat.actions import LATER, ActionRejected
+from bot.chat.commands.channel_settings import (
+    ChannelSettingsForm,
+    Choice,
+    Field,
+    InvalidSettings,
+    SubmittedSettings,
+)
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.types import CommandCaller, Refused
+from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.text.markdown import clip
+from bot.domain.types import Message, Policy
+from bot.platforms.teams.payloads.actions import EDIT_SETTINGS, Press, dialog
+from bot.platforms.teams.payloads.activity import Body, Json, is_private, text_at
+from bot.platforms.teams.payloads.references import ROOM_ID, reference_of
+from bot.platforms.teams.rendering.cards import (
+    card,
+    dialog_button,
+    submit_button,
+    text_block,
+    text_input,
+    with_card,
+)
+from bot.platforms.teams.rendering.plain_text import text_messages, text_paragraphs
+from bot.platforms.teams.tenant.conversations import Conversations
+from bot.platforms.teams.tenant.identity import NOT_FOR_OUTSIDERS, CommandSenders
+from bot.platforms.teams.tenant.members import OutsideReaders
+from bot.platforms.teams.transport.dispatch import Dispatch
+
+NOT_A_CHANNEL = (
+    "This is no channel. Paste what Copy link in the channel's menu gives, or its id, which begins "
+    "with 19:"
+)
+NOT_THERE = "I'm not in that channel. Add me to its team first, or choose another."
+OTHERS_READ = (
+    "Not only colleagues read that channel. Choose one that only they are in, for it is shown what "
+    "people ask, in their own words."
+)
+
+
+class PeopleChannelCheck:
+    """Asks Teams about channels. Raises bot.domain.errors.DeliveryFailed, StoreUnavailable."""
+
+    def __init__(self, places: Conversations, onlookers: OutsideReaders) -> None:
+        self._places = places
+        self._onlookers = onlookers
+
+    async def trouble(self, channel: str) -> str:
+        """Return why people can't be asked in a channel, "" if they can."""
+        if not ROOM_ID.fullmatch(channel):
+            return NOT_A_CHANNEL
+        try:
+            outside = await self._onlookers.outside(await self._places.channel(channel))
+        except DeliveryRefused:
+            return NOT_THERE
+        return OTHERS_READ if outside else ""
+
+
+_MOST_OFFERED = 100
+"""Of more spaces the names are typed."""
+
+_VALUE_PREFIX = "="
+"""Goes before every value, for Teams takes no empty one."""
+
+_ON, _OFF = "true", "false"
+_LONGEST_LABEL = 200
+_LONGEST_NAMES = 4_000
+_LONGEST_ADDRESS = 1_000
+_FOLLOW_UPS = "In a thread that I am in, I need not be mentioned again."
+_OTHER_BOTS = "Other bots may ask me."
+_SPACES = "Spaces that I answer from; none chosen means all"
+_TYPED_SPACES = "Spaces that I answer from, by comma; empty means all"
+_PEOPLE = "Where people are asked: the link to a channel, or its id; empty means the usual place"
+
+_FIELDS: Sequence[Field] = ("answers", "follow_ups", "spaces", "people", "model", "other_bots")
+
+
+def settings_card(
+    form: ChannelSettingsForm, shown: SubmittedSettings, wrong: Mapping[Field, str]
+) -> Json:
+    """Return the form with what is ``shown`` in it, and what is ``wrong`` with it by field."""
+    body: list[Json] = [text_block("What this conversation allows. It holds for everybody here.")]
+    inputs = dict(_inputs_by_field(form, shown))
+    for name in _FIELDS:
+        if name in wrong:
+            body += [{**each, "color": "Attention"} for each in text_paragraphs(wrong[name])]
+        body += [inputs[name]] if name in inputs else []
+    return card(body, [submit_button("Save", EDIT_SETTINGS)])
+
+
+def current_values(form: ChannelSettingsForm) -> SubmittedSettings:
+    """Return what the form shows before anybody has put something in."""
+    policy = form.policy
+    return SubmittedSettings(
+        answers=policy.answers,
+        follow_ups=policy.follow_ups,
+        spaces=tuple(sorted(policy.spaces or ())),
+        people=policy.people,
+        model=policy.model,
+        other_bots=policy.other_bots,
+    )
+
+
+def submitted_values(sent: Body, form: ChannelSettingsForm) -> SubmittedSettings:
+    """Return what was put in; what the form did not show stays as it was.
+
+    Teams leaves out fields that are empty.
+    """
+    before = current_values(form)
+    return SubmittedSettings(
+        answers=_chosen_value(sent, "answers", before.answers),
+        follow_ups=_toggle_value(sent, "follow_ups", on=before.follow_ups),
+        spaces=_chosen_spaces(sent, form) if form.spaces else before.spaces,
+        people=_channel_id(text_at(sent, "people").strip()),
+        model=_chosen_value(sent, "model", before.model),
+        other_bots=_toggle_value(sent, "other_bots", on=before.other_bots),
+    )
+
+
+def _inputs_by_field(
+    form: ChannelSettingsForm, shown: SubmittedSettings
+) -> Iterator[tuple[Field, Json]]:
+    yield "answers", _one_of("answers", "I answer", form.answers, shown.answers, unfolded=True)
+    yield "follow_ups", _toggle("follow_ups", _FOLLOW_UPS, on=shown.follow_ups)
+    if _offers_spaces(form):
+        yield "spaces", _many_of("spaces", _SPACES, form.spaces, shown.spaces)
+    elif form.spaces:
+        typed = text_input("spaces", _TYPED_SPACES, lines=True, most=_LONGEST_NAMES)
+        yield "spaces", {**typed, "value": ", ".join(shown.spaces)}
+    yield "people", {**text_input("people", _PEOPLE, most=_LONGEST_ADDRESS), "value": shown.people}
+    yield "model", _one_of("model", "Answers are made by", form.models, shown.model)
+    yield "other_bots", _toggle("other_bots", _OTHER_BOTS, on=shown.other_bots)
+
+
+def _toggle(name: Field, title: str, *, on: bool) -> Json:
+    return {"type": "Input.Toggle", "id": name, "title": title, "value": _ON if on else _OFF}
+
+
+def _one_of(
+    name: Field, label: str, choices: Sequence[Choice], chosen: str, *, unfolded: bool = False
+) -> Json:
+    style = "expanded" if unfolded else "compact"
+    value = f"{_VALUE_PREFIX}{_encoded(chosen)}"
+    return {**_choices(name, label, choices), "style": style, "value": value}
+
+
+def _many_of(name: Field, label: str, choices: Sequence[Choice], chosen: Sequence[str]) -> Json:
+    value = ",".join(f"{_VALUE_PREFIX}{_encoded(each)}" for each in chosen)
+    return {**_choices(name, label, choices), "isMultiSelect": True, "value": value}
+
+
+def _choices(name: Field, label: str, choices: Sequence[Choice]) -> Json:
+    offered = [
+        {
+            "title": clip(each.label, _LONGEST_LABEL),
+            "value": f"{_VALUE_PREFIX}{_encoded(each.value)}",
+        }
+        for each in choices
+    ]
+    return {"type": "Input.ChoiceSet", "id": name, "label": label, "choices": offered, "wrap": True}
+
+
+def _offers_spaces(form: ChannelSettingsForm) -> bool:
+    return 0 < len(form.spaces) <= _MOST_OFFERED
+
+
+def _encoded(value: str) -> str:
+    """Return a value without commas, by which Teams parts several."""
+    return quote(value, safe="")
+
+
+def _decoded(value: str) -> str:
+    return unquote(value.strip().removeprefix(_VALUE_PREFIX))
+
+
+def _chosen_value(sent: Body, name: Field, before: str) -> str:
+    return _decoded(text_at(sent, name)) if name in sent else before
+
+
+def _toggle_value(sent: Body, name: Field, *, on: bool) -> bool:
+    return text_at(sent, name) == _ON if name in sent else on
+
+
+def _chosen_spaces(sent: Body, form: ChannelSettingsForm) -> tuple[str, ...]:
+    given = [each.strip() for each in text_at(sent, "spaces").split(",") if each.strip()]
+    return tuple(map(_decoded, given)) if _offers_spaces(form) else tuple(given)
+
+
+def _channel_id(given: str) -> str:
+    """Return a channel's id, also out of a link to it or to a message in it."""
+    found = ROOM_ID.search(unquote(given)) if "://" in given else None
+    return found[0] if found else given
+
+
+_NO_PERSONAL_SETTINGS = (
+    "A personal chat has no settings. Mention me in the channel that they are for, with the one "
+    "word: settings"
+)
+_OPEN_HINT = "Frontdesk's admins can look at what this conversation allows, and change it."
+_TITLE = "Settings"
+_GENERAL_FIELD: Field = "answers"
+"""Where it is said what is wrong with no single field."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsDialog:
+    """Implements Registers, and bot.platforms.teams.commands.message_commands.AnswersCommands.
+
+    The form is that of the conversation in which it is opened and sent. Who may is asked again each
+    time. What can't be saved is said in the form, so that nothing that was put in is lost.
+    """
+
+    orders: CommandExecutor
+    orderers: CommandSenders
+    rooms: PeopleChannelCheck
+
+    def register(self, dispatch: Dispatch) -> None:
+        dispatch.on_dialog(EDIT_SETTINGS, self._open, self._send)
+
+    async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
+        """Return a message with a button that opens the form, or why there is none."""
+        if message.private:
+            return text_messages(_NO_PERSONAL_SETTINGS)
+        form = await self.orders.settings(message.thread.channel, by)
+        if isinstance(form, Refused):
+            return text_messages(form.text)
+        shown = card([text_block(_OPEN_HINT)], [dialog_button(_TITLE, EDIT_SETTINGS)])
+        return (with_card({"type": "message", "summary": _TITLE}, shown),)
+
+    async def _open(self, press: Press) -> Json:
+        form = await self._form(press, await self._orderer(press))
+        return _form_dialog(form, current_values(form), {})
+
+    async def _send(self, press: Press) -> Json:
+        by = await self._orderer(press)
+        form = await self._form(press, by)
+        chosen = submitted_values(press.data, form)
+        wrong = await self._out_of_reach(chosen, form.policy)
+        if wrong:
+            return _form_dialog(form, chosen, wrong)
+        saved = await self.orders.save(press.channel, chosen, by)
+        if isinstance(saved, InvalidSettings):
+            return _form_dialog(form, chosen, saved.errors)
+        if isinstance(saved, Refused):
+            return _form_dialog(form, chosen, {_GENERAL_FIELD: saved.text})
+        return dialog(_TITLE, card(text_paragraphs(saved.text)), height="small")
+
+    async def _orderer(self, press: Press) -> CommandCaller:
+        if is_private(press.body):
+            raise ActionRejected(_NO_PERSONAL_SETTINGS)
+        by = await self.orderers.of(reference_of(press.body), alone=True)
+        if by is None:
+            raise ActionRejected(NOT_FOR_OUTSIDERS)
+        return by
+
+    async def _form(self, press: Press, by: CommandCaller) -> ChannelSettingsForm:
+        form = await self.orders.settings(press.channel, by)
+        if isinstance(form, Refused):
+            raise ActionRejected(form.text)
+        return form
+
+    async def _out_of_reach(self, chosen: SubmittedSettings, before: Policy) -> dict[Field, str]:
+        """Return why people can't be asked, from now on, where somebody chose."""
+        if chosen.people in {before.people, ""}:
+            return {}
+        try:
+            trouble = await self.rooms.trouble(chosen.people)
+        except DeliveryFailed as error:
+            log.warning("teams.people_room_unknown", why=str(error))
+            trouble = LATER
+        return {"people": trouble} if trouble else {}
+
+
+def _form_dialog(
+    form: ChannelSettingsForm, shown: SubmittedSettings, wrong: Mapping[Field, str]
+) -> Json:
+    return dialog(_TITLE, settings_card(form, shown, wrong), height="large")

@@ -1,0 +1,237 @@
+"""Carry out commands that people write to the bot, once each, and answer where they were given."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+import structlog
+
+from bot.answering.asker_identity import ReaderLookup
+from bot.answering.explanations.explainer import NOTHING_YET
+from bot.chat.actions import LATER, ExplainAction
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.parsing import parse_message_text
+from bot.chat.commands.types import (
+    AskRequest,
+    CommandCaller,
+    CommandRequest,
+    InvalidCommand,
+    ReindexRequest,
+    SettingsRequest,
+    StatusRequest,
+    WhyRequest,
+)
+from bot.chat.votes import can_be_rated
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import BotError, InteractionUnknown, StoreUnavailable
+from bot.domain.ports import Notes
+from bot.domain.types import Message
+from bot.platforms.teams.actions.explanations import explanation_card, explanation_title
+from bot.platforms.teams.client.connector import Connector
+from bot.platforms.teams.commands.reindex_runs import ReindexListener
+from bot.platforms.teams.payloads.actions import SHOW_WHY
+from bot.platforms.teams.payloads.activity import Body, Json
+from bot.platforms.teams.payloads.messages import question_of
+from bot.platforms.teams.rendering.cards import dialog_button, with_card
+from bot.platforms.teams.rendering.plain_text import text_messages
+from bot.platforms.teams.tenant.identity import COMMAND_SPELLING, NOT_FOR_OUTSIDERS, CommandSenders
+from bot.platforms.teams.tenant.members import OutsideReaders
+from bot.platforms.teams.transport.dispatch import Dispatch
+
+KEPT_SECONDS = 24 * 3600.0
+"""What Teams delivers again, it delivers within seconds."""
+
+_KEY_PREFIX = "teams:ordered:"
+
+
+class CommandDeduplicator:
+    """Remembers for a day what was ordered, for all processes. Raises StoreUnavailable."""
+
+    def __init__(
+        self, notes: Notes, tenant: str, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._notes = notes
+        self._tenant = tenant
+        self._clock = clock
+
+    async def first(self, order: str) -> bool:
+        """Tell whether an order, by the key of its message, has not been here before."""
+        if not await self._notes.first(
+            self._tenant, f"{_KEY_PREFIX}{order}", f"{self._clock():.0f}"
+        ):
+            return False
+        with suppress(StoreUnavailable):
+            await self._forget_old()
+        return True
+
+    async def was_here(self, order: str) -> bool:
+        """Tell whether something was taken as an order."""
+        return await self._notes.get(self._tenant, f"{_KEY_PREFIX}{order}") is not None
+
+    async def _forget_old(self) -> None:
+        since = self._clock() - KEPT_SECONDS
+        for key, at in (await self._notes.beginning(self._tenant, _KEY_PREFIX)).items():
+            if float(at) < since:
+                await self._notes.remove(self._tenant, key)
+
+
+_STATUS_NOT_HERE = (
+    "Not only colleagues read along here, so I tell that in a chat with me alone. Ask me there."
+)
+
+
+class StatusCommand:
+    """Implements bot.platforms.teams.commands.message_commands.AnswersCommands.
+
+    It names every space: where others than colleagues read along nothing is said.
+    """
+
+    def __init__(self, orders: CommandExecutor, onlookers: OutsideReaders) -> None:
+        self._orders = orders
+        self._onlookers = onlookers
+
+    async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
+        """Say what is ready and indexed. Raises DeliveryFailed, StoreUnavailable."""
+        if not by.alone and await self._onlookers.outside(message.reply_to):
+            return text_messages(_STATUS_NOT_HERE)
+        return text_messages((await self._orders.status(by)).text)
+
+
+SAY_WHAT_WAS_WRONG = "Say what was wrong"
+
+
+class WhyCommand:
+    """Implements bot.platforms.teams.commands.message_commands.AnswersCommands.
+
+    All who see the conversation may read the answer, so it is bounded as below every answer.
+    """
+
+    def __init__(self, office: ChatContext, readers: ReaderLookup) -> None:
+        self._office = office
+        self._why = ExplainAction(office, readers)
+
+    async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
+        """Return the explanation; a dialog to judge the answer is an extra, no client needs it."""
+        person = by.person.id
+        try:
+            newest = await self._office.explaining.newest(
+                self._office.tenant, "teams", message.thread.channel, person
+            )
+            explanation = await self._why.explain(newest, person)
+        except InteractionUnknown:
+            return text_messages(NOTHING_YET)
+        judged = can_be_rated(newest.outcome)
+        buttons = [dialog_button(SAY_WHAT_WAS_WRONG, SHOW_WHY, newest.id)] if judged else []
+        told = {"type": "message", "summary": explanation_title(explanation)}
+        return (with_card(told, explanation_card(explanation, actions=buttons)),)
+
+
+SOON_SECONDS = 5.0
+"""What takes longer is acknowledged, and goes on."""
+
+log = structlog.get_logger(__name__)
+
+
+class AnswersCommands(Protocol):
+    """Answers an order with a message. Raises BotError."""
+
+    async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageCommands:
+    """Implements Registers: messages that are orders; every other one is left for others.
+
+    Each is carried out once, as it was first written; what could not be done is told, for nothing
+    tries it again. Only colleagues may order.
+    """
+
+    office: ChatContext
+    orderers: CommandSenders
+    once: CommandDeduplicator
+    connector: Connector
+    errands: BackgroundTasks
+    settings: AnswersCommands
+    standing: AnswersCommands
+    why: AnswersCommands
+    reindexing: ReindexListener
+    soon_seconds: float = SOON_SECONDS
+
+    def register(self, dispatch: Dispatch) -> None:
+        dispatch.on_activity("message", self._take)
+        dispatch.on_activity("messageUpdate", self._leave)
+
+    async def _take(self, body: Body) -> bool:
+        message = question_of(body, tenant=self.office.tenant, received_at=datetime.now(UTC))
+        order = None if message is None else _command_in(message)
+        if message is None or order is None:
+            return False
+        if await self.once.first(message.key):
+            done = asyncio.Event()
+            self.errands.run(self._answer(message, order, done), what="answer to an order")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(done.wait(), self.soon_seconds)
+        return True
+
+    async def _leave(self, body: Body) -> bool:
+        """Leave an order that was edited: it was carried out, and is no question either."""
+        message = question_of(body, tenant=self.office.tenant, received_at=datetime.now(UTC))
+        return message is not None and await self.once.was_here(message.key)
+
+    async def _answer(
+        self, message: Message, order: CommandRequest | InvalidCommand, done: asyncio.Event
+    ) -> None:
+        try:
+            for activity in await self._answered(message, order):
+                await self.connector.send(message.reply_to, activity)
+        finally:
+            done.set()
+
+    async def _answered(
+        self, message: Message, order: CommandRequest | InvalidCommand
+    ) -> tuple[Json, ...]:
+        """Carry out an order; return what is said of it."""
+        try:
+            by = await self.orderers.of(message.reply_to)
+            return (
+                text_messages(NOT_FOR_OUTSIDERS)
+                if by is None
+                else await self._carried_out(message, order, by)
+            )
+        except BotError as error:
+            log.warning("teams.order_failed", error=type(error).__name__, why=str(error))
+        except Exception as error:
+            log.exception("teams.order_broke", error=type(error).__name__)
+        return text_messages(LATER)
+
+    async def _carried_out(
+        self, message: Message, order: CommandRequest | InvalidCommand, by: CommandCaller
+    ) -> tuple[Json, ...]:
+        match order:
+            case InvalidCommand(text) | AskRequest(text):
+                return text_messages(text)
+            case SettingsRequest():
+                return await self.settings.answer(message, by)
+            case StatusRequest():
+                return await self.standing.answer(message, by)
+            case WhyRequest():
+                return await self.why.answer(message, by)
+            case ReindexRequest():
+                return await self.reindexing.begin(order, message, by)
+            case _:
+                return text_messages((await self.office.orders.answer(order, by)).text)
+
+
+def _command_in(message: Message) -> CommandRequest | InvalidCommand | None:
+    """Return what a message orders; None for what is rather meant as a question."""
+    if message.overheard or message.attachments:
+        return None
+    order = parse_message_text(message.text, COMMAND_SPELLING)
+    return None if isinstance(order, AskRequest) else order

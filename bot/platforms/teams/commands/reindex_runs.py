@@ -1,0 +1,233 @@
+"""Start reindex runs by command, show how far each is in a card, and cancel it by a button.
+
+A run is shown in the thread of the command, or in a personal chat where outsiders read along.
+Names in the card are as people wrote them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+import structlog
+
+from bot.chat.actions import ActionRejected
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.run_followers import RunFollowers
+from bot.chat.commands.run_leases import RunLease
+from bot.chat.commands.run_message import NotTaken
+from bot.chat.commands.run_progress import Progress, progress_of, text_bar
+from bot.chat.commands.run_status import RunStatus
+from bot.chat.commands.types import CommandCaller, Refused, ReindexRequest
+from bot.domain.capabilities import Introduces
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.domain.text.markdown import clip
+from bot.domain.types import Message, Person, PostedRef, Thread
+from bot.platforms.teams.client.connector import Connector
+from bot.platforms.teams.client.errors import RateLimited
+from bot.platforms.teams.payloads.actions import CANCEL_RUN, Press, text_answer
+from bot.platforms.teams.payloads.activity import Json, is_private, text_at, thread_root_of
+from bot.platforms.teams.payloads.references import (
+    message_link,
+    read_reference,
+    reference_of,
+    room_in,
+    user_in,
+)
+from bot.platforms.teams.rendering.cards import card, execute_button, text_block, with_card
+from bot.platforms.teams.rendering.plain_text import text_messages
+from bot.platforms.teams.rendering.text import card_plain
+from bot.platforms.teams.tenant.conversations import Conversations
+from bot.platforms.teams.tenant.identity import COMMAND_SPELLING, NOT_FOR_OUTSIDERS, CommandSenders
+from bot.platforms.teams.transport.dispatch import Dispatch
+
+_LONGEST_LINE = 1_000
+_LONGEST_NAME = 80
+
+
+def run_message(told: RunStatus, *, name: str, alone: bool) -> Json:
+    """Return the message; somebody called ``name`` ordered the run.
+
+    ``alone``: nobody else reads it. Else no page is named, for not all may know of it.
+    """
+    shown = progress_of(told, COMMAND_SPELLING, alone=alone)
+    body = [*_progress(shown), *_troubles(shown)]
+    if name and not alone:
+        body.append(
+            _text_line(f"Ordered by {clip(name, _LONGEST_NAME)}", isSubtle=True, size="Small")
+        )
+    buttons = [] if told.ended else [execute_button("Cancel", CANCEL_RUN, run=told.run_id)]
+    message = {"type": "message", "summary": shown.title}
+    return with_card(message, card(body, buttons))
+
+
+def link_to_run(shown: RunLease) -> str | None:
+    """Return where a run's message opens; None where only who ordered it sees that."""
+    there = read_reference(shown.place)
+    return message_link(
+        PostedRef(room_in(shown.place), shown.posted),
+        tenant=text_at(there, "conversation", "tenantId"),
+        root=thread_root_of(there),
+    )
+
+
+def _progress(shown: Progress) -> Iterator[Json]:
+    yield _text_line(shown.title, weight="Bolder")
+    if shown.share is not None:
+        yield _text_line(text_bar(shown.share), fontType="Monospace", spacing="Small")
+    for fact in shown.facts:
+        yield _text_line(fact, spacing="Small")
+
+
+def _troubles(shown: Progress) -> Iterator[Json]:
+    if shown.trouble_title:
+        yield _text_line(shown.trouble_title, color="Warning")
+    for trouble in shown.troubles:
+        yield _text_line(f"\u2022 {trouble}", spacing="Small")
+    if shown.cure:
+        yield _text_line(shown.cure)
+
+
+def _text_line(text: str, **looks: object) -> Json:
+    return text_block(card_plain(clip(text, _LONGEST_LINE)), **looks)
+
+
+class RunMessages:
+    """Implements bot.chat.commands.run_message.Screen: a place is a ``reply_to``.
+
+    Teams can't be asked what was posted.
+    """
+
+    def __init__(
+        self, connector: Connector, places: Conversations, people: Introduces, *, tenant: str
+    ) -> None:
+        self._connector = connector
+        self._places = places
+        self._people = people
+        self._tenant = tenant
+
+    async def place_of(self, shown: RunLease) -> str:
+        """Return where it was ordered, unless others than colleagues may read that."""
+        if self.is_alone(shown.channel) or await self._is_ours(shown):
+            return shown.channel
+        return await self.direct(shown)
+
+    async def direct(self, shown: RunLease) -> str:
+        """Return the personal chat with who ordered."""
+        return await self._places.open_chat(shown.user, user_id=user_in(shown.channel))
+
+    def is_alone(self, place: str) -> bool:
+        """Tell whether a place is a personal chat."""
+        return is_private(read_reference(place))
+
+    async def post(self, shown: RunLease, told: RunStatus) -> str:
+        """Post a run's message; return its id."""
+        with _reporting_rate_limits():
+            posted = await self._connector.send(shown.place, self._message(shown, told))
+        if not posted:
+            raise DeliveryFailed("Teams did not say where the run's message is.")
+        return posted
+
+    async def find(self, shown: RunLease, besides: str) -> str | None:  # noqa: ARG002 - the port's
+        """Return None: Teams can't be asked."""
+        return None
+
+    async def edit(self, shown: RunLease, told: RunStatus) -> None:
+        """Change a run's message."""
+        with _reporting_rate_limits():
+            await self._connector.update(shown.place, shown.posted, self._message(shown, told))
+
+    def _message(self, shown: RunLease, told: RunStatus) -> Json:
+        name = text_at(read_reference(shown.channel), "user", "name")
+        return run_message(told, name=name, alone=self.is_alone(shown.place))
+
+    async def _is_ours(self, shown: RunLease) -> bool:
+        """Tell whether nobody but colleagues is known to read along where it was ordered."""
+        asked = Message(
+            id="",
+            thread=Thread("teams", self._tenant, room_in(shown.channel), ""),
+            author=Person(shown.user),
+            text="",
+            received_at=datetime.now(UTC),
+            reply_to=shown.channel,
+        )
+        try:
+            return not (await self._people.introduce(asked)).outsiders
+        except DeliveryRefused:
+            return False
+
+
+@contextmanager
+def _reporting_rate_limits() -> Iterator[None]:
+    """Say so of what Teams certainly did not do."""
+    try:
+        yield
+    except RateLimited as error:
+        raise NotTaken(str(error), retry_after_seconds=error.retry_after_seconds) from error
+
+
+_SHOWN_ELSEWHERE = (
+    "I can't show here how far it is, because I can't write here or because not only colleagues "
+    "read it."
+)
+_PLACE_WORDS: Mapping[str, str] = {
+    "directly": "I've written to you directly.",
+    "nowhere": "I can't write to you directly either, until you add me for yourself in Teams.",
+}
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReindexListener:
+    """Implements Registers for the button, and begins runs."""
+
+    orders: CommandExecutor
+    orderers: CommandSenders
+    followers: RunFollowers
+    connector: Connector
+    errands: BackgroundTasks
+
+    def register(self, dispatch: Dispatch) -> None:
+        dispatch.on_press(CANCEL_RUN, self._cancel)
+
+    async def begin(
+        self, order: ReindexRequest, message: Message, by: CommandCaller
+    ) -> tuple[Json, ...]:
+        """Begin a run; return what is said of it at once."""
+        answer = await self.orders.reindex(order, by)
+        if isinstance(answer, Refused):
+            return text_messages(answer.text, *await self._way_to(answer.run_id))
+
+        await self.followers.begin(
+            answer.run_id,
+            user=by.person.id,
+            channel=message.reply_to,
+            elsewhere=partial(self._say_elsewhere, message.reply_to),
+        )
+        return text_messages(answer.text)
+
+    async def _way_to(self, run_id: str) -> tuple[str, ...]:
+        """Return a link to where a run is shown, if others than who ordered it see that."""
+        try:
+            shown = await self.followers.shown_as(run_id) if run_id else None
+        except StoreUnavailable as error:
+            log.warning("teams.run_not_found", run=run_id, why=str(error))
+            return ()
+        url = None if shown is None else link_to_run(shown)
+        return () if url is None else (f"[See how far it is]({url})",)
+
+    def _say_elsewhere(self, reply_to: str, where: str) -> None:
+        (told,) = text_messages(f"{_SHOWN_ELSEWHERE} {_PLACE_WORDS[where]}")
+        self.errands.run(self.connector.send(reply_to, told), what="told of a run's place")
+
+    async def _cancel(self, press: Press) -> Json:
+        by = await self.orderers.of(reference_of(press.body), alone=True)
+        if by is None:
+            raise ActionRejected(NOT_FOR_OUTSIDERS)
+        answer = await self.orders.stop(text_at(press.data, "run"), by)
+        return text_answer(answer.text)

@@ -1,0 +1,143 @@
+"""Handle the buttons of a case: those of people on its card, and those of the asker on a notice."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+from typing import Protocol
+
+from bot.chat.actions import ASKER_ONLY, GONE, ActionRejected
+from bot.domain.cases import Act, Actor
+from bot.domain.errors import ActRefused, InteractionUnknown
+from bot.domain.types import Message, PostedRef
+from bot.escalations.asker_notices import remark_on
+from bot.escalations.cards import CardActions, Recorded
+from bot.escalations.case_view import CaseView, buttons_for_asker, last_act
+from bot.escalations.casework import IdempotentActs, Works
+from bot.platforms.teams.escalations.card_view import (
+    VERSION_KEY,
+    PresserNote,
+    asks_for_words,
+    words_in,
+)
+from bot.platforms.teams.escalations.notices import asker_card
+from bot.platforms.teams.payloads.actions import ASKER_ACTIONS, CASE_ACTIONS, Press, card_answer
+from bot.platforms.teams.payloads.activity import Json, text_at
+from bot.platforms.teams.tenant.identity import Experts
+from bot.platforms.teams.transport.dispatch import Dispatch
+
+
+class Faces(Protocol):
+    """Cards as who presses on them sees them: bot.platforms.teams.escalations.people_channel.PeopleChannel."""
+
+    def face(self, message: Message, view: CaseView, aside: PresserNote | None = None) -> Json: ...
+
+    async def found(self, message: Message, at: PostedRef) -> None: ...
+
+
+class CaseButtons:
+    """Implements Registers: the buttons of a card, and the forms that it unfolds.
+
+    Who presses sees the card as it is then at once; everybody else when it is edited. Who came
+    too late sees why, and keeps what they wrote.
+    """
+
+    def __init__(
+        self,
+        *,
+        tenant: str,
+        works: Works,
+        saying: IdempotentActs,
+        cards: CardActions,
+        faces: Faces,
+        experts: Experts,
+    ) -> None:
+        self._tenant = tenant
+        self._works = works
+        self._saying = saying
+        self._cards = cards
+        self._faces = faces
+        self._experts = experts
+
+    def register(self, dispatch: Dispatch) -> None:
+        for act, name in CASE_ACTIONS.items():
+            dispatch.on_press(name, partial(self._pressed, act))
+
+    async def _pressed(self, act: Act, press: Press) -> Json:
+        actor = await self._experts.actor(press)
+        try:
+            message, at = await self._cards.place(press.about, press.channel)
+            aside = await self._done(act, press, actor)
+            view = await self._cards.view(press.about)
+        except InteractionUnknown as error:
+            raise ActionRejected(GONE) from error
+        if not at.id:
+            await self._faces.found(message, PostedRef(press.channel, press.on))
+        if aside is not None:
+            self._cards.refresh(message)
+        return card_answer(self._faces.face(message, view, aside))
+
+    async def _done(self, act: Act, press: Press, actor: Actor) -> PresserNote | None:
+        """Do it; return what who pressed is told where it can't be done."""
+        words = words_in(act, press.data) if asks_for_words(act) else ""
+        try:
+            if asks_for_words(act):
+                key = _form_key(act, press, actor, words)
+                await self._saying.say(key, press.about, act, actor, words)
+            else:
+                await self._works.act(self._tenant, press.about, act, actor)
+        except ActRefused as error:
+            return PresserNote(str(error), words)
+        return None
+
+
+def _form_key(act: Act, press: Press, actor: Actor, words: str) -> str:
+    """Return what names a form: the same words about the same version, sent twice, are one.
+
+    The card that its writer sees next has another version.
+    """
+    said = hashlib.sha256(f"{act}\n{actor.id}\n{words}".encode()).hexdigest()[:32]
+    return f"teams:form:{press.about}:{text_at(press.data, VERSION_KEY)}:{said}"
+
+
+class AskerButtons:
+    """Implements Registers: the asker's buttons; others see them and can't use them."""
+
+    def __init__(self, *, tenant: str, works: Works, recorded: Recorded) -> None:
+        self._tenant = tenant
+        self._works = works
+        self._recorded = recorded
+
+    def register(self, dispatch: Dispatch) -> None:
+        for act, name in ASKER_ACTIONS.items():
+            dispatch.on_press(name, partial(self._pressed, act))
+
+    async def _pressed(self, act: Act, press: Press) -> Json:
+        message = await self._asked_there(press)
+        if message.author.id != press.person.id:
+            raise ActionRejected(ASKER_ONLY)
+        actor = Actor(message.author.id, message.author.name, "asker")
+        try:
+            await self._works.act(self._tenant, press.about, act, actor)
+            view = await self._works.bare(self._tenant, press.about)
+        except InteractionUnknown as error:
+            raise ActionRejected(GONE) from error
+        except ActRefused as error:
+            raise ActionRejected(str(error)) from error
+        did = last_act(view.steps)
+        offers = buttons_for_asker(view.case.standing.state)
+        return card_answer(asker_card(press.about, offers, remark_on(did) if did else ""))
+
+    async def _asked_there(self, press: Press) -> Message:
+        """Return the question, which was asked where this was pressed."""
+        asked = await self._recorded.get(press.about)
+        thread = asked.message.thread if asked else None
+        if asked is None or thread is None:
+            raise ActionRejected(GONE)
+        if (thread.platform, thread.tenant, thread.channel) != (
+            "teams",
+            self._tenant,
+            press.channel,
+        ):
+            raise ActionRejected(GONE)
+        return asked.message

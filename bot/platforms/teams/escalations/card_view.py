@@ -1,0 +1,294 @@
+"""Render the card of a case, with its buttons and the forms they unfold; pure.
+
+What people and pages wrote is inert on it. A form says which version of the case its writer saw.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bot.answering.permitted_views import EarlierExchange, SearchFinding
+from bot.answering.reply_text import MISSING_INTRO
+from bot.chat.response_view import ESCALATION_REASONS, SourceLine, offered_pages, web_url
+from bot.domain.cases import THREAD_NOT_READ, Act, Case, CaseStep
+from bot.domain.text.formatting import freshness
+from bot.domain.text.markdown import clip, split
+from bot.domain.text.source_links import public_link
+from bot.domain.types import Message, Source
+from bot.escalations.case_view import (
+    STEP_LABELS,
+    CaseButton,
+    CaseView,
+    acts_in,
+    buttons_for_people,
+    pages_heading,
+    state_since,
+    status_text,
+)
+from bot.escalations.casework import LONGEST_REPLY
+from bot.escalations.lifecycle import display_name
+from bot.platforms.teams.payloads.actions import CASE_ACTIONS
+from bot.platforms.teams.payloads.activity import Body, Json, kind_of, text_at
+from bot.platforms.teams.payloads.references import read_reference
+from bot.platforms.teams.rendering.cards import (
+    card,
+    execute_button,
+    form_button,
+    inert_text,
+    text_block,
+    text_input,
+    text_run,
+    text_run_paragraphs,
+    text_runs,
+    with_card,
+    without_backticks,
+)
+from bot.platforms.teams.rendering.text import (
+    CONTENT_BUDGET,
+    size,
+    teams_label,
+    without_card_functions,
+)
+
+VERSION_KEY = "version"
+"""The key under which a form says which version of the case its writer saw."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    label: str
+    hint: str
+
+
+_FORMS: Mapping[Act, _Form] = {
+    "reply": _Form("Your reply", "It is posted where the question was asked, in your name."),
+    "decline": _Form("Why, or who to ask", "The one who asked reads it, with your name."),
+}
+
+
+def case_buttons(case: Case) -> Sequence[Json]:
+    """Return what can be done about a case, as buttons."""
+    return [_case_button(offer, case) for offer in buttons_for_people(case.standing.state)]
+
+
+def asks_for_words(act: Act) -> bool:
+    """Tell whether something is written with an act."""
+    return act in _FORMS
+
+
+def words_in(act: Act, data: Body) -> str:
+    """Return what was written in the form of an act."""
+    return text_at(data, _field_name(act))
+
+
+def _case_button(offer: CaseButton, case: Case) -> Json:
+    form = _FORMS.get(offer.act)
+    if form is not None:
+        return form_button(offer.label, *_form_elements(form, offer.act, case), first=offer.first)
+    return execute_button(
+        offer.label, CASE_ACTIONS[offer.act], case.interaction_id, first=offer.first
+    )
+
+
+def _form_elements(form: _Form, act: Act, case: Case) -> tuple[Sequence[Json], Sequence[Json]]:
+    asked = text_input(_field_name(act), form.label, lines=True, most=LONGEST_REPLY, required=True)
+    data = {VERSION_KEY: str(case.version)}
+    send = execute_button("Send", CASE_ACTIONS[act], case.interaction_id, first=True, **data)
+    return [asked, text_block(form.hint, isSubtle=True)], [send]
+
+
+def _field_name(act: Act) -> str:
+    """Return what a field is called; names are unique in a card."""
+    return f"{act}_words"
+
+
+_QUESTION_LIMIT = 2_000
+_QUESTION_BYTES = 7_000
+_MOST_LINES = 20
+_MOST_PAGES = 5
+_MOST_STEPS = 3
+_LINE_LENGTH = 250
+_BOLD: dict[str, object] = {"weight": "Bolder"}
+_SUBTLE: dict[str, object] = {"isSubtle": True}
+_QUOTED = re.compile(r"^> ?", re.MULTILINE)
+_OPENING = "A question for a person"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseLinks:
+    """Where a question can be opened: its thread, and the board; "" where it can't.
+
+    ``public_url`` is what the addresses of our own pages begin with.
+    """
+
+    thread: str = ""
+    board: str = ""
+    public_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PresserNote:
+    """What only the one who pressed sees: why it was not done, and what they had written."""
+
+    remark: str = ""
+    words: str = ""
+
+
+def card_message(message: Message, view: CaseView, ways: CaseLinks, *, now: datetime) -> Json:
+    """Return the card of a case as a message."""
+    summary = f"{_OPENING} from {inert_text(_who(message, view))}"
+    shown = case_card(message, view, ways, now=now)
+    return with_card({"type": "message", "summary": summary}, shown)
+
+
+def case_card(
+    message: Message,
+    view: CaseView,
+    ways: CaseLinks,
+    *,
+    now: datetime,
+    aside: PresserNote | None = None,
+) -> Json:
+    """Return the card of a case as it stands, with what can be done.
+
+    What was found and said before is left out where it is too much for Teams.
+    """
+    first = [*_presser_note(aside), *_question(message, view, ways)]
+    last = [_state(view), *map(_step, acts_in(view.steps)[-_MOST_STEPS:])]
+    below = case_buttons(view.case)
+    room = CONTENT_BUDGET - size(card([*first, *last], below))
+    found = [
+        *_missing_facts(view.finding),
+        *_pages(view.finding, ways, now),
+        *_earlier_exchanges(view.before),
+    ]
+    return card([*first, *_fitting_parts(found, room), *last], below)
+
+
+def _fitting_parts(parts: Sequence[Json], room: int) -> Iterator[Json]:
+    left = room
+    for part in parts:
+        left -= size(part)
+        if left < 0:
+            return
+        yield part
+
+
+def _presser_note(aside: PresserNote | None) -> list[Json]:
+    if aside is None or not aside.remark:
+        return []
+    kept = split(aside.words, _QUESTION_BYTES, size)[0]
+    yours = (
+        [text_run("You wrote:", **_SUBTLE), *text_run_paragraphs(kept, most=_MOST_LINES)]
+        if kept
+        else []
+    )
+    return [_box("warning", [text_run(aside.remark, **_BOLD), *yours])]
+
+
+def _question(message: Message, view: CaseView, ways: CaseLinks) -> list[Json]:
+    case = view.case
+    asked = split(without_backticks(case.question[:_QUESTION_LIMIT]), _QUESTION_BYTES, size)[0]
+    from_whom = f" from {_who(message, view)}: {ESCALATION_REASONS[case.reason]}"
+    opening = text_runs((_OPENING, _BOLD), (from_whom, {}))
+    shown = text_run_paragraphs(asked, most=_MOST_LINES) or [text_run("(no words)", **_SUBTLE)]
+    unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.standing.state) else ""
+    return [opening, _box("emphasis", shown), text_block(f"{_where(message, ways)}{unread}")]
+
+
+def _who(message: Message, view: CaseView) -> str:
+    return f"{display_name(view.case.asker_name or message.author.name)}{view.case.asker_mark}"
+
+
+def _where(message: Message, ways: CaseLinks) -> str:
+    asked = "Asked in a personal chat" if message.private else _where_shared(message)
+    thread = web_url(ways.thread) if ways.thread else None
+    board = web_url(ways.board) if ways.board else None
+    opened = f"[Open the thread]({thread})" if thread else asked
+    return f"{opened} \u00b7 [Open on the board]({board})" if board else opened
+
+
+def _where_shared(message: Message) -> str:
+    chat = kind_of(read_reference(message.reply_to)) == "groupChat"
+    return "Asked in a group chat" if chat else "Asked in a channel"
+
+
+def _missing_facts(finding: SearchFinding | None) -> list[Json]:
+    """Return what the answer that was given says that the pages lack."""
+    if finding is None or not finding.missing:
+        return []
+    said = clip(without_backticks(finding.missing), _LINE_LENGTH)
+    return [text_runs((MISSING_INTRO, _BOLD), (f" {said}", {}))]
+
+
+def _pages(finding: SearchFinding | None, ways: CaseLinks, now: datetime) -> list[Json]:
+    """Return what was found and everyone may read."""
+    if finding is None:
+        return []
+    found = finding.suggestions[:_MOST_PAGES]
+    shown = [
+        _page(each, way, ways, now) for each, way in zip(offered_pages(found), found, strict=True)
+    ]
+    if finding.hidden:
+        pages = "page was" if finding.hidden == 1 else "pages were"
+        hidden = f"{finding.hidden} more {pages} found that not everyone may read."
+        shown.append(text_run(hidden, **_SUBTLE))
+    return [_heading(pages_heading(finding)), *shown] if shown else []
+
+
+def _page(page: SourceLine, source: Source, ways: CaseLinks, now: datetime) -> Json:
+    url = web_url(public_link(source.url, ways.public_url))
+    label = without_card_functions(teams_label(page.label))
+    name = text_block(f"[{label}]({url})") if url else text_run(page.label)
+    about = ", ".join(part for part in (page.space, freshness(page, now)) if part)
+    return _group([name, text_run(about, **_SUBTLE)] if about else [name])
+
+
+def _earlier_exchanges(exchanges: Sequence[EarlierExchange]) -> list[Json]:
+    return [_heading("Said so far"), *map(_exchange, exchanges)] if exchanges else []
+
+
+def _exchange(exchange: EarlierExchange) -> Json:
+    answer = clip(without_backticks(_QUOTED.sub("", exchange.answer)), _LINE_LENGTH) or "no answer"
+    if exchange.withheld:
+        answer = "an answer from pages that not everyone may read"
+    said = text_run(f"\u2022 {clip(without_backticks(exchange.question), _LINE_LENGTH)}")
+    return _group([said, text_run(f"\u2192 {answer}", **_SUBTLE)])
+
+
+def _state(view: CaseView) -> Json:
+    return _with_date(text_run(status_text(view), **_BOLD), state_since(view.case))
+
+
+def _step(step: CaseStep) -> Json:
+    """Return what somebody did, with their words."""
+    name = display_name(step.actor.name if step.actor else "")
+    words = f": {clip(without_backticks(step.text), _LINE_LENGTH)}" if step.text else ""
+    return _with_date(text_run(f"{name} {STEP_LABELS[step.step]}{words}", **_SUBTLE), step.at)
+
+
+def _with_date(words: Json, at: datetime) -> Json:
+    """Return a line with when it was, which Teams says in each reader's own time."""
+    utc = f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    time = text_block(f"{{{{DATE({utc}, SHORT)}}}} {{{{TIME({utc})}}}}", isSubtle=True)
+    columns = [_column("stretch", words), _column("auto", time)]
+    return {"type": "ColumnSet", "columns": columns, "spacing": "Small"}
+
+
+def _column(width: str, shown: Json) -> Json:
+    return {"type": "Column", "width": width, "items": [shown]}
+
+
+def _heading(words: str) -> Json:
+    return text_block(words, weight="Bolder", separator=True)
+
+
+def _box(style: str, items: Sequence[Json]) -> Json:
+    return {"type": "Container", "style": style, "items": list(items)}
+
+
+def _group(items: Sequence[Json]) -> Json:
+    return {"type": "Container", "spacing": "Small", "items": list(items)}

@@ -1,0 +1,152 @@
+"""Wire the listeners of everything that Teams sends: messages, buttons, dialogs and commands.
+
+The most particular come first: the first listener that takes an activity keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.answering.asker_identity import ReaderLookup
+from bot.chat.actions import ActionTargets, ButtonQuestions, ExplainAction
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.run_followers import RunFollowers
+from bot.chat.commands.run_leases import RunLeases, process_owner
+from bot.chat.commands.run_message import Clock
+from bot.chat.votes import AnswerVotes, ReactionVotes
+from bot.escalations.cards import CardActions
+from bot.escalations.casework import IdempotentActs
+from bot.platforms.teams.actions.explanations import FeedbackReasons, WhyButton
+from bot.platforms.teams.actions.feedback import AnswerLookup, FeedbackLoop, FeedbackReactions
+from bot.platforms.teams.actions.requests import RequestButtons
+from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.commands.channel_settings import PeopleChannelCheck, SettingsDialog
+from bot.platforms.teams.commands.message_commands import (
+    CommandDeduplicator,
+    MessageCommands,
+    StatusCommand,
+    WhyCommand,
+)
+from bot.platforms.teams.commands.reindex_runs import ReindexListener, RunMessages
+from bot.platforms.teams.escalations.buttons import AskerButtons, CaseButtons
+from bot.platforms.teams.messages.edits import EditListener
+from bot.platforms.teams.messages.intake import MessageListener
+from bot.platforms.teams.tenant.identity import CommandSenders, Experts
+from bot.platforms.teams.tenant.installation import Greetings, InstallationEvents
+from bot.platforms.teams.transport.dispatch import Dispatch, Listener
+
+
+def answer_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Listener]:
+    """Return who takes thumbs, reactions and the buttons below an answer."""
+    tenant, interactions = office.tenant, office.interactions
+    subjects = ActionTargets(
+        platform="teams",
+        tenant=tenant,
+        interactions=interactions,
+        colleagues=channel.colleagues,
+    )
+    answers, judging = AnswerLookup(office, channel.parts), AnswerVotes(interactions)
+    reacting = ReactionVotes(platform="teams", tenant=tenant, judging=judging, notes=office.notes)
+    wishing = ButtonQuestions(interactions=interactions, inbox=office.inbox)
+    open_spaces = channel.settings.teams_outsider_spaces
+    readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
+    return (
+        FeedbackLoop(tenant=tenant, answers=answers, judging=judging, subjects=subjects),
+        FeedbackReactions(answers=answers, reacting=reacting, subjects=subjects),
+        RequestButtons(wishing=wishing, subjects=subjects),
+        WhyButton(
+            why=ExplainAction(office, readers),
+            subjects=subjects,
+            reasons=FeedbackReasons(tenant=tenant, judging=judging, subjects=subjects),
+        ),
+    )
+
+
+def case_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Listener]:
+    """Return who takes what is done about a case; its card is shown as the office sees it."""
+    channel.attend(office.casework)
+    tenant, works, recorded = office.tenant, office.casework, office.interactions
+    cards = CardActions(
+        tenant=tenant, sees=works, recorded=recorded, cards=channel, errands=channel.errands
+    )
+    return (
+        CaseButtons(
+            tenant=tenant,
+            works=works,
+            saying=IdempotentActs(tenant=tenant, works=works, notes=office.notes),
+            cards=cards,
+            faces=channel.people,
+            experts=Experts(channel.colleagues),
+        ),
+        AskerButtons(tenant=tenant, works=works, recorded=recorded),
+    )
+
+
+def followers_of(
+    channel: TeamsChannel, office: ChatContext, time: Clock | None = None
+) -> RunFollowers:
+    """Return who shows runs."""
+    owner = process_owner(alone=channel.settings.database_url is None)
+    return RunFollowers(
+        orders=office.orders,
+        notes=RunLeases(office.notes, office.tenant, owner, platform="teams"),
+        screen=RunMessages(channel.connector, channel.places, channel, tenant=office.tenant),
+        time=time or Clock(),
+    )
+
+
+def command_listeners(
+    channel: TeamsChannel, office: ChatContext, *, followers: RunFollowers
+) -> Sequence[Listener]:
+    """Return who takes orders, the settings' form and the button below a run."""
+    orderers = CommandSenders(channel.colleagues, channel.settings.teams_admins)
+    settings = SettingsDialog(
+        orders=office.orders,
+        orderers=orderers,
+        rooms=PeopleChannelCheck(channel.places, channel.onlookers),
+    )
+    reindexing = ReindexListener(
+        orders=office.orders,
+        orderers=orderers,
+        followers=followers,
+        connector=channel.connector,
+        errands=channel.errands,
+    )
+    open_spaces = channel.settings.teams_outsider_spaces
+    readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
+    commands = MessageCommands(
+        office=office,
+        orderers=orderers,
+        once=CommandDeduplicator(office.notes, office.tenant),
+        connector=channel.connector,
+        errands=channel.errands,
+        settings=settings,
+        standing=StatusCommand(office.orders, channel.onlookers),
+        why=WhyCommand(office, readers),
+        reindexing=reindexing,
+    )
+    return (commands, settings, reindexing)
+
+
+def dispatch_to(takers: Sequence[Listener]) -> Dispatch:
+    """Return where what arrives is handed to those who take it."""
+    dispatch = Dispatch()
+    for taker in takers:
+        taker.register(dispatch)
+    return dispatch
+
+
+def listeners(
+    channel: TeamsChannel, office: ChatContext, *, followers: RunFollowers
+) -> Sequence[Listener]:
+    """Return who takes what, most particular first."""
+    messages = MessageListener(office)
+    return (
+        InstallationEvents(channel.places, channel.presence, channel.onlookers, channel.errands),
+        *case_listeners(channel, office),
+        *answer_listeners(channel, office),
+        Greetings(channel, office),
+        *command_listeners(channel, office, followers=followers),
+        EditListener(office, messages),
+        messages,
+    )

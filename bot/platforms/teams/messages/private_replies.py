@@ -1,0 +1,176 @@
+"""Send what only the asker may read to their personal chat, never where others read along."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TypeVar
+from urllib.parse import quote
+
+import structlog
+
+from bot.domain.errors import BotError, DeliveryFailed, DeliveryRefused
+from bot.domain.ports import Notes
+from bot.domain.settings import Settings
+from bot.domain.text.markdown import clip
+from bot.domain.types import Delivery, Message, Reply
+from bot.platforms.teams.client.connector import Connector
+from bot.platforms.teams.client.errors import BotRemoved, Gone
+from bot.platforms.teams.client.rate_limits import Pause
+from bot.platforms.teams.payloads.activity import Json
+from bot.platforms.teams.payloads.references import user_in
+from bot.platforms.teams.rendering.answers import answer_activities
+from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity
+from bot.platforms.teams.rendering.text import teams_plain
+from bot.platforms.teams.tenant.conversations import Conversations
+
+_ATTEMPTS = 3
+_SECONDS = 20.0
+_PAUSE_SECONDS = 1.0
+_QUESTION_LENGTH = 200
+_NAME_LENGTH = 80
+_APP = "https://teams.microsoft.com/l/app/"
+_HEADING = "For you alone, from pages that not everyone there may read:"
+
+_T = TypeVar("_T")
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _SentReply:
+    """What was sent of a fuller reply: the chat's reference, and the activities in it."""
+
+    chat: str
+    ids: tuple[str, ...] = ()
+
+
+class PrivateReplies:
+    """Sends the fuller reply to its asker by a message of its own, once.
+
+    It is noted after it was sent: better twice than never. It is no turn of any conversation. Who
+    has no chat with the bot is told where it was asked, once in each channel, how to get one; not a
+    word of the reply is said there.
+    """
+
+    def __init__(
+        self,
+        connector: Connector,
+        places: Conversations,
+        notes: Notes,
+        settings: Settings,
+        *,
+        sensitivity: Sensitivity = NO_SENSITIVITY,
+        pause: Pause = asyncio.sleep,
+    ) -> None:
+        self._connector = connector
+        self._places = places
+        self._notes = notes
+        self._install_url = _install_url(settings)
+        self._sensitivity = sensitivity
+        self._pause = pause
+
+    async def send(self, delivery: Delivery) -> None:
+        """Send what is for the asker alone. What goes wrong is logged: the reply stands."""
+        message, private = delivery.message, delivery.outcome.private
+        if private is None or message.private:
+            return
+        try:
+            async with asyncio.timeout(_SECONDS):
+                await self._send(delivery, private)
+        except (BotError, TimeoutError) as error:
+            why = str(error) or "It took too long."
+            log.warning("teams.whisper_failed", interaction_id=delivery.interaction_id, why=why)
+
+    async def withdraw(self, message: Message) -> None:
+        """Delete what was sent. Raises DeliveryFailed, StoreUnavailable."""
+        sent = await self._sent(message)
+        if sent is None:
+            return
+        for activity_id in sent.ids:
+            with suppress(DeliveryRefused):
+                await self._connector.delete(sent.chat, activity_id)
+
+    async def _send(self, delivery: Delivery, private: Reply) -> None:
+        message, shown = delivery.message, self._shown(delivery, private)
+        sent = await self._sent(message)
+        try:
+            sent = sent or _SentReply(await self._patiently(lambda: self._chat(message)))
+            for activity in shown[len(sent.ids) :]:
+                sent = await self._add(message, sent, activity)
+        except (Gone, BotRemoved) as error:
+            log.info("teams.no_chat", interaction_id=message.interaction_id, why=str(error))
+            await self._places.forget_chat(message.author.id)
+            await self._invite(message)
+
+    async def _chat(self, message: Message) -> str:
+        return await self._places.open_chat(message.author.id, user_id=user_in(message.reply_to))
+
+    async def _add(self, message: Message, sent: _SentReply, activity: Json) -> _SentReply:
+        posted = await self._patiently(lambda: self._connector.send(sent.chat, activity))
+        now = replace(sent, ids=(*sent.ids, posted))
+        text = json.dumps({"chat": now.chat, "ids": list(now.ids)})
+        about = message.interaction_id
+        await self._notes.put(
+            message.thread.tenant, _reply_key(message), text, interaction_id=about
+        )
+        return now
+
+    async def _invite(self, message: Message) -> None:
+        """Say where it was asked how to get such replies, once to each asker in each channel."""
+        if self._install_url is None:
+            return
+        asked = f"teams:invited:{message.thread.channel}:{message.author.id}"
+        if await self._notes.first(message.thread.tenant, asked):
+            await self._connector.send(message.reply_to, _invitation(message, self._install_url))
+
+    def _shown(self, delivery: Delivery, private: Reply) -> tuple[Json, ...]:
+        asked = teams_plain(clip(delivery.message.text, _QUESTION_LENGTH))
+        return answer_activities(
+            replace(delivery.outcome, response=private, remarks=()),
+            replace(delivery.message, private=True),
+            now=datetime.now(UTC),
+            sensitivity=self._sensitivity,
+            opening=f"> {asked}\n\n*{_HEADING}*",
+            pressed=False,
+        )
+
+    async def _sent(self, message: Message) -> _SentReply | None:
+        noted = await self._notes.get(message.thread.tenant, _reply_key(message))
+        if noted is None:
+            return None
+        read = json.loads(noted)
+        return _SentReply(read["chat"], tuple(read["ids"]))
+
+    async def _patiently(self, act: Callable[[], Awaitable[_T]]) -> _T:
+        """Do something, again where Teams may take it in a moment."""
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return await act()
+            except DeliveryRefused:
+                raise
+            except DeliveryFailed as error:
+                await self._pause(error.retry_after_seconds or _PAUSE_SECONDS)
+        return await act()
+
+
+def _invitation(message: Message, url: str) -> Json:
+    name = teams_plain(clip(message.author.name, _NAME_LENGTH))
+    text = (
+        f"{name}, I may be able to tell you more than everyone here may read, but only in a chat "
+        f"with you. [Add me for yourself]({url}), then ask me there."
+    )
+    return {"type": "message", "text": text.removeprefix(", "), "textFormat": "markdown"}
+
+
+def _install_url(settings: Settings) -> str | None:
+    app_id = settings.microsoft_app_id
+    return settings.teams_install_url or (f"{_APP}{quote(app_id, safe='')}" if app_id else None)
+
+
+def _reply_key(message: Message) -> str:
+    return f"teams:whispered:{message.interaction_id}"

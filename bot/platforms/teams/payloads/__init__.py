@@ -1,0 +1,1 @@
+"""Activities as Teams sends and takes them, read and built as plain values; pure."""

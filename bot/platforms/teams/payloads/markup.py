@@ -1,0 +1,237 @@
+"""Read the markup of a message: its HTML, the quotes in it, and mentions; pure.
+
+The bot's own mention is taken out, others become names. botbuilder's remove_recipient_mention
+deletes the bot's name wherever it stands, and fails on an entity that does not say whom it
+mentions.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from lxml import etree
+from lxml import html as lxml_html
+
+from bot.platforms.teams.payloads.activity import Body, objects_at, text_at
+
+_LONGEST_SOURCE = 100_000
+"""Characters that are read; Teams takes messages of 28 KB."""
+
+_BLOCKS = frozenset("blockquote br div h1 h2 h3 h4 h5 h6 hr li ol p pre table tr ul".split())
+_PICTURES = frozenset({"img", "emoji"})
+_HIDDEN = frozenset({"script", "style", "head"})
+_FORWARD = "http://schema.skype.com/Forward"
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What somebody else wrote. ``author_id`` is as Teams names them (28:… is a bot), or ""."""
+
+    text: str
+    author: str = ""
+    author_id: str = ""
+    forwarded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlContent:
+    """The writer's own words, what they quote, and the ids of what is attached at a place."""
+
+    text: str
+    quotes: tuple[Quote, ...] = ()
+    attached: tuple[str, ...] = ()
+
+
+def read_html(source: str) -> HtmlContent:
+    """Return what a message's HTML says; whatever it is, it is read without an error.
+
+    What is nested deeper than anybody writes (256 elements) is left out.
+    """
+    root = _parse(source[:_LONGEST_SOURCE])
+    if root is None:
+        return HtmlContent("")
+    reader = _HtmlReader()
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        reader.begin(element) if event == "start" else reader.end(element)
+    quotes = (quote.read() for quote in reader.quotes)
+    return HtmlContent(
+        text=_joined_lines(reader.own),
+        quotes=tuple(quote for quote in quotes if quote.text),
+        attached=tuple(reader.attached),
+    )
+
+
+def _parse(source: str) -> etree._Element | None:
+    """Return the tree, None for nothing. html.parser takes minutes for "<a <a <a"."""
+    parser = lxml_html.HTMLParser(
+        encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True
+    )
+    encoded = source.encode("utf-8", "replace")
+    if not encoded.strip():
+        return None
+    try:
+        return lxml_html.document_fromstring(encoded, parser=parser)
+    except etree.ParserError:
+        return None
+
+
+class _QuoteBuilder:
+    """A quote that is being read."""
+
+    def __init__(self, element: etree._Element) -> None:
+        self.element = element
+        self.words: list[str] = []
+        self.author: list[str] = []
+        self.author_id = ""
+
+    def read(self) -> Quote:
+        return Quote(
+            text=_joined_lines(self.words),
+            author=_joined_lines(self.author),
+            author_id=self.author_id,
+            forwarded=self.element.get("itemtype") == _FORWARD,
+        )
+
+
+class _HtmlReader:
+    """Collects words by where they stand. A quote within a quote belongs to the outer one."""
+
+    def __init__(self) -> None:
+        self.own: list[str] = []
+        self.quotes: list[_QuoteBuilder] = []
+        self.attached: list[str] = []
+        self._quoting: _QuoteBuilder | None = None
+        self._naming: etree._Element | None = None
+        self._unsaid = 0
+
+    def begin(self, element: etree._Element) -> None:
+        """Take an element and what it begins with."""
+        if element.tag == "blockquote" and self._quoting is None:
+            self._quoting = _QuoteBuilder(element)
+            self.quotes.append(self._quoting)
+        elif self._quoting and element.get("itemprop") == "mri":
+            self._naming, self._quoting.author_id = element, element.get("itemid") or ""
+        self._unsaid += element.tag in _HIDDEN
+        if element.tag == "attachment" and element.get("id"):
+            self.attached.append(element.get("id") or "")
+        self._say("\n" if element.tag in _BLOCKS else "")
+        self._say(element.get("alt") if element.tag in _PICTURES else element.text)
+
+    def end(self, element: etree._Element) -> None:
+        """Leave an element; take what stands behind it."""
+        self._unsaid -= element.tag in _HIDDEN
+        self._say("\n" if element.tag in _BLOCKS else "")
+        if self._naming is element:
+            self._naming = None
+        if self._quoting and self._quoting.element is element:
+            self._quoting = None
+        self._say(element.tail)
+
+    def _say(self, words: str | None) -> None:
+        if not words or self._unsaid:
+            return
+        if self._quoting is None:
+            self.own.append(words)
+        elif self._naming is not None:
+            self._quoting.author.append(words)
+        else:
+            self._quoting.words.append(words)
+
+
+def _joined_lines(words: list[str]) -> str:
+    """Join words; lines as they are shown, no empty ones."""
+    lines = "".join(words).replace("\u00a0", " ").splitlines()
+    tidied = (re.sub(r"[ \t]+", " ", line).strip() for line in lines)
+    return "\n".join(line for line in tidied if line)
+
+
+_MENTION_TAG = re.compile(r"<at(?:\s[^<>]{0,256})?>([^<>]{0,256})</at>")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One mention. ``written`` is how it stands in the text, "" where that is not said."""
+
+    who: str
+    name: str
+    written: str
+
+
+def mentions_in(body: Body) -> Iterator[Mention]:
+    """Yield the mentions of an activity; an entity that names nobody is none."""
+    for entity in objects_at(body, "entities"):
+        who = text_at(entity, "mentioned", "id")
+        if text_at(entity, "type") == "mention" and who:
+            yield Mention(who, text_at(entity, "mentioned", "name"), text_at(entity, "text"))
+
+
+def mentions_bot(body: Body) -> bool:
+    """Tell whether an activity mentions the bot that it is sent to."""
+    bot = text_at(body, "recipient", "id")
+    return any(each.who == bot for each in mentions_in(body))
+
+
+def without_mentions(body: Body, text: str, *, shown: Callable[[str], str] = str) -> str:
+    """Return a text without the bot's own mentions, other people's as ``shown`` names.
+
+    Each entity stands for one place in the text, and no other word is touched. After a mention
+    that the text begins with, a comma or colon goes, too. The text has plain spaces.
+    """
+    left: defaultdict[str, deque[Mention]] = defaultdict(deque)
+    for mention in mentions_in(body):
+        if mention.written.strip():
+            left[_mention_key(mention.written)].append(mention)
+    if not left:
+        return text.strip()
+    return _MentionReplacer(left, bot=text_at(body, "recipient", "id"), shown=shown).of(text)
+
+
+class _MentionReplacer:
+    """One pass over a text: what was put in is not read again."""
+
+    def __init__(
+        self, left: dict[str, deque[Mention]], *, bot: str, shown: Callable[[str], str]
+    ) -> None:
+        self._left = left
+        self._bot = bot
+        self._shown = shown
+        self._leads = False
+
+    def of(self, text: str) -> str:
+        bare = sorted(
+            (key for key in self._left if not _MENTION_TAG.fullmatch(key)), key=len, reverse=True
+        )
+        forms = "|".join([_MENTION_TAG.pattern, *map(re.escape, bare)])
+        said = re.sub(f"( ?)({forms})", self._replaced, text.strip()).strip()
+        return said.removeprefix(":").removeprefix(",").strip() if self._leads else said
+
+    def _replaced(self, match: re.Match[str]) -> str:
+        queue = self._left.get(_mention_key(match[2]))
+        if not queue:
+            return match[0]
+        mention = queue.popleft()
+        if mention.who == self._bot:
+            self._leads |= match.start() == 0
+            return ""
+        return match[1] + self._shown(_mention_name(mention))
+
+
+def _mention_key(written: str) -> str:
+    """Return a mention without what may differ between text and entity: its tag's attributes."""
+    plain = plain_spaces(written)
+    named = _MENTION_TAG.fullmatch(plain)
+    return f"<at>{html.unescape(named[1])}</at>" if named else plain
+
+
+def _mention_name(mention: Mention) -> str:
+    named = _MENTION_TAG.fullmatch(plain_spaces(mention.written))
+    return html.unescape(named[1]) if named else mention.name or mention.written
+
+
+def plain_spaces(text: str) -> str:
+    """Return a text with spaces for all that Teams writes for one."""
+    return text.replace("&nbsp;", " ").replace("&#160;", " ").replace("\u00a0", " ")

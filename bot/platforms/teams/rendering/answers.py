@@ -1,0 +1,298 @@
+"""Render an outcome as Teams activities, each within what Teams takes, with its buttons; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import assert_never
+
+from bot.answering.explanations.steps import title_of
+from bot.chat.response_view import ResponseView, activity_text, render
+from bot.chat.votes import can_be_rated
+from bot.domain.text.markdown import clip, plain_code
+from bot.domain.types import (
+    Activity,
+    Clarification,
+    Escalation,
+    InteractionId,
+    Message,
+    Outcome,
+    Reply,
+)
+from bot.platforms.teams.payloads.actions import ASK_PERSON, CHOOSE_OPTION, SHOW_WHY
+from bot.platforms.teams.payloads.activity import Json
+from bot.platforms.teams.rendering.answer_blocks import Code, Table, blocks_of
+from bot.platforms.teams.rendering.cards import (
+    card,
+    dialog_button,
+    execute_button,
+    text_block,
+    with_card,
+)
+from bot.platforms.teams.rendering.labels import (
+    NO_SENSITIVITY,
+    Sensitivity,
+    citations_of,
+    is_ai_generated,
+    marks_in,
+    message_entity,
+    page_list,
+)
+from bot.platforms.teams.rendering.text import (
+    CONTENT_BUDGET,
+    largest_fitting,
+    size,
+    split_markdown,
+    teams_markdown,
+    teams_plain,
+)
+
+_BREAK = re.compile(r"(?<=\S)\n(?!\s*(?:[-*+]|\d{1,3}[.)])\s)(?=\s*\S)")
+"""The end of a line that is not the last of its paragraph, and before no item of a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Words, and what hangs below the message that says them."""
+
+    text: str
+    below: tuple[Json, ...] = ()
+
+
+def units_of(text: str, citations: Collection[int], room: int) -> Iterator[Unit]:
+    """Yield inert Markdown in units of at most ``room`` bytes, in order.
+
+    Lines stay lines, which Markdown would join. What hangs below is named in the text where it
+    belongs. Marks of ``citations`` in a table stand there too, for Teams resolves them nowhere
+    else. A table that can't be cut to fit is a list.
+    """
+    tables = codes = 0
+    for piece in blocks_of(text):
+        if isinstance(piece, str):
+            yield from _prose_units(piece, room)
+        elif isinstance(piece, Code):
+            codes += 1
+            yield from _card_units(f"Code {codes}", piece.parts(_fits_in(room)), ())
+        elif parts := piece.parts(_fits_in(room)):
+            tables += 1
+            yield from _card_units(f"Table {tables}", parts, citations)
+        else:
+            yield from _prose_units(piece.as_list(), room)
+
+
+def citation_marks_in(text: str) -> frozenset[int]:
+    """Return the numbers that prose and tables mark; what looks so in a block of code is code."""
+    shown = [piece for piece in blocks_of(text) if not isinstance(piece, Code)]
+    texts = (piece if isinstance(piece, str) else piece.text for piece in shown)
+    return frozenset().union(*map(marks_in, texts))
+
+
+def _prose_units(text: str, room: int) -> Iterator[Unit]:
+    shown = _BREAK.sub("  \n", teams_markdown(text))
+    return (Unit(part) for part in split_markdown(shown, room) if part.strip())
+
+
+def _card_units(
+    name: str, parts: Sequence[Table | Code], citations: Collection[int]
+) -> Iterator[Unit]:
+    for number, part in enumerate(parts, start=1):
+        called = name if len(parts) == 1 else f"{name}, part {number} of {len(parts)}"
+        marked = sorted(marks_in(part.text).intersection(citations))
+        marks = "".join(f"[{mark}]" for mark in marked)
+        text = f"_{called}, below_ {marks}".rstrip()
+        yield Unit(text, (text_block(called, weight="Bolder"), part.element()))
+
+
+def _fits_in(room: int) -> Callable[[Json], bool]:
+    return lambda element: size(element) <= room
+
+
+MOST_BUTTONS = 6
+"""Teams shows six buttons of a card side by side; more would hide behind a menu."""
+
+_LONGEST_LABEL = 75
+
+
+def buttons_of(outcome: Outcome, interaction_id: InteractionId) -> tuple[Json, ...]:
+    """Return what may be pressed below an outcome; small talk and refusals have nothing."""
+    why = dialog_button(title_of(outcome), SHOW_WHY, interaction_id)
+    match outcome.response:
+        case Reply(refused=True) | Reply(tone="generic"):
+            return ()
+        case Reply():
+            wanted = outcome.response.confidence_level in {"partial", "unsure"}
+            return (execute_button("Ask a person", ASK_PERSON, interaction_id, first=wanted), why)
+        case Clarification(options=options):
+            return _option_buttons(options, interaction_id)
+        case Escalation(consent_needed=True):
+            ask = execute_button("Yes, ask a person", ASK_PERSON, interaction_id, first=True)
+            return (ask, why)
+        case Escalation():
+            return (why,)
+        case _:
+            assert_never(outcome.response)
+
+
+def _option_buttons(options: tuple[str, ...], interaction_id: InteractionId) -> tuple[Json, ...]:
+    """Return the first options as buttons; all of them are listed in the text."""
+    offered = [
+        execute_button(clip(option, _LONGEST_LABEL), CHOOSE_OPTION, interaction_id, option=number)
+        for number, option in enumerate(options)
+        if option.strip()
+    ]
+    return tuple(offered[:MOST_BUTTONS])
+
+
+_PART_MARK = 100
+_UNIT_FRAME = 200
+_LOOKING_UP = "Looking this up\u2026"
+_NO_WORDS = "\u2026"
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """What is around the words of every message, of the first, and below the last."""
+
+    ai: bool
+    usage: Json | None
+    citations: Mapping[int, Json]
+    feedback: bool
+    buttons: tuple[Json, ...]
+
+    def words(self, units: Sequence[Unit], mark: str, *, first: bool) -> Json:
+        """Return the message that says what units say."""
+        text = "\n\n".join(part for part in (mark, *(unit.text for unit in units)) if part)
+        marked = marks_in(text)
+        citations = [each for number, each in self.citations.items() if number in marked]
+        said: Json = {"type": "message", "text": text or _NO_WORDS, "textFormat": "markdown"}
+        judged: Json = {"channelData": {"feedbackLoop": {"type": "default"}}}
+        labelled = {**said, **self._label(citations)}
+        return {**labelled, **judged} if first and self.feedback else labelled
+
+    def below(self, units: Sequence[Unit], *, last: bool) -> Json | None:
+        """Return the message with what hangs below units, and the buttons; None for nothing."""
+        shown = [element for unit in units for element in unit.below]
+        actions = self.buttons if last else ()
+        if not (shown or actions):
+            return None
+        said: Json = {"type": "message", "summary": _summary(shown or actions)}
+        return with_card({**said, **(self._label(()) if shown else {})}, card(shown, actions))
+
+    def most(self, units: Sequence[Unit]) -> int:
+        """Return how many of the first units go into one message and what hangs below it."""
+        return largest_fitting(len(units), lambda count: self._fits(units[:count]))
+
+    def _fits(self, units: Sequence[Unit]) -> bool:
+        both = self.words(units, "", first=True), self.below(units, last=True) or {}
+        return max(map(size, both)) <= CONTENT_BUDGET - _PART_MARK
+
+    def room(self) -> int:
+        """Return the bytes that one unit may have, whatever it cites."""
+        marks = "".join(f"[{number}]" for number in self.citations)
+        around = [Unit(marks, ({},))]
+        both = self.words(around, "", first=True), self.below(around, last=True) or {}
+        return CONTENT_BUDGET - _PART_MARK - _UNIT_FRAME - max(map(size, both))
+
+    def _label(self, citations: Sequence[Json]) -> Json:
+        entity = message_entity(ai=self.ai, usage=self.usage, citations=citations)
+        return {"entities": [entity]} if entity else {}
+
+
+def _summary(shown: Sequence[Json]) -> str:
+    """Return what stands for a card where none is shown: what is in it, by name."""
+    named = (each.get("text") or each.get("title") for each in shown)
+    return ", ".join(str(name) for name in named if name)
+
+
+def answer_activities(
+    outcome: Outcome,
+    message: Message,
+    *,
+    now: datetime,
+    sensitivity: Sensitivity = NO_SENSITIVITY,
+    opening: str = "",
+    pressed: bool = True,
+) -> tuple[Json, ...]:
+    """Return the activities that show the response of an outcome, in order.
+
+    What the text marks becomes citations; other pages, and those beyond what Teams takes, are
+    listed. The text is one message wherever that fits; several say which of how many they are, so
+    that one that is repeated can be told from one that is new. Tables and code are in a message
+    below the text that names them, and the last such has the buttons: Teams makes two messages of
+    words with a card, tells no id of either, and refuses to edit words into both (BadSyntax). The
+    first asks for a judgement of what can be judged.
+    What is not ``pressed`` has neither, and no footer that asks for a reply. ``opening`` is
+    Markdown that code wrote, shown first.
+    """
+    rendered = render(outcome.response, private=message.private, remarks=outcome.remarks)
+    if not pressed:
+        rendered = replace(rendered, footer="")
+    buttons = buttons_of(outcome, message.interaction_id) if pressed else ()
+    text = plain_code(rendered.text)
+    citations = citations_of(rendered.lines, citation_marks_in(text), now)
+    frame = _Frame(
+        ai=is_ai_generated(outcome),
+        usage=sensitivity.usage(outcome.response),
+        citations=citations,
+        feedback=pressed and can_be_rated(outcome),
+        buttons=buttons,
+    )
+    below = _pages_and_remarks(rendered, citations, now)
+    room = frame.room()
+    units = [
+        *_text_units(opening, room),
+        *units_of(text, citations, room),
+        *_text_units(below, room),
+    ]
+    return _activities(frame, units)
+
+
+def progress_message(activity: Activity | None = None) -> Json:
+    """Return what is shown until there is an answer, and what is being done meanwhile."""
+    words = activity_text(activity) if activity else ""
+    text = words.removeprefix("is ").capitalize() or _LOOKING_UP
+    return {"type": "message", "text": text, "textFormat": "plain"}
+
+
+def typing_activity() -> Json:
+    """Return what shows that the bot is at work."""
+    return {"type": "typing"}
+
+
+def _activities(frame: _Frame, units: Sequence[Unit]) -> tuple[Json, ...]:
+    parts = list(_units_by_message(frame, units)) or [()]
+    return tuple(_messages_of(frame, parts))
+
+
+def _messages_of(frame: _Frame, parts: Sequence[Sequence[Unit]]) -> Iterator[Json]:
+    of = len(parts)
+    for number, part in enumerate(parts, start=1):
+        yield frame.words(part, f"_({number} of {of})_" if of > 1 else "", first=number == 1)
+        below = frame.below(part, last=number == of)
+        if below is not None:
+            yield below
+
+
+def _units_by_message(frame: _Frame, units: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
+    left = units
+    while left:
+        count = frame.most(left)
+        yield left[:count]
+        left = left[count:]
+
+
+def _pages_and_remarks(rendered: ResponseView, citations: Mapping[int, Json], now: datetime) -> str:
+    """Return what stands below the text: other pages, and remarks.
+
+    The way to a person is a button, so that no words need to say it.
+    """
+    others = [line for line in rendered.lines if line.number not in citations]
+    remarks = map(teams_plain, rendered.remarks)
+    parts = (page_list(rendered.heading, others, now), *remarks)
+    return "\n\n".join(part for part in parts if part)
+
+
+def _text_units(text: str, room: int) -> Iterator[Unit]:
+    return (Unit(part) for part in split_markdown(text, room) if part)

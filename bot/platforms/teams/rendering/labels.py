@@ -1,0 +1,180 @@
+"""Label an answer for Teams: its citations, its sensitivity, and that an AI made it; pure.
+
+Teams takes a single schema.org entity in an activity for all three.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.answering.reply_text import tables_as_text
+from bot.chat.response_view import SourceLine
+from bot.domain.errors import SettingInvalid
+from bot.domain.text.formatting import freshness, superseded_text, updated_text
+from bot.domain.text.markdown import clip
+from bot.domain.types import Clarification, Escalation, Outcome, Reply, Response, Source
+from bot.platforms.teams.payloads.activity import Json
+from bot.platforms.teams.rendering.text import size, teams_label, teams_plain
+
+_MOST_CITATIONS = 10
+_CITATION_BYTES = 8_000
+_NAME_LENGTH = 80
+_ABSTRACT_LENGTH = 160
+_KEYWORD_LENGTH = 28
+_CITATION_MARK = re.compile(r"\[(\d{1,3})\]")
+
+
+def marks_in(text: str) -> frozenset[int]:
+    """Return the numbers that a text marks."""
+    return frozenset(int(number) for number in _CITATION_MARK.findall(text))
+
+
+def citations_of(
+    lines: Sequence[SourceLine], marked: Collection[int], now: datetime
+) -> Mapping[int, Json]:
+    """Return citations by number, for what is marked, as many as Teams takes.
+
+    It opens https alone: a page that has another address is none of them.
+    """
+    citations: dict[int, Json] = {}
+    for line in lines:
+        if line.number not in marked or line.number is None or _opens_otherwise(line):
+            continue
+        citation = _citation(line.number, line, now)
+        if (
+            len(citations) < _MOST_CITATIONS
+            and size([*citations.values(), citation]) < _CITATION_BYTES
+        ):
+            citations[line.number] = citation
+    return citations
+
+
+def page_list(heading: str, lines: Sequence[SourceLine], now: datetime) -> str:
+    """Return pages as a list; "" for none. Numbers read as the marks do."""
+    if not lines:
+        return ""
+    return "\n".join([f"**{heading}**", "", *(_page_line(line, now) for line in lines)])
+
+
+def _opens_otherwise(line: SourceLine) -> bool:
+    return line.url is not None and not line.url.casefold().startswith("https:")
+
+
+def _citation(number: int, line: SourceLine, now: datetime) -> Json:
+    name = clip(line.label, _NAME_LENGTH)
+    abstract = _abstract(line) or name
+    who = f"by {line.updated_by}" if line.updated_at and line.updated_by else ""
+    words = (
+        line.space,
+        updated_text(line.updated_at, now),
+        superseded_text(line.superseded) or who,
+    )
+    keywords = [clip(word, _KEYWORD_LENGTH) for word in words if word]
+    appearance = {"@type": "DigitalDocument", "name": name, "abstract": abstract}
+    opened: Json = {"url": line.url} if line.url else {}
+    told: Json = {"keywords": keywords} if keywords else {}
+    return {"@type": "Claim", "position": number, "appearance": {**appearance, **opened, **told}}
+
+
+def _abstract(line: SourceLine) -> str:
+    """Return the quote in short; where that would cut off the line that answers, from there on."""
+    short = clip(tables_as_text(line.quote), _ABSTRACT_LENGTH)
+    answering = clip(tables_as_text(line.line), _ABSTRACT_LENGTH)
+    if answering.rstrip("\u2026") in short or line.line not in line.quote:
+        return short
+    return clip(tables_as_text(line.quote[line.quote.index(line.line) :]), _ABSTRACT_LENGTH)
+
+
+def _page_line(line: SourceLine, now: datetime) -> str:
+    mark = "- " if line.number is None else f"- \\[{line.number}\\] "
+    page = f"[{teams_label(line.label)}]({line.url})" if line.url else teams_plain(line.label)
+    about = (page, teams_plain(line.space), teams_plain(freshness(line, now)))
+    return mark + ", ".join(part for part in about if part)
+
+
+_LONGEST_NAME = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """Labels of pages in small letters, each with what Teams shows; the most sensitive first."""
+
+    marks: tuple[tuple[str, str], ...] = ()
+
+    def usage(self, response: Response) -> Json | None:
+        """Return the ``usageInfo`` of a response, None where none of its pages is marked.
+
+        Every page counts, cited, listed, or offered unconfirmed; the most sensitive one wins.
+        """
+        labels = {label.casefold() for source in _pages_of(response) for label in source.labels}
+        found = (shown for label, shown in self.marks if label in labels)
+        name = next(found, None)
+        return None if name is None else {"@type": "CreativeWork", "name": name}
+
+
+NO_SENSITIVITY = Sensitivity()
+
+
+def sensitivity_of(given: Sequence[str]) -> Sensitivity:
+    """Read TEAMS_SENSITIVITY, split at its commas. Raises SettingInvalid."""
+    marks = tuple(_parsed_label(each) for each in given)
+    labels = [label for label, _ in marks]
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise SettingInvalid(
+            f"TEAMS_SENSITIVITY names the label {twice!r} twice. Leave one of them, where it "
+            "belongs: the most sensitive comes first."
+        )
+    return Sensitivity(marks)
+
+
+def _parsed_label(given: str) -> tuple[str, str]:
+    label, _, name = (part.strip() for part in given.partition("="))
+    if not (label and name) or len(name) > _LONGEST_NAME:
+        raise SettingInvalid(
+            f"TEAMS_SENSITIVITY has {given!r}, which is not LABEL=Words of at most "
+            f"{_LONGEST_NAME} characters. Write for example: confidential=Confidential, "
+            "internal=Internal only."
+        )
+    return label.casefold(), name
+
+
+def _pages_of(response: Response) -> Sequence[Source]:
+    return response.sources if isinstance(response, Reply) else response.suggestions
+
+
+_GENERIC_PURPOSE = "generic"
+"""The prompt of replies that no page stands behind."""
+
+
+def is_ai_generated(outcome: Outcome) -> bool:
+    """Tell whether a model composed a response, or the index quoted it; else its words are ours.
+
+    Pages that are only listed below our own words, unconfirmed, make nothing of them composed.
+    """
+    match outcome.response:
+        case Reply(refused=True) | Clarification() | Escalation():
+            return False
+        case Reply(tone="generic"):
+            return any(call.purpose == _GENERIC_PURPOSE for call in outcome.trace.calls)
+        case Reply():
+            return True
+
+
+def message_entity(*, ai: bool, usage: Json | None, citations: Sequence[Json]) -> Json | None:
+    """Return the entity of an activity, None where it would say nothing. There may be only one."""
+    if not (ai or usage or citations):
+        return None
+    entity: Json = {
+        "type": "https://schema.org/Message",
+        "@type": "Message",
+        "@context": "https://schema.org",
+        "@id": "",
+    }
+    made: Json = {"additionalType": ["AIGeneratedContent"]} if ai else {}
+    sensitive: Json = {"usageInfo": usage} if usage else {}
+    cited: Json = {"citation": list(citations)} if citations else {}
+    return {**entity, **made, **sensitive, **cited}

@@ -1,0 +1,180 @@
+"""Write text as Teams shows it: without live markup, and in parts of a size that it takes; pure.
+
+Messages have no headings, no tables and no rules. Messages and cards read different Markdown: to
+a card a backtick is a backtick, so that what is harmless as code in a message is made harmless
+otherwise there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from bot.domain.text.markdown import disarm, outside_code, split, without_code
+
+ACTIVITY_BUDGET = 25_000
+"""Bytes of a whole activity as UTF-16; Teams refuses more, and counts more than it says."""
+
+CONTENT_BUDGET = ACTIVITY_BUDGET - 5_000
+"""Bytes for what we write; the rest is for addresses, which are added on the way out."""
+
+
+def size(value: object) -> int:
+    """Return the bytes of a value as JSON in UTF-16."""
+    return len(json.dumps(value, ensure_ascii=False).encode("utf-16-le", "surrogatepass"))
+
+
+def largest_fitting(count: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number up to ``count`` that fits, at least 1.
+
+    What is larger than one that does not fit must not fit either. Few are tried, and none that is
+    more than twice too large: what somebody wrote at length holds nobody up.
+    """
+    low, high = 1, 2
+    while high <= count and fits(high):
+        low, high = high, 2 * high
+    high = min(high, count + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+_HEADING = re.compile(r"^ {0,3}#{1,6} +(.+)$", re.MULTILINE)
+_RULE = re.compile(r"^ {0,3}(?:[-*_] *){3,}$\n?", re.MULTILINE)
+_TABLE_RULE = re.compile(r"^(?=[^|\n]*\|)[ |:-]+$\n?", re.MULTILINE)
+_TABLE_ROW = re.compile(r"^ {0,3}\|(.+)\|[ \t]*$", re.MULTILINE)
+_SPECIAL = re.compile(r"([\\`*_\[\]()#|~!])")
+_MENTION_TAG = re.compile(r"<(?=/?at\b)", re.IGNORECASE)
+_INLINE_CODE = re.compile(r"`([^`\n]+)`")
+_CARD_FUNCTION = re.compile(r"\{(?=\{)")
+_SCHEME = re.compile(r":(?=//)")
+_DOMAIN_DOT = re.compile(r"(?<=\w)\.(?=[a-z]{2})", re.IGNORECASE)
+_JOINER = "\u2060"
+"""Takes no room and parts no words, and nothing that looks for addresses reads past it."""
+
+_INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
+_TAB = 4
+
+
+def teams_markdown(text: str) -> str:
+    """Return Markdown that every Teams client shows; tags in it are text."""
+    return _MENTION_TAG.sub(f"<{_JOINER}", outside_code(text, _message_prose))
+
+
+def teams_label(label: str) -> str:
+    """Return plain text that may stand inside ``[label](url)``."""
+    return _without_tags(_literal(label))
+
+
+def teams_plain(line: str) -> str:
+    """Return a line of plain text as it is, with nothing live in it; an address becomes code."""
+    return outside_code(disarm(without_code(line)), teams_label)
+
+
+def card_text(text: str) -> str:
+    """Return inert Markdown (bot.domain.text.markdown.disarm) as a card's text shows it.
+
+    Cards know no code: it is shown as text, letter for letter.
+    """
+    parts = _INLINE_CODE.split(text)
+    shown = [_card_code(part) if n % 2 else _card_prose(part) for n, part in enumerate(parts)]
+    return _unlinked("".join(shown))
+
+
+def card_plain(text: str) -> str:
+    """Return lines of plain text as a card shows them: each on its own, indents kept."""
+    literal = _literal(text.replace("\t", " " * _TAB).replace("`", "\u02cb"))
+    indented = _INDENT.sub(lambda spaces: "\u00a0" * len(spaces[0]), _without_tags(literal))
+    return _unlinked(without_card_functions(indented)).replace("\n", "\n\n")
+
+
+def without_card_functions(text: str) -> str:
+    """Break what cards compute: ``{{DATE(…)}}`` and ``{{TIME(…)}}``."""
+    return _CARD_FUNCTION.sub(f"{{{_JOINER}", text)
+
+
+def _message_prose(text: str) -> str:
+    text = _HEADING.sub(_heading, text)
+    text = _TABLE_RULE.sub("", text)
+    text = _TABLE_ROW.sub(_row, text)
+    return _without_tags(_RULE.sub("", text))
+
+
+def _heading(match: re.Match[str]) -> str:
+    words = match[1].rstrip(" ").rstrip("#").rstrip(" ")
+    return f"**{words}**" if words else match[0]
+
+
+def _row(match: re.Match[str]) -> str:
+    return "- " + " \u00b7 ".join(cell.strip() for cell in match[1].split("|"))
+
+
+def _card_code(code: str) -> str:
+    return _without_tags(without_card_functions(_literal(code)))
+
+
+def _card_prose(text: str) -> str:
+    return _without_tags(without_card_functions(text.replace("`", "").replace("](", "] (")))
+
+
+def _literal(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def _without_tags(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _unlinked(text: str) -> str:
+    return _DOMAIN_DOT.sub(f"{_JOINER}.", _SCHEME.sub(f":{_JOINER}", text))
+
+
+_CLOSING_BYTES = 100
+"""Bytes kept for what is closed before a cut, opened again after it, or moved over it."""
+
+_HALF_CITATION = re.compile(r"\\?\[\d{0,3}\Z|\\\Z")
+_QUOTE_LINE = re.compile(r"^ {0,3}> ?")
+_PAIRS = ("`", "**")
+
+
+def split_markdown(text: str, limit: int) -> tuple[str, ...]:
+    """Return text in parts of at most ``limit`` bytes (showing.sizes).
+
+    Code within a line, bold and quotes go on in the next part; a citation's mark is never cut.
+    Code has single backticks (bot.domain.text.markdown.plain_code).
+    """
+    return tuple(_closed_parts(split(text, limit - _CLOSING_BYTES, size)))
+
+
+def _closed_parts(parts: Sequence[str]) -> Iterator[str]:
+    rest = parts[0]
+    for following in parts[1:]:
+        half = _HALF_CITATION.search(rest)
+        kept = rest[: half.start()] if half else rest
+        begun = f"{half[0] if half else ''}{following}"
+        quote = _quote_mark(kept, begun)
+        for pair in _PAIRS:
+            kept, begun = _closed(kept, begun, pair)
+        yield kept
+        rest = quote + begun
+    yield rest
+
+
+def _closed(before: str, after: str, pair: str) -> tuple[str, str]:
+    """Close a pair that is open at a cut, and open it again; never with nothing inside."""
+    if not _is_open(before, pair):
+        return before, after
+    kept = before.removesuffix(pair) if before.endswith(pair) else before + pair
+    return kept, after.removeprefix(pair) if after.startswith(pair) else pair + after
+
+
+def _is_open(text: str, pair: str) -> bool:
+    return text.count(pair) % 2 == 1
+
+
+def _quote_mark(text: str, following: str) -> str:
+    """Return the quote mark that the next part needs, if a quote was cut."""
+    mark = _QUOTE_LINE.match(text.rpartition("\n")[2])
+    return mark[0] if mark and not _QUOTE_LINE.match(following) else ""

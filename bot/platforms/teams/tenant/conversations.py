@@ -1,0 +1,206 @@
+"""Remember how to reach people and channels, and which conversations the bot was removed from.
+
+It is kept in notes, for all processes: something may be sent where nothing was said just now.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+from botbuilder.schema import ChannelAccount, ConversationParameters
+
+from bot.domain.concurrency import TtlCache
+from bot.domain.errors import DeliveryRefused, StoreUnavailable
+from bot.domain.ports import Notes
+from bot.domain.settings import Settings
+from bot.platforms.teams.client.connector import Connector, ConnectorCall
+from bot.platforms.teams.payloads.activity import (
+    Body,
+    conversation_of,
+    is_private,
+    person_of,
+    text_at,
+)
+from bot.platforms.teams.payloads.references import (
+    initial_reference,
+    read_reference,
+    reference_to,
+    service_reference_of,
+)
+
+_SERVICE_KEY = "teams:service"
+_KEPT_SECONDS = 60.0
+_MOST = 1_000
+_SERVICE_SECONDS = 3_600.0
+_MOST_SERVICES = 10
+
+
+class Conversations:
+    """Remembers the service that the bot talks to, and personal chats. Raises StoreUnavailable.
+
+    All that it returns is a ``reply_to`` for calling.connector.Connector.
+    """
+
+    def __init__(self, connector: Connector, notes: Notes, settings: Settings) -> None:
+        self._connector = connector
+        self._notes = notes
+        self._tenant = settings.tenant
+        self._first = initial_reference(
+            service_url=settings.teams_service_url,
+            app_id=settings.microsoft_app_id or "",
+            tenant=settings.microsoft_app_tenant_id or "",
+        )
+        self._people = settings.teams_escalation_channel
+        self._noted = TtlCache(self._read, seconds=_KEPT_SECONDS, most=_MOST)
+        # A company in several regions has several services, by turns: any of them will do.
+        self._services = TtlCache(self._settle, seconds=_SERVICE_SECONDS, most=_MOST_SERVICES)
+
+    async def note(self, body: Body, *, anew: bool = False) -> None:
+        """Remember where an activity came from, unless that is known.
+
+        ``anew``: it may have been forgotten by another process just now.
+        """
+        if text_at(body, "serviceUrl"):
+            await self._services.get(service_reference_of(body))
+        person = person_of(body).id
+        if is_private(body) and person:
+            await self._keep_chat(person, conversation_of(body), anew=anew)
+
+    async def service(self) -> str:
+        """Return a reference to the service, and to no conversation there."""
+        return await self._read(_SERVICE_KEY) or self._first
+
+    async def people(self) -> str | None:
+        """Return a reference to the channel where people are asked; None where none is set."""
+        return await self.channel(self._people) if self._people else None
+
+    async def channel(self, conversation: str) -> str:
+        """Return a reference to a channel, or with ``;messageid=`` to a thread of it."""
+        return reference_to(await self.service(), conversation)
+
+    async def chat_with(self, person_id: str) -> str | None:
+        """Return a reference to the personal chat with somebody (object id); None if unknown.
+
+        Who added the app for themselves has one.
+        """
+        chat = await self._read(_chat_key(person_id))
+        return reference_to(await self.service(), chat, kind="personal") if chat else None
+
+    async def open_chat(self, person_id: str, *, user_id: str) -> str:
+        """Return a reference to the personal chat with somebody, opened if there was none.
+
+        ``user_id`` is as the connector knows them (29:…). Raises DeliveryRefused where they have
+        not added the app, DeliveryFailed.
+        """
+        known = await self.chat_with(person_id)
+        if known is not None:
+            return known
+        service = await self.service()
+        made = await self._connector.call(service, _open_chat_call(service, user_id))
+        chat = str(getattr(made, "id", None) or "")
+        if not chat:
+            raise DeliveryRefused("Teams did not say where the chat is.")
+        await self._keep_chat(person_id, chat, anew=True)
+        return reference_to(service, chat, kind="personal")
+
+    async def forget_chat(self, person_id: str) -> None:
+        """Forget a personal chat: the app was removed from it."""
+        await self._notes.remove(self._tenant, _chat_key(person_id))
+        self._noted.put(_chat_key(person_id), None)
+
+    async def _settle(self, service: str) -> str:
+        if await self._read(_SERVICE_KEY) != service:
+            await self._notes.put(self._tenant, _SERVICE_KEY, service)
+        return service
+
+    async def _keep_chat(self, person_id: str, chat: str, *, anew: bool) -> None:
+        key = _chat_key(person_id)
+        if anew or await self._noted.get(key) != chat:
+            await self._notes.put(self._tenant, key, chat)
+            self._noted.put(key, chat)
+
+    async def _read(self, key: str) -> str | None:
+        return await self._notes.get(self._tenant, key)
+
+
+def _chat_key(person_id: str) -> str:
+    return f"teams:chat:{person_id}"
+
+
+def _open_chat_call(service: str, user_id: str) -> ConnectorCall:
+    """Return the call that opens a personal chat; doing so again returns the same one."""
+    read = read_reference(service)
+    tenant = text_at(read, "conversation", "tenantId")
+    wanted = ConversationParameters(
+        is_group=False,
+        bot=ChannelAccount(id=text_at(read, "bot", "id")),
+        members=[ChannelAccount(id=user_id)],
+        # botbuilder's own field is sent as "tenantID", which Teams does not read.
+        channel_data={"tenant": {"id": tenant}},
+    )
+
+    async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
+        return await conversations.create_conversation(wanted)
+
+    return act
+
+
+_CHANNEL_PREFIX = "19:"
+
+log = structlog.get_logger(__name__)
+
+
+class Removals:
+    """Remembers it for all processes, in notes.
+
+    A conversation is a chat or a channel, without a thread. Others are told within a minute that
+    the bot is gone from one, and at once that it is back.
+    """
+
+    def __init__(self, notes: Notes, tenant: str) -> None:
+        self._notes = notes
+        self._tenant = tenant
+        self._kept = TtlCache(self._noted, seconds=_KEPT_SECONDS, most=_MOST)
+
+    async def gone(self, conversation: str, why: str) -> None:
+        """Note that nothing can be sent there any more. Raises StoreUnavailable."""
+        await self._notes.put(self._tenant, _removal_key(conversation), why)
+        self._kept.put(conversation, why)
+        log.info("teams.gone_from", conversation=conversation, why=why)
+
+    async def back(self, conversation: str) -> None:
+        """Note that something came from there. Raises StoreUnavailable."""
+        if await self._kept.get(conversation) is not None:
+            await self._here(conversation)
+
+    async def added(self, conversation: str) -> None:
+        """Note that the bot was added there, whatever this process knows. Raises StoreUnavailable.
+
+        Teams tells of a team in its channel General alone, and does not say which other channels
+        it is that the bot is back in: all channels are tried again.
+        """
+        await self._here(conversation)
+        if conversation.startswith(_CHANNEL_PREFIX):
+            for key in await self._notes.beginning(self._tenant, _removal_key(_CHANNEL_PREFIX)):
+                await self._here(key.removeprefix(_removal_key("")))
+
+    async def is_gone(self, conversation: str) -> bool:
+        """Tell whether to send nothing there; False where that is not known."""
+        try:
+            if await self._kept.get(conversation) is None:
+                return False
+            return await self._noted(conversation) is not None
+        except StoreUnavailable:
+            return False
+
+    async def _here(self, conversation: str) -> None:
+        await self._notes.remove(self._tenant, _removal_key(conversation))
+        self._kept.put(conversation, None)
+
+    async def _noted(self, conversation: str) -> str | None:
+        return await self._notes.get(self._tenant, _removal_key(conversation))
+
+
+def _removal_key(conversation: str) -> str:
+    return f"teams:gone:{conversation}"

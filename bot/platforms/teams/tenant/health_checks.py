@@ -1,0 +1,118 @@
+"""Check with Microsoft all that is configured, for `python -m bot doctor` and the board."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from bot.domain.errors import BotError, DeliveryFailed, DeliveryRefused
+from bot.domain.health import ComponentStatus, teams
+from bot.domain.settings import Settings
+from bot.platforms.teams.client.connector import Connector
+from bot.platforms.teams.client.registration import Cloud, TokenRefusal
+from bot.platforms.teams.tenant.conversations import Conversations
+from bot.platforms.teams.tenant.members import OutsideReaders
+from bot.platforms.teams.transport.auth import SigningKeys
+
+TEAMS_PART = "Teams"
+PEOPLE_PART = "Teams people"
+_ADMINS_PART = "Teams admins"
+_OBJECT_ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_PRINCIPAL_NAME = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+PEOPLE_CHANNEL_CURE = (
+    "Correct TEAMS_ESCALATION_CHANNEL (the 19:\u2026 in the channel's link, with %3a as : and %40 "
+    "as @), or add the app to its team."
+)
+
+
+class HealthChecks:
+    """Asks Microsoft; nothing is posted, and nobody sees it.
+
+    ``keys`` is None in development mode, in which nobody outside of this machine is asked.
+    """
+
+    def __init__(
+        self,
+        keys: SigningKeys | None,
+        connector: Connector,
+        cloud: Cloud,
+        settings: Settings,
+        *,
+        places: Conversations,
+        onlookers: OutsideReaders,
+    ) -> None:
+        self._keys = keys
+        self._connector = connector
+        self._cloud = cloud
+        self._settings = settings
+        self._places = places
+        self._onlookers = onlookers
+
+    async def parts(self) -> Sequence[ComponentStatus]:
+        """Return a line for each thing that is configured; the first is about keys and token."""
+        if self._keys is None:
+            return [teams(self._settings)]
+        try:
+            await self._keys.prefetch()
+            await self._connector.sign_in(self._cloud)
+        except BotError as error:
+            return [ComponentStatus(TEAMS_PART, "failed", str(error))]
+        signed_in = ComponentStatus(
+            TEAMS_PART, "ready", f"signed in as {self._settings.microsoft_app_id}"
+        )
+        return [signed_in, await self._people(), admins_part(self._settings.teams_admins)]
+
+    async def _people(self) -> ComponentStatus:
+        """Look at the channel where people are asked."""
+        where, channel = await self._places.people(), self._settings.teams_escalation_channel
+        if where is None:
+            cure = "Set TEAMS_ESCALATION_CHANNEL to the id (19:\u2026) of the channel to ask in."
+            return ComponentStatus(
+                PEOPLE_PART, "absent", "nobody is asked in Teams; the board shows cases.", cure
+            )
+        try:
+            outside = await self._onlookers.outside(where)
+        except DeliveryRefused:
+            unseen = f"{channel} is not there, or its team is without the app."
+            return ComponentStatus(PEOPLE_PART, "failed", unseen, PEOPLE_CHANNEL_CURE)
+        except DeliveryFailed as error:
+            return ComponentStatus(PEOPLE_PART, "failed", str(error))
+        if outside:
+            cure = "Choose one of colleagues alone, unless that is meant."
+            told = f"asked in {channel}, where guests or others see what colleagues ask."
+            return ComponentStatus(PEOPLE_PART, "ready", told, cure)
+        return ComponentStatus(PEOPLE_PART, "ready", f"asked in {channel}")
+
+
+def admins_part(names: Sequence[str]) -> ComponentStatus:
+    """Judge whether TEAMS_ADMINS names people; whether they are there shows when they order."""
+    if not names:
+        return ComponentStatus(
+            _ADMINS_PART,
+            "absent",
+            "nobody may reindex or change settings in Teams.",
+            "Set TEAMS_ADMINS.",
+        )
+    wrong = [each for each in names if not _names_somebody(each)]
+    if wrong:
+        listed = ", ".join(wrong)
+        cure = "Correct TEAMS_ADMINS: object ids or user principal names, by comma."
+        return ComponentStatus(
+            _ADMINS_PART, "failed", f"{listed}: no object id or user principal name.", cure
+        )
+    return ComponentStatus(_ADMINS_PART, "ready", ", ".join(names))
+
+
+def known_health(
+    keys: SigningKeys | None, trouble: TokenRefusal | None, settings: Settings
+) -> ComponentStatus:
+    """Return how it stands as far as is known without asking. ``trouble``: with the token."""
+    if keys is not None and keys.trouble:
+        return ComponentStatus(TEAMS_PART, "failed", "nobody is let in.", keys.trouble)
+    if trouble:
+        return ComponentStatus(TEAMS_PART, "failed", trouble.why, trouble.cure)
+    return teams(settings)
+
+
+def _names_somebody(name: str) -> bool:
+    return bool(_OBJECT_ID.fullmatch(name) or _PRINCIPAL_NAME.fullmatch(name))

@@ -1,0 +1,166 @@
+"""Follow where the bot is added, removed or closed out, and say hello where it is new."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.help_texts import CHAT_HELLO, HELLO, PERSONAL_HELLO
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import StoreUnavailable
+from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.payloads.activity import (
+    Body,
+    ConversationKind,
+    conversation_of,
+    is_private,
+    kind_of,
+    objects_at,
+    person_of,
+    text_at,
+)
+from bot.platforms.teams.payloads.references import reference_of, reference_to
+from bot.platforms.teams.tenant.conversations import Conversations, Removals
+from bot.platforms.teams.tenant.members import OutsideReaders
+from bot.platforms.teams.transport.dispatch import Dispatch
+
+InstallationChange = Literal["added", "removed", "reopened", "closed"]
+"""added, removed: the bot. reopened, closed: the channel or the team."""
+
+_INSTALLATION_ACTIONS: Mapping[str, InstallationChange] = {
+    "add": "added",
+    "add-upgrade": "reopened",
+    "remove": "removed",
+}
+"""remove-upgrade is left out: add-upgrade follows."""
+
+_CHANNEL_EVENTS: Mapping[str, InstallationChange] = {
+    "channelDeleted": "closed",
+    "teamArchived": "closed",
+    "teamDeleted": "closed",
+    "teamHardDeleted": "closed",
+    "channelRestored": "reopened",
+    "teamRestored": "reopened",
+    "teamUnarchived": "reopened",
+}
+
+
+def installation_change_of(body: Body) -> InstallationChange | None:
+    """Return how an activity changes where the bot can write; None if it doesn't."""
+    kind = text_at(body, "type")
+    if kind == "installationUpdate":
+        return _INSTALLATION_ACTIONS.get(text_at(body, "action"))
+    if kind != "conversationUpdate":
+        return None
+    if _names_bot(body, "membersAdded"):
+        return "added"
+    if _names_bot(body, "membersRemoved"):
+        return "removed"
+    return _CHANNEL_EVENTS.get(text_at(body, "channelData", "eventType"))
+
+
+def changed_conversation_of(body: Body) -> str:
+    """Return the conversation that a change is about: a channel's comes by way of its team."""
+    channel = text_at(body, "channelData", "channel", "id")
+    event = text_at(body, "channelData", "eventType")
+    return channel if channel and event in _CHANNEL_EVENTS else conversation_of(body)
+
+
+def _names_bot(body: Body, members: str) -> bool:
+    bot = text_at(body, "recipient", "id")
+    return bool(bot) and any(text_at(each, "id") == bot for each in objects_at(body, members))
+
+
+_REASONS_TO_STOP: dict[InstallationChange, str] = {
+    "removed": "The bot was removed.",
+    "closed": "The channel or the team was closed.",
+}
+
+
+class InstallationEvents:
+    """Implements Registers: all that arrives, for what it says of where it comes from.
+
+    It takes nothing: who says hello is told of the same.
+    """
+
+    def __init__(
+        self,
+        places: Conversations,
+        presence: Removals,
+        onlookers: OutsideReaders,
+        errands: BackgroundTasks,
+    ) -> None:
+        self._places = places
+        self._presence = presence
+        self._onlookers = onlookers
+        self._errands = errands
+
+    def register(self, dispatch: Dispatch) -> None:
+        dispatch.on_every(self._note)
+
+    async def _note(self, body: Body) -> None:
+        """Keep what is new; what is known is not written again. Raises StoreUnavailable."""
+        try:
+            await self._noted(body)
+        except StoreUnavailable:
+            # Teams sends an activity again; a press it doesn't, and who pressed is told in words.
+            if text_at(body, "type") != "invoke":
+                raise
+
+    async def _noted(self, body: Body) -> None:
+        change, conversation = installation_change_of(body), conversation_of(body)
+        if not conversation:
+            return
+        if change in _REASONS_TO_STOP:
+            await self._left(body, _REASONS_TO_STOP[change])
+            return
+        if change is None:
+            await self._presence.back(conversation)
+            # Whoever asks waits for the acknowledgement, not for this: it comes with each activity.
+            self._errands.run(self._places.note(body), what="place noted")
+        else:
+            await self._presence.added(changed_conversation_of(body))
+            await self._places.note(body, anew=change == "added")
+        await self._onlookers.note(body)
+
+    async def _left(self, body: Body, why: str) -> None:
+        await self._presence.gone(changed_conversation_of(body), why)
+        if is_private(body) and person_of(body).id:
+            await self._places.forget_chat(person_of(body).id)
+
+
+_PATIENCE_SECONDS = 30.0
+_HELLO_WORDS: Mapping[ConversationKind, str] = {
+    "personal": PERSONAL_HELLO,
+    "groupChat": CHAT_HELLO,
+    "channel": HELLO,
+}
+
+
+class Greetings:
+    """Implements Registers: installationUpdate and conversationUpdate, of which both come."""
+
+    def __init__(self, channel: TeamsChannel, office: ChatContext) -> None:
+        self._connector = channel.connector
+        self._errands = channel.errands
+        self._office = office
+
+    def register(self, dispatch: Dispatch) -> None:
+        dispatch.on_activity("installationUpdate", self._arrived)
+        dispatch.on_activity("conversationUpdate", self._arrived)
+
+    async def _arrived(self, body: Body) -> bool:
+        conversation = conversation_of(body)
+        if installation_change_of(body) != "added" or not conversation:
+            return False
+        if await self._office.notes.first(self._office.tenant, f"teams:hello:{conversation}"):
+            self._errands.run(self._hello(body), what="hello")
+        return True
+
+    async def _hello(self, body: Body) -> None:
+        """Say hello where an activity comes from; in a team that is its channel General."""
+        kind = kind_of(body)
+        where = reference_to(reference_of(body), conversation_of(body), kind=kind)
+        said = {"type": "message", "text": _HELLO_WORDS[kind], "textFormat": "plain"}
+        await self._connector.send(where, said, patience_seconds=_PATIENCE_SECONDS)

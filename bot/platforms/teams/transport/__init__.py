@@ -1,0 +1,1 @@
+"""How activities arrive over HTTP: authenticated, dispatched to listeners, acknowledged."""

@@ -1,0 +1,156 @@
+"""Serve Teams' activities over HTTP: stored by the inbox, then acknowledged, answered later."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+
+import structlog
+from aiohttp import web
+from botbuilder.core import TurnContext
+from botbuilder.schema import Activity
+
+from bot.chat.adapters import ChatContext
+from bot.domain.errors import BotError, RateExceeded
+from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.client.errors import KeysUnavailable
+from bot.platforms.teams.listeners import dispatch_to, followers_of, listeners
+from bot.platforms.teams.payloads.activity import Body, Json, text_at
+from bot.platforms.teams.transport.auth import SigningKeys
+from bot.platforms.teams.transport.dispatch import Dispatch, take_when_store_is_back
+from bot.web.auth.security import check_host
+
+ENDPOINT_PATH = "/api/messages"
+
+_LARGEST_BODY = 1_000_000
+_CHUNK = 65_536
+_ACCEPT_SECONDS = 10.0
+"""Teams takes an answer within 15 s."""
+
+_PLAIN_FIELDS = ("type", "id", "channelId", "serviceUrl")
+_PARTY_FIELDS = ("from", "recipient", "conversation")
+_FIRST_PAUSE_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 60.0
+
+log = structlog.get_logger(__name__)
+
+
+def mount(app: web.Application, channel: TeamsChannel, office: ChatContext) -> None:
+    """Take what Teams sends."""
+    channel.on_stopped(office.inbox.cancel)
+    followers = followers_of(channel, office)
+    endpoint = Endpoint(channel, dispatch_to(listeners(channel, office, followers=followers)))
+    app.router.add_post(ENDPOINT_PATH, endpoint.handle)
+    app.cleanup_ctx.append(endpoint.running)
+    followers.mount(app)
+
+
+class Endpoint:
+    """The way from a request to who takes it, through botbuilder."""
+
+    def __init__(self, channel: TeamsChannel, dispatch: Dispatch) -> None:
+        self._channel = channel
+        self._dispatch = dispatch
+
+    async def handle(self, request: web.Request) -> web.Response:
+        """Answer one request; botbuilder's own handler fails on every answer with a body."""
+        if self._channel.door.keys is None:
+            check_host(request)
+        gatekeeper, header = self._channel.door.gatekeeper, _authorization(request)
+        await gatekeeper.check(header)
+        body = await _read_body(request)
+        activity = _activity(body)
+        admitted = await gatekeeper.admit(header, body, activity)
+        answers: list[Json] = []
+
+        async def turn(_: TurnContext) -> None:
+            answers.append(await take_when_store_is_back(self._dispatch.take, body))
+
+        try:
+            async with asyncio.timeout(_ACCEPT_SECONDS):
+                await self._channel.door.adapter.process_activity(admitted, activity, turn)
+        except RateExceeded:
+            # Acknowledged: it was logged and counted, and Teams would only send it again.
+            return web.Response()
+        except (BotError, TimeoutError) as error:
+            log.warning("teams.not_kept", error=type(error).__name__)
+            return web.Response(status=503)
+        except Exception:
+            log.exception("teams.not_kept")
+            return web.Response(status=503)
+        if body.get("type") != "invoke":
+            return web.Response()
+        return web.json_response(dict(answers[0]) if answers else {})
+
+    async def running(self, _: web.Application) -> AsyncIterator[None]:
+        """Fetch the signing keys while the server already runs."""
+        keys = self._channel.door.keys
+        fetching = asyncio.create_task(_prefetch(keys)) if keys else None
+        yield
+        await self._channel.errands.finish()
+        if fetching:
+            fetching.cancel()
+            with suppress(asyncio.CancelledError):
+                await fetching
+
+
+async def _prefetch(keys: SigningKeys) -> None:
+    pause = _FIRST_PAUSE_SECONDS
+    while True:
+        try:
+            await keys.prefetch()
+        except KeysUnavailable as error:
+            log.warning("teams.keys_unavailable", error=str(error))
+        else:
+            return
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+
+def _authorization(request: web.Request) -> str:
+    """Return what a request says for itself; "" where it says two things, one for a proxy."""
+    said = request.headers.getall("Authorization", [])
+    return said[0] if len(said) == 1 else ""
+
+
+async def _read_body(request: web.Request) -> Body:
+    if request.content_type != "application/json":
+        raise web.HTTPUnsupportedMediaType(text="Teams sends JSON.")
+    raw = bytearray()
+    async for chunk in request.content.iter_chunked(_CHUNK):
+        raw += chunk
+        if len(raw) > _LARGEST_BODY:
+            raise web.HTTPRequestEntityTooLarge(_LARGEST_BODY, len(raw))
+    try:
+        body = json.loads(raw)
+        if b"\\ud" in raw.lower():
+            body = json.loads(_without_half_surrogates(json.dumps(body, ensure_ascii=False)))
+    except (ValueError, RecursionError) as error:
+        raise web.HTTPBadRequest(text="The body is not JSON.") from error
+    if not isinstance(body, dict) or not text_at(body, "type"):
+        raise web.HTTPBadRequest(text="The body is no activity.")
+    return body
+
+
+def _without_half_surrogates(text: str) -> str:
+    """Replace half surrogates, which are no characters: nobody who is told them can write them."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _activity(body: Body) -> Activity:
+    """Return what botbuilder reads of an activity.
+
+    Of a whole one it would refuse a field of a wrong type that nobody reads.
+    """
+    read = {key: body[key] for key in _PLAIN_FIELDS if key in body}
+    parties = {key: _party(body[key]) for key in _PARTY_FIELDS if key in body}
+    try:
+        return Activity().deserialize({**read, **parties})
+    except Exception as error:  # msrest raises many kinds for a field of a wrong type
+        raise web.HTTPBadRequest(text="The body is no activity.") from error
+
+
+def _party(value: object) -> object:
+    return {"id": text_at(value, "id")} if isinstance(value, Mapping) else value
