@@ -29,9 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.perf_counter()
     options = _parser().parse_args(arguments)
     if options.command == "settings":
-        from bot.app.cli import administration as settings_table
+        from bot.app.cli import administration
 
-        return settings_table.settings_table(example=options.example)
+        return administration.settings_table(example=options.example)
     try:
         settings = load_settings()
         set_up_logs(settings.log_level)
@@ -47,13 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 async def _run_command(options: argparse.Namespace, settings: Settings, started: float) -> int:
     match options.command:
         case "serve":
-            from bot.app.cli import serve as serving
+            from bot.app.cli import serve
 
-            return await serving.serve(settings, sample=options.sample, started=started)
+            return await serve.serve(settings, sample=options.sample, started=started)
         case "ask":
-            from bot.app.cli import questions as ask
+            from bot.app.cli import questions
 
-            return await ask.ask(settings, " ".join(options.question), groups=options.group)
+            return await questions.ask(settings, " ".join(options.question), groups=options.group)
         case "doctor":
             from bot.app.cli import doctor
             from bot.app.confluence import confluence_checks, people_checks
@@ -70,16 +70,13 @@ async def _run_command(options: argparse.Namespace, settings: Settings, started:
 
 
 async def _run_administration(options: argparse.Namespace, settings: Settings) -> int:
+    from bot.app.cli import administration
+
     if options.command == "teams-package":
-        from bot.app.cli import administration as teams_package
-
-        return teams_package.teams_package(settings, options)
-    from bot.app.cli import administration as channels
-    from bot.app.cli import administration as escalations
-
+        return administration.teams_package(settings, options)
     if options.command == "channels":
-        return await channels.channels(settings, options)
-    return await escalations.escalations(
+        return await administration.channels(settings, options)
+    return await administration.escalations(
         settings,
         done=options.done,
         shown=options.id,
@@ -89,19 +86,19 @@ async def _run_administration(options: argparse.Namespace, settings: Settings) -
 
 
 async def _run_pause_or_resume(options: argparse.Namespace, settings: Settings) -> int:
-    from bot.app.cli import administration as pausing
+    from bot.app.cli import administration
 
     if options.command == "pause":
-        return await pausing.pause(settings, reason=options.reason, by=options.by)
-    return await pausing.resume(settings, by=options.by)
+        return await administration.pause(settings, reason=options.reason, by=options.by)
+    return await administration.resume(settings, by=options.by)
 
 
 async def _run_evaluation(options: argparse.Namespace, settings: Settings) -> int:
-    from bot.app.cli import questions as evaluating
+    from bot.app.cli import questions
 
     if options.command == "certify":
-        return await evaluating.run_certification(settings, options.questions)
-    return await evaluating.run_evaluation(settings, options.questions, out=options.out)
+        return await questions.run_certification(settings, options.questions)
+    return await questions.run_evaluation(settings, options.questions, out=options.out)
 
 
 def _parser() -> argparse.ArgumentParser:

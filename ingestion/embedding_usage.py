@@ -1,4 +1,4 @@
-"""Measure and estimate the tokens and the cost that embedding takes, where the embedder can tell."""
+"""Measure and estimate the tokens and the cost of embedding, where the embedder can tell."""
 
 from __future__ import annotations
 
@@ -92,15 +92,15 @@ def use_line(use: EmbeddingUse | None, *, pages: int, dry_run: bool) -> str:
     if use is None:
         return ""
     if not dry_run:
-        requests = _counted_tokens(use.requests, "request")
-        return f"Embedding took {_counted_tokens(use.tokens, 'token')} in {requests}{_formatted_cost(use)}."
+        took, requests = _counted(use.tokens, "token"), _counted(use.requests, "request")
+        return f"Embedding took {took} in {requests}{_formatted_cost(use)}."
     if not pages:
         return ""
     if not use.tokens:
         told = "takes tokens; how many can be told once some are indexed"
-        return f"Embedding {_counted_tokens(pages, 'page')} {told}."
-    tokens = _counted_tokens(use.tokens, "token")
-    return f"Embedding {_counted_tokens(pages, 'page')} would take about {tokens}{_formatted_cost(use)}."
+        return f"Embedding {_counted(pages, 'page')} {told}."
+    taken, tokens = _counted(pages, "page"), _counted(use.tokens, "token")
+    return f"Embedding {taken} would take about {tokens}{_formatted_cost(use)}."
 
 
 def _truncation_line(use: EmbeddingUse | None) -> str:
@@ -113,7 +113,7 @@ def _truncation_line(use: EmbeddingUse | None) -> str:
     )
 
 
-def _counted_tokens(number: int, thing: str) -> str:
+def _counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 

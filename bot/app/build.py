@@ -29,11 +29,10 @@ from bot.domain.settings_reference import SettingOrigin
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.ports import LinksBack
 from bot.observability.metrics import Metrics, mount_metrics
-from bot.observability.trace_context import continue_trace
 from bot.store.database import Store
 from bot.web import api
 from bot.web.auth.identity import DIRECTORY, person_of
-from bot.web.auth.security import mount_security
+from bot.web.auth.security import continue_trace, mount_security
 from bot.web.board import layout as board
 from bot.web.board.documents import DocumentPages
 from bot.web.board.routes import mount_state_pages, mount_work_pages

@@ -46,7 +46,7 @@ class ConfluenceAccess:
 
 
 class ConfluenceDirectory:
-    """Implements bot.domain.ports.Directory: what a platform vouches for, and who that is in Confluence.
+    """Implements Directory: what a platform vouches for, and who that is in Confluence.
 
     What Confluence says is taken from Confluence alone: a group of the same name anywhere else,
     such as ``confluence:board`` at whoever signs people in, is none of its groups.

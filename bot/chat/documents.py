@@ -272,7 +272,7 @@ class NextPass(Protocol):
 
 
 class Schedule(Protocol):
-    """What is read without anybody's order. Raises bot.domain.errors.DocumentRefused and its kinds."""
+    """What is read without anybody's order. Raises DocumentRefused and its kinds."""
 
     async def next_passes(self) -> Mapping[str, NextPass]:
         """Return the next run over each space; none where none ever is."""

@@ -55,7 +55,7 @@ class SourceLine:
     ``line`` is the part of the quote that answers best, "" where that is not known.
     ``number`` is the mark in the text, None for a page that is only offered. ``url`` is None
     unless it is absolute http(s); then only the label is shown. ``space`` is plain text too;
-    ``updated_at``, ``updated_by`` and ``superseded`` are the page's, told by bot.domain.text.formatting.
+    ``updated_at``, ``updated_by`` and ``superseded`` are the page's, worded by ``formatting``.
     """
 
     number: int | None

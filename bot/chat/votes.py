@@ -22,7 +22,7 @@ from bot.domain.types import Feedback, Interaction, InteractionId, Outcome, Plat
 
 
 class KeepsVotes(Protocol):
-    """The record of answers and what was said of them. Raises bot.domain.errors.StoreUnavailable."""
+    """The record of answers and what was said of them. Raises StoreUnavailable."""
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
 

@@ -43,7 +43,7 @@ class Fetches(Protocol):
     """Files that come with a message can be read."""
 
     async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
-        """Return a file. Raises bot.domain.errors.DeliveryFailed, also for one above ``most`` bytes."""
+        """Return a file. Raises DeliveryFailed, also for one above ``most`` bytes."""
         ...
 
 

@@ -37,7 +37,7 @@ class ReportStage(Protocol):
 class Inbox(Protocol):
     """Where adapters put messages; accepting twice is the same as once.
 
-    ``accept`` raises bot.domain.errors.InboxFull or bot.domain.errors.InboxUnavailable; the adapter must then
+    ``accept`` raises InboxFull or InboxUnavailable; the adapter must then
     not acknowledge. It raises bot.domain.errors.RateExceeded for what is not kept by intent.
     """
 

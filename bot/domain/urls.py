@@ -50,6 +50,17 @@ def path_of(url: str) -> str:
     return parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
 
 
+def is_loopback_host(host: str, port: int) -> bool:
+    """Tell whether a Host header names this machine at a port; without one it means 80."""
+    try:
+        parts = urlsplit(f"//{host}")
+        named = parts.port or 80
+    except ValueError:
+        return False
+    plain = parts.username is None and not parts.path
+    return plain and parts.hostname in LOOPBACK_NAMES and named == port
+
+
 def is_local_host(url: str) -> bool:
     """Tell whether an address is this very machine's."""
     try:

@@ -60,7 +60,7 @@ class SeesCases(Protocol):
 
 
 class Outbox(Protocol):
-    """What is still to be told, and which process tells it. Raises bot.domain.errors.StoreUnavailable."""
+    """What is still to be told, and which process tells it. Raises StoreUnavailable."""
 
     async def due(self, owner: str, now: datetime, limit: int) -> Sequence[Notice]:
         """Claim notices that are due, oldest first; nobody else gets them for a minute.
@@ -117,7 +117,7 @@ class ShowsCases(Protocol):
         """Bring what is posted about a question up to date; nothing where nothing is posted.
 
         ``view`` holds what everyone may read. Called after every step, once for several that came
-        quickly, and again after a failure. Raises bot.domain.errors.DeliveryFailed, DeliveryRefused.
+        quickly, and again after a failure. Raises DeliveryFailed, DeliveryRefused.
         """
         ...
 

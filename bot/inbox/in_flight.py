@@ -211,7 +211,7 @@ _GAP_SECONDS = 0.1
 
 
 class Progress:
-    """Implements bot.domain.ports.ReportStage: writes stages behind the back of the one who reports.
+    """Implements ReportStage: writes stages behind the back of the one who reports.
 
     Every stage becomes a row, in order, those that come close together in one transaction; the
     channel is shown the latest only, and never DONE: the reply itself says so. A channel that

@@ -1,4 +1,4 @@
-"""W3C trace context: read a caller's trace, and keep the current one with a message.
+"""W3C trace context: continue a caller's trace, and keep the current one with a message.
 
 It works with tracing off too: the caller's trace id still gets into the log.
 """
@@ -8,13 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from aiohttp import web
-from aiohttp.typedefs import Handler
 from opentelemetry import context, trace
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-
-from bot.chat.adapters import is_platform_endpoint
-from bot.web.auth.security import is_public_path
 
 TRACEPARENT = "traceparent"
 TRACESTATE = "tracestate"
@@ -55,18 +50,3 @@ def _read(traceparent: str, tracestate: str) -> context.Context:
     if 0 < len(tracestate) <= _MAX_HEADER_LENGTH:
         carrier[TRACESTATE] = tracestate
     return TraceContextTextMapPropagator().extract(carrier, context=context.Context())
-
-
-@web.middleware
-async def continue_trace(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Continue the caller's trace, if the doors let the caller in; put it behind the doors.
-
-    Nobody else is believed: the sampled flag would let anyone on the internet, through a
-    platform's endpoint, decide what is recorded.
-    """
-    headers = request.headers.getall(TRACEPARENT, [])
-    if len(headers) != 1 or is_public_path(request.path) or is_platform_endpoint(request.path):
-        return await handler(request)
-    state = ",".join(request.headers.getall(TRACESTATE, []))
-    with trace_continued_from(headers[0], state):
-        return await handler(request)

@@ -259,7 +259,7 @@ def select_history(thread: Thread, before: str, limit: int) -> Select[Interactio
 
 
 def refused_without_text() -> ColumnElement[bool]:
-    """What was refused for want of room: its words are not kept (bot.domain.outcomes.WITHOUT_TEXT)."""
+    """What was refused for want of room: its words are not kept (WITHOUT_TEXT)."""
     row = InteractionRow
     # By the columns first: an outcome is long, and few are of these kinds.
     return and_(

@@ -43,9 +43,8 @@ async def cancel_runs(options: argparse.Namespace, settings: Settings) -> int:
         meant = [run for run in active if options.target in {run.id, run.space or "all"}]
         for run in meant:
             await records.ledger.cancel(run.id)
-            print(
-                f"The run {run.id} over {_scope_text(run)} is being stopped. What was written stays."
-            )
+            scope = _scope_text(run)
+            print(f"The run {run.id} over {scope} is being stopped. What was written stays.")
     if not meant:
         print(f"No run is under way over {options.target!r}, nor has this id.", file=sys.stderr)
         return REFUSED
@@ -76,7 +75,8 @@ def _ended_line(run: Run) -> str:
     held = " It held back: too much was gone." if any(w.mass_delete for w in run.failures) else ""
     dry = ", dry run" if run.dry_run else ""
     when = _formatted_time(run.ended_at or run.created_at)
-    return f"{when} {_scope_text(run)}{dry}, by {run.by}: {run.state}; {counts}.{held}{_embedding(run)}"
+    scope, use = _scope_text(run), _embedding(run)
+    return f"{when} {scope}{dry}, by {run.by}: {run.state}; {counts}.{held}{use}"
 
 
 def _embedding(run: Run) -> str:

@@ -14,7 +14,7 @@ from ingestion.errors import DocumentRefused, PageUnreadable
 SECONDS = 60.0
 _MEMORY = 2 * 1024**3
 _AT_ONCE = 2
-_ROOT = Path(__file__).parents[1]
+_ROOT = Path(__file__).parents[2]
 _TOO_MUCH = "takes too much time or memory to read; split it, or save it as plain text"
 
 

@@ -27,7 +27,7 @@ MOST_TEXT = 16 * 1024 * 1024
 """Bytes of text that a document may come to, with what tells its blocks apart: a small file that
 is packed well may hold gigabytes."""
 TOO_MUCH_TEXT = f"holds more than {MOST_TEXT // 1024**2} MB of text; split it"
-_ROOT = Path(__file__).parents[1]
+_ROOT = Path(__file__).parents[2]
 _TOO_MUCH = "takes too much time or memory to read; split it, or save it as plain text"
 _DOCUMENT = TypeAdapter(Document)
 _BLOCKS: dict[str, TypeAdapter[Any]] = {
@@ -39,7 +39,7 @@ async def convert_in_subprocess(path: Path, kind: str, *, seconds: float = SECON
     """Return the document in a file of a kind (``.pdf``).
 
     Raises:
-        PageUnreadable: as ingestion.documents.convert.convert, or it takes too much time or memory, or
+        PageUnreadable: as ``convert``, or it takes too much time or memory, or
             comes to more than MOST_TEXT.
     """
     process = await asyncio.create_subprocess_exec(

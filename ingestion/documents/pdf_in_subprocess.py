@@ -17,7 +17,7 @@ from ingestion.errors import PageUnreadable
 from ingestion.text import markdown
 
 SECONDS = 20.0
-_ROOT = Path(__file__).parents[1]
+_ROOT = Path(__file__).parents[2]
 _MEMORY_BYTES = 1024**3
 _UNREADABLE = 3
 """The process's exit code where the file is at fault."""

@@ -31,7 +31,7 @@ IDLE_SECONDS = 20.0
 _PATIENCE_SECONDS = 1.0
 """So long a job waits for a worker that is busy, before another one is started for it."""
 _FINAL_OUTPUT_SECONDS = 1.0
-_ROOT = Path(__file__).parents[1]
+_ROOT = Path(__file__).parents[2]
 _LONGEST_LINE = 64 * 1024 * 1024
 _REPORT = TypeAdapter(Report)
 _LINE = TypeAdapter(dict[str, Any])

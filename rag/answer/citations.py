@@ -77,7 +77,7 @@ def check_part(
 
     Tables and code are shown as they are stored, whatever the text. A step that fails is replaced
     by its lines' own words, for a procedure with a hole is worse than none; anything else that
-    fails is dropped. What only the page may say (rag.answer.guardrails) comes as a marked quotation.
+    fails is dropped. What only the page may say (``guardrails``) comes as a marked quotation.
     """
     found = {number: line for number in numbers if (line := shown.line(number))}
     cited = dict(list(found.items())[:MOST_LINES])

@@ -42,7 +42,7 @@ class TryAgain(retrying.TryAgain, ModelUnavailable):
     """A model's failure that may pass."""
 
 
-TOKEN_SCOPE = "https://cognitiveservices.azure.com/.default"
+AZURE_SCOPE = "https://cognitiveservices.azure.com/.default"
 
 _AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
 
@@ -62,7 +62,7 @@ def azure_tokens(
 
     The provider raises ModelUnavailable when the identity gets none.
     """
-    provider = get_bearer_token_provider(credential, TOKEN_SCOPE)
+    provider = get_bearer_token_provider(credential, AZURE_SCOPE)
 
     async def token() -> str:
         try:

@@ -94,7 +94,7 @@ async def test_killed_anywhere_no_text_is_read_by_others_than_it_was_sent_for(
         if at == "between":
             raise Killed
 
-    monkeypatch.setattr(module, "write_about", dying)
+    monkeypatch.setattr(module, "write_metadata", dying)
     with pytest.raises(Killed):
         module.put_in_place(tmp_path / "documents" / "HR", arrived(tmp_path, "New of IT", IT))
 

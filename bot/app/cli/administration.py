@@ -135,7 +135,8 @@ async def _list_policies(store: Store, settings: Settings) -> None:
 
 def _policy_line(kept: PolicyRecord) -> str:
     when = kept.changed_at.strftime("%Y-%m-%d %H:%M")
-    return f"{kept.channel}  {'; '.join(policy_differences(kept.policy))}  (by {kept.changed_by}, {when})"
+    differences = "; ".join(policy_differences(kept.policy))
+    return f"{kept.channel}  {differences}  (by {kept.changed_by}, {when})"
 
 
 _LONGEST_QUESTION = 160
@@ -266,7 +267,8 @@ def teams_package(settings: Settings, options: argparse.Namespace) -> int:
     print(f"{options.out}, for the bot {settings.microsoft_app_id}.")
     if options.follow_ups:
         print(
-            f"It asks for {' and '.join(READ_ALONG_PERMISSIONS)}: owners consent where they add the app."
+            f"It asks for {' and '.join(READ_ALONG_PERMISSIONS)}: "
+            "owners consent where they add the app."
         )
     print("Teams > Apps > Manage your apps > Upload an app: docs/teams.md")
     return 0

@@ -61,7 +61,7 @@ def parse_admins(names: Iterable[str], *, setting: str, is_group: Callable[[str]
 async def is_admin(person: Person, admins: Admins, groups: KnowsGroups | None = None) -> bool:
     """Tell whether somebody is named, or in a group that is; an address counts if verified.
 
-    Raises bot.domain.errors.DeliveryFailed while a membership can't be asked, and nothing else lets in.
+    Raises DeliveryFailed while a membership can't be asked, and nothing else lets in.
     """
     if person.id in admins.ids:
         return True

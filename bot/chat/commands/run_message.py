@@ -22,7 +22,7 @@ class NotTaken(DeliveryFailed):
 class Screen(Protocol):
     """Where messages of runs can be shown. A place is a platform's own name, opaque to others.
 
-    Everything that is awaited raises bot.domain.errors.DeliveryFailed: DeliveryRefused where this run
+    Everything that is awaited raises DeliveryFailed: DeliveryRefused where this run
     can't be shown in its place, NotTaken where it may later.
     """
 

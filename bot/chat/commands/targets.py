@@ -134,7 +134,8 @@ def _named(page: Document | None, by: CommandCaller) -> str:
 
 def _unknown(url: str, spaces: _Spaces, by: CommandCaller) -> str:
     return (
-        f"No page that I read is at {quote_input(url)}. Look at the address, and whether its space is "
+        f"No page that I read is at {quote_input(url)}. "
+        "Look at the address, and whether its space is "
         f"one that is read. A whole space: {by.spelling.reindexing('SPACE')}\n"
         f"{_known(spaces.told)}"
     )

@@ -97,7 +97,8 @@ def superseded_warnings(pages: Sequence[Titled]) -> tuple[str, ...]:
 
 def _warning(page: Titled) -> str:
     title = clip(page.title.strip() or page.page_id, _TITLE_LENGTH)
-    return f"The page \u201c{title}\u201d is {superseded_text(page.superseded)}: it may hold no longer."
+    note = superseded_text(page.superseded)
+    return f"The page \u201c{title}\u201d is {note}: it may hold no longer."
 
 
 def _ago(days: int) -> str:

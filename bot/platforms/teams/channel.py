@@ -127,11 +127,10 @@ def connect(
 
 
 class TeamsChannel:
-    """Implements bot.domain.ports.Channel, OpensPlaceholders and Withdraws.
+    """The port of Teams: Channel, OpensPlaceholders and Withdraws of bot.domain.ports.
 
-    Besides, of bot.domain.capabilities Introduces and Fetches, and all of bot.escalations.ports that a
-    platform may do: Tells, AsksPeople, ShowsCases and LinksBack. What each does is in a file of
-    its own.
+    It also implements Introduces and Fetches of bot.domain.capabilities, and Tells, AsksPeople,
+    ShowsCases and LinksBack of bot.escalations.ports. What each does is in a file of its own.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
@@ -18,8 +18,9 @@ from bot.domain.errors import SettingInvalid
 from bot.domain.ports import Audits
 from bot.domain.settings import Settings
 from bot.domain.text.source_links import OWN_PAGES, QUOTE_MARK
-from bot.domain.urls import LOOPBACK_NAMES, is_local_host, origin_of, path_of, safe_redirect_path
+from bot.domain.urls import is_local_host, is_loopback_host, origin_of, path_of, safe_redirect_path
 from bot.domain.users import Role
+from bot.observability.trace_context import TRACEPARENT, TRACESTATE, trace_continued_from
 from bot.web.auth.credentials import AdminTokenCheck, Sessions, SessionStore, WrongTokenLimit
 from bot.web.auth.demo import apply_persona, mount_demo
 from bot.web.auth.identity import (
@@ -96,13 +97,7 @@ def check_origin(request: web.Request, public_origin: str | None = None) -> None
 def _is_loopback_host(request: web.Request, host: str) -> bool:
     transport = request.transport
     own = transport.get_extra_info("sockname") if transport is not None else None
-    try:
-        parts = urlsplit(f"//{host}")
-        port = parts.port or 80
-    except ValueError:
-        return False
-    plain = parts.username is None and not parts.path
-    return plain and parts.hostname in LOOPBACK_NAMES and own is not None and port == own[1]
+    return own is not None and is_loopback_host(host, own[1])
 
 
 def _is_public_host(host: str, public_origin: str) -> bool:
@@ -315,3 +310,18 @@ def _sign_in_address(wanted: str) -> str:
 
 def _is_page_view(request: web.Request) -> bool:
     return request.method == "GET" and "text/html" in request.headers.get("Accept", "")
+
+
+@web.middleware
+async def continue_trace(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Continue the caller's trace, if the doors let the caller in; put it behind the doors.
+
+    Nobody else is believed: the sampled flag would let anyone on the internet, through a
+    platform's endpoint, decide what is recorded.
+    """
+    headers = request.headers.getall(TRACEPARENT, [])
+    if len(headers) != 1 or is_public_path(request.path) or is_platform_endpoint(request.path):
+        return await handler(request)
+    state = ",".join(request.headers.getall(TRACESTATE, []))
+    with trace_continued_from(headers[0], state):
+        return await handler(request)

@@ -337,4 +337,5 @@ class Cloud:
 
 def _download(page_id: str, attachment_id: str) -> str:
     """Return where a file is fetched, also behind the gateway, where web addresses do not work."""
-    return f"/rest/api/content/{path_segment(page_id)}/child/attachment/{path_segment(attachment_id)}/download"
+    page, file = path_segment(page_id), path_segment(attachment_id)
+    return f"/rest/api/content/{page}/child/attachment/{file}/download"

@@ -81,7 +81,7 @@ class EmbedderSettings:
 
 
 class OpenAIEmbedder:
-    """Implements Embedder and CountsUse; rag.models.embedding.openai_compatible makes it, ``close`` ends it.
+    """Implements Embedder and CountsUse; ``open_openai_embedder`` makes it, ``close`` ends it.
 
     A text that is longer than the model sees loses its end, which is counted and logged. Nothing
     is kept of texts or vectors: who embeds pages writes each when its vectors are there, and an
@@ -112,7 +112,7 @@ class OpenAIEmbedder:
         return EmbeddingUse(tokens=tokens, cost_micro_usd=self._transport.cost(tokens))
 
     def count_tokens(self, text: str) -> int:
-        """Return about how many tokens a text has, rather too many (rag.models.embedding.transport)."""
+        """Return about how many tokens a text has, rather too many."""
         return estimate_tokens(text)
 
     async def embed_query(self, text: str) -> Vectors:

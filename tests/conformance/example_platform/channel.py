@@ -50,7 +50,7 @@ def connect(settings: Settings, notes: Notes | None = None) -> PigeonChannel:
 
 
 class PigeonChannel:
-    """Implements bot.domain.ports.Channel and Withdraws, bot.escalations.ports.Tells and AsksPeople."""
+    """Implements Channel and Withdraws, Tells and AsksPeople."""
 
     platform = "pigeon"
 

@@ -190,7 +190,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReindexListener:
-    """Implements Registers for the button, and bot.platforms.slack.commands.slash_commands.StartsReindex."""
+    """Implements Registers for the button, and StartsReindex."""
 
     orders: CommandExecutor
     orderers: CommandSenders

@@ -132,7 +132,7 @@ NOT_FOR_OUTSIDERS = "Only colleagues can do this."
 
 
 class CommandSenders:
-    """Asks the workspace who somebody is. Raises bot.domain.errors.DeliveryFailed while it can't."""
+    """Asks the workspace who somebody is. Raises DeliveryFailed while it can't."""
 
     def __init__(self, colleagues: Colleagues, admins: Iterable[str]) -> None:
         self._colleagues = colleagues

@@ -244,7 +244,7 @@ class Colleagues:
 
 
 class Introducer:
-    """Implements bot.domain.capabilities.Introduces, for whom colleagues and rooms are asked for."""
+    """Implements Introduces, for whom colleagues and rooms are asked for."""
 
     def __init__(self, client: AsyncWebClient, caller: ApiCaller, colleagues: Colleagues) -> None:
         self._client = client

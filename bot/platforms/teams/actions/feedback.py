@@ -35,7 +35,7 @@ _MOST_LOOKED_AT = 20
 
 
 class KnowsParts(Protocol):
-    """Tells which activities a long answer is made of: bot.platforms.teams.messages.replies.PostedActivities."""
+    """Tells which activities a long answer is made of: PostedActivities."""
 
     async def question_of(
         self, tenant: str, channel: str, activity_id: str

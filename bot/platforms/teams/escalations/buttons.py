@@ -28,7 +28,7 @@ from bot.platforms.teams.transport.dispatch import Dispatch
 
 
 class Faces(Protocol):
-    """Cards as who presses on them sees them: bot.platforms.teams.escalations.people_channel.PeopleChannel."""
+    """Cards as who presses on them sees them: PeopleChannel."""
 
     def face(self, message: Message, view: CaseView, aside: PresserNote | None = None) -> Json: ...
 

@@ -88,8 +88,8 @@ EMPTY_ANSWER: Json = {}
 class Press:
     """One press. ``data`` is the button's, with what was filled in beside it.
 
-    ``person`` is who pressed, by object id. ``channel`` is that of bot.domain.types. ``on`` is the message
-    with the card, "" where Teams does not say (a dialog). ``body`` is the whole activity.
+    ``person`` is who pressed, by object id. ``channel`` is as in bot.domain.types. ``on`` is the
+    message with the card, "" where Teams does not say (a dialog). ``body`` is the whole activity.
     """
 
     name: str

@@ -85,7 +85,7 @@ def home_tenant_of(settings: Settings) -> HomeTenant:
 
 
 class Introducer:
-    """Implements bot.domain.capabilities.Introduces, for whom colleagues and conversations are asked."""
+    """Implements Introduces, for whom colleagues and conversations are asked."""
 
     def __init__(self, colleagues: Colleagues, onlookers: OutsideReaders) -> None:
         self._colleagues = colleagues

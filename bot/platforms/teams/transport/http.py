@@ -14,13 +14,13 @@ from botbuilder.schema import Activity
 
 from bot.chat.adapters import ChatContext
 from bot.domain.errors import BotError, RateExceeded
+from bot.domain.urls import is_loopback_host
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.client.errors import KeysUnavailable
 from bot.platforms.teams.listeners import dispatch_to, followers_of, listeners
 from bot.platforms.teams.payloads.activity import Body, Json, text_at
 from bot.platforms.teams.transport.auth import SigningKeys
 from bot.platforms.teams.transport.dispatch import Dispatch, take_when_store_is_back
-from bot.web.auth.security import check_host
 
 ENDPOINT_PATH = "/api/messages"
 
@@ -57,7 +57,7 @@ class Endpoint:
     async def handle(self, request: web.Request) -> web.Response:
         """Answer one request; botbuilder's own handler fails on every answer with a body."""
         if self._channel.door.keys is None:
-            check_host(request)
+            _check_host(request)
         gatekeeper, header = self._channel.door.gatekeeper, _authorization(request)
         await gatekeeper.check(header)
         body = await _read_body(request)
@@ -107,6 +107,14 @@ async def _prefetch(keys: SigningKeys) -> None:
             return
         await asyncio.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+
+def _check_host(request: web.Request) -> None:
+    """Refuse other names than this machine's: without registration no signature protects it."""
+    transport, hosts = request.transport, request.headers.getall("Host", [])
+    own = transport.get_extra_info("sockname") if transport is not None else None
+    if own is None or len(hosts) != 1 or not is_loopback_host(hosts[0], own[1]):
+        raise web.HTTPForbidden(text=f"The host {', '.join(hosts)!r} is not this server's.")
 
 
 def _authorization(request: web.Request) -> str:

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from bot.domain.settings import Settings
 from bot.observability.trace_context import (
-    continue_trace,
     current_trace_id,
     current_traceparent,
     trace_continued_from,
 )
-from bot.web.auth.security import mount_security
+from bot.web.auth.security import continue_trace, mount_security
 from rag import telemetry
 from rag.telemetry import span
 from tests.bot.server import BEARER, TOKEN, settings_for

@@ -89,8 +89,11 @@ def seen(
 
 
 def card(
-    view: CaseView, ways: CaseLinks = WAYS, message: Message = ASKED, **more: Any
-) -> cards.Card:  # noqa: ANN401
+    view: CaseView,
+    ways: CaseLinks = WAYS,
+    message: Message = ASKED,
+    **more: Any,  # noqa: ANN401
+) -> cards.Card:
     made = case_card(message, view, ways, now=NOW, **more)
     check(made)
     return made
