@@ -8,7 +8,7 @@ DEV := $(VENV)/.installed-dev
 EVALS := $(VENV)/.installed-evals
 PLAYGROUND := tests/playground/node_modules
 
-.PHONY: run test check format evals bench chaos train infra lock clean help
+.PHONY: run test check format evals bench chaos train infra size map lock clean help
 
 help: ## Say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,12 @@ train: $(EVALS) ## Train the router's classifier and the gate again
 
 infra: $(VENV)-infra/.installed ## Look over what describes Frontdesk on Azure (docs/azure.md)
 	@$(VENV)-infra/bin/checkov --directory infra/azure --framework bicep --compact --quiet --skip-download
+
+size: $(DEV) ## Count files, lines, protocols and the longest of each room
+	@$(BIN)/python -m tests.structure.size
+
+map: $(DEV) ## Print the rooms and who imports whom
+	@$(BIN)/python -m tests.structure.map
 
 lock: $(DEV) ## Resolve requirements*.in into exact, hashed requirements*.txt
 	@for name in requirements requirements-dev requirements-evals requirements-infra; do \

@@ -1,0 +1,1 @@
+"""Measure the shape of the code: `make size` and `make map`."""
