@@ -16,7 +16,8 @@ from pathlib import Path
 
 from bot.app.cli import add_channels, add_teams_package
 from bot.domain.errors import BotError
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.observability.logs import set_up_logs
 from rag.errors import RagError
 from rag.file_modes import GROUP_AND_OTHERS, restrict_to_owner

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from bot.domain.types import (
+from bot.domain.interactions import Route
+from bot.domain.messages import (
     Activity,
     Audience,
     Inquiry,
@@ -12,7 +13,6 @@ from bot.domain.types import (
     Message,
     Person,
     Platform,
-    Route,
     Stage,
     Thread,
 )

@@ -13,6 +13,8 @@ from bot.answering.routing.conversation import readable_turns
 from bot.answering.visibility import ReadablePassages, Visibility, passages_behind, visibility_of
 from bot.domain.cases import USE_REPLY, is_card_thread
 from bot.domain.handoff import asks_topic
+from bot.domain.interactions import Interaction
+from bot.domain.messages import Audience, FoundPassage, Inquiry, Message, Person, Policy, Refusal
 from bot.domain.person_requests import (
     ASKED_ALREADY,
     THREAD_MESSAGES_CHECKED,
@@ -20,16 +22,6 @@ from bot.domain.person_requests import (
     is_person_request,
 )
 from bot.domain.ports import Directory, Interactions, Notes, Policies
-from bot.domain.types import (
-    Audience,
-    FoundPassage,
-    Inquiry,
-    Interaction,
-    Message,
-    Person,
-    Policy,
-    Refusal,
-)
 from rag.types import EVERYONE, Principal, Turn
 
 HISTORY_EXCHANGES = 3

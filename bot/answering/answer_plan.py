@@ -14,7 +14,8 @@ from bot.answering.attachments import shorten_text
 from bot.answering.routing.intent_rules import names_no_topic
 from bot.answering.routing.message_text import condense, search_text
 from bot.domain.handoff import PERSON_REQUEST, asks_topic, requested_question
-from bot.domain.types import NO_MODEL, Attached, Inquiry, Intent, Reply, Route
+from bot.domain.interactions import Reply, Route
+from bot.domain.messages import NO_MODEL, Attached, Inquiry, Intent
 from rag.pipeline import Pipeline, Scope
 from rag.types import ModelCall, Turn
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from bot.domain.capabilities import Introduces
 from bot.domain.errors import AskerUnknown, DeliveryFailed
+from bot.domain.messages import Message, Person, Platform, Refusal
 from bot.domain.ports import Directory, Notes
-from bot.domain.types import Message, Person, Platform, Refusal
 from rag.types import EVERYONE, Chunk, Principal
 
 EVERYONE_PRINCIPALS = frozenset({EVERYONE})

@@ -7,7 +7,8 @@ from typing import Protocol
 
 from bot.answering.reply_text import suggestions_of
 from bot.domain.handoff import ASK_TOPIC, ASK_TOPIC_IN_CHANNEL
-from bot.domain.types import Clarification, Inquiry
+from bot.domain.interactions import Clarification
+from bot.domain.messages import Inquiry
 from rag.text.words import stems
 from rag.types import Passage
 

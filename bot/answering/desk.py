@@ -39,23 +39,21 @@ from bot.answering.grounding import (
 from bot.answering.reply_text import refusal_of, reply_of, suggestions_of
 from bot.domain.handoff import HandoffWording
 from bot.domain.health import NOTHING_INDEXED
-from bot.domain.outcomes import error_code
-from bot.domain.ports import AnswersInquiries, ReportStage, StillReadable
-from bot.domain.types import (
+from bot.domain.interactions import (
     Clarification,
     ErrorCode,
     Escalation,
     EscalationReason,
-    Inquiry,
-    Intent,
     Outcome,
     Reply,
     Response,
     Route,
     Source,
-    Stage,
     Trace,
 )
+from bot.domain.messages import Inquiry, Intent, Stage
+from bot.domain.outcomes import error_code
+from bot.domain.ports import AnswersInquiries, ReportStage, StillReadable
 from rag import telemetry
 from rag.errors import RagError
 from rag.pipeline import Pipeline

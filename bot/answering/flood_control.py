@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from bot.answering.limit_notices import RefusalLog
 from bot.answering.limits import WINDOW
 from bot.domain.errors import RateExceeded
-from bot.domain.types import InteractionId, Message
+from bot.domain.messages import InteractionId, Message
 from bot.domain.usage import UsageLimits
 
 FLOOD_FACTOR = 3

@@ -22,7 +22,7 @@ from bot.answering.gate_file import (
     is_of_model,
 )
 from bot.domain.errors import SettingInvalid
-from bot.domain.types import ConfidenceLevel
+from bot.domain.interactions import ConfidenceLevel
 
 CAREFUL_RULE = "careful_rule"
 """The name of this rule's number as a feature: what training saw too rarely keeps a weight so."""

@@ -17,9 +17,10 @@ from bot.answering.answer_plan import ModelProfile, SearchRequest
 from bot.answering.gate import Judgement
 from bot.answering.gate_file import MODEL, calibration_name
 from bot.answering.reply_text import found_passages, reply_of
+from bot.domain.interactions import ConfidenceLevel, ErrorCode, Reply, Route, Trace
+from bot.domain.messages import Stage
 from bot.domain.outcomes import error_code
 from bot.domain.ports import ReportStage, StillReadable
-from bot.domain.types import ConfidenceLevel, ErrorCode, Reply, Route, Stage, Trace
 from rag import telemetry
 from rag.errors import RagError, after_calls
 from rag.pipeline import Retrieval, Scope

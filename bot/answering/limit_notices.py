@@ -12,8 +12,8 @@ from datetime import date
 
 import structlog
 
+from bot.domain.messages import Message, Platform
 from bot.domain.ports import Notes
-from bot.domain.types import Message, Platform
 
 log = structlog.get_logger(__name__)
 

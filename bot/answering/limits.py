@@ -17,10 +17,10 @@ from bot.answering.routing.intent_rules import Rules
 from bot.domain.errors import StoreUnavailable
 from bot.domain.handoff import HANDOFF_OFFER
 from bot.domain.health import ComponentStatus
+from bot.domain.messages import NO_MODEL, Inquiry, Intent, Limit, Message, Refusal, Thread
 from bot.domain.ports import Admits
 from bot.domain.settings import Settings
 from bot.domain.text.markdown import clip
-from bot.domain.types import NO_MODEL, Inquiry, Intent, Limit, Message, Refusal, Thread
 from bot.domain.usage import Arrival, Pause, Spent, UsageLimits, day_of, usage_limits
 from bot.domain.users import short_actor_name
 

@@ -14,9 +14,10 @@ import structlog
 
 from bot.answering.asker_identity import Reader
 from bot.answering.visibility import ReadablePassages, Visibility, is_open, sources_of
+from bot.domain.interactions import Escalation, Interaction, Reply, Source
+from bot.domain.messages import FoundPassage, InteractionId
 from bot.domain.ports import StillReadable
 from bot.domain.text.source_links import with_public_links
-from bot.domain.types import Escalation, FoundPassage, Interaction, InteractionId, Reply, Source
 from rag.errors import RagError
 from rag.types import Chunk, Principal
 

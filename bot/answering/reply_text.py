@@ -7,8 +7,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, groupby
 
+from bot.domain.interactions import ConfidenceLevel, Reply, Source
+from bot.domain.messages import FoundPassage
 from bot.domain.text.markdown import clip, closes
-from bot.domain.types import ConfidenceLevel, FoundPassage, Reply, Source
 from rag.types import Answer, Chunk, Citation, Claim, PartKind, Passage
 
 QUOTES_INTRO = "From the wiki:"

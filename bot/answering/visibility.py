@@ -16,7 +16,8 @@ import structlog
 from bot.answering.asker_identity import Reader
 from bot.answering.clarification import option_label
 from bot.answering.reply_text import without_missing
-from bot.domain.types import Escalation, FoundPassage, Interaction, Outcome, Reply, Response, Source
+from bot.domain.interactions import Escalation, Interaction, Outcome, Reply, Response, Source
+from bot.domain.messages import FoundPassage
 from rag.errors import RagError
 from rag.ports import ReadsChunks
 from rag.types import EVERYONE, Chunk, Principal
@@ -71,7 +72,7 @@ class IndexPages(Protocol):
 
 
 class ReadableInIndex:
-    """Implements Readable over an index.
+    """Implements ReadablePassages over an index.
 
     An id of a passage is unique. An index that can't be asked for passages is asked for their
     pages, in every space: the record does not name a passage's. What the index does not hand out

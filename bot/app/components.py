@@ -33,9 +33,9 @@ from bot.domain.capabilities import TellsState
 from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import HandoffWording
 from bot.domain.health import ComponentStatus
+from bot.domain.messages import NO_MODEL
 from bot.domain.ports import StillReadable
 from bot.domain.settings import Settings
-from bot.domain.types import NO_MODEL
 from bot.inbox.heartbeat import InboxSupervisor
 from bot.observability.tracing import tracing_part
 from bot.store.database import Store
@@ -190,7 +190,7 @@ def _open_model(settings: Settings, name: str | None, closing: AsyncExitStack) -
 
 @dataclass(frozen=True, slots=True)
 class _PromptContext:
-    """What a model is told beside question and pages; see ``open_parts``."""
+    """What a model is told beside question and pages; see ``open_components``."""
 
     today: Callable[[], date]
     superseded: Collection[str]

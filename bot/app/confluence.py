@@ -13,9 +13,9 @@ from bot.app.documents import DocumentServices, load_ingestion_settings
 from bot.domain import health
 from bot.domain.errors import BotError, SettingInvalid
 from bot.domain.health import ComponentStatus
+from bot.domain.messages import Person
 from bot.domain.ports import Directory, StillReadable
 from bot.domain.settings import Settings
-from bot.domain.types import Person
 from bot.store.database import database_url, open_store
 from ingestion.assembly import cadence_of
 from ingestion.config import Settings as IngestionSettings

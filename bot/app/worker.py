@@ -23,10 +23,10 @@ from bot.answering.visibility import ReadableInIndex, ReadablePassages
 from bot.app.components import Components
 from bot.app.documents import build_attachments
 from bot.domain.capabilities import Introduces
+from bot.domain.messages import Message, Platform, Policy
 from bot.domain.ports import Admits, AnswersInquiries, Channel, Directory, Worklist
 from bot.domain.record_reports import RetentionResult
 from bot.domain.settings import Settings
-from bot.domain.types import Message, Platform, Policy
 from bot.domain.usage import usage_limits
 from bot.escalations.casework import Casework, NotifyingCases
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now

@@ -16,10 +16,11 @@ from bot.answering.explanations.explainer import Explanation
 from bot.chat.adapters import ChatContext
 from bot.domain.errors import BotError
 from bot.domain.handoff import person_request
+from bot.domain.interactions import Clarification, Interaction
+from bot.domain.messages import InteractionId, Message, Person, Platform
 from bot.domain.outcomes import is_kept_without_text
 from bot.domain.person_requests import THREAD_MESSAGES_CHECKED, asked_already, person_request_id
 from bot.domain.ports import Inbox, Interactions
-from bot.domain.types import Clarification, Interaction, InteractionId, Message, Person, Platform
 
 GONE = "That question isn't here any more, so there is nothing left to do about it."
 LATER = "That didn't work just now. Please try again in a minute."
@@ -36,7 +37,7 @@ class ActionRejected(BotError):
 
 
 def interaction_named(value: str) -> InteractionId:
-    """Return the interaction that a button names. Raises Declined for what can't be one."""
+    """Return the interaction that a button names. Raises ActionRejected for what can't be one."""
     if not _ID.fullmatch(value):
         raise ActionRejected(UNKNOWN)
     return InteractionId(value)
@@ -91,7 +92,7 @@ class ActionTargets:
         self._anywhere = anywhere
 
     async def seen(self, interaction_id: InteractionId, presser: ActingUser) -> Interaction:
-        """Return an interaction of this channel that a person sees. Raises Declined.
+        """Return an interaction of this channel that a person sees. Raises ActionRejected.
 
         Of a channel, the platform vouches that they see it; a private conversation is its asker's.
         """
@@ -107,7 +108,7 @@ class ActionTargets:
     async def acted_on(self, interaction_id: InteractionId, presser: ActingUser) -> Interaction:
         """Return one that a person may do something about: its asker or a colleague.
 
-        Raises Declined.
+        Raises ActionRejected.
         """
         interaction = await self.seen(interaction_id, presser)
         if not await self.may_act(interaction.message, presser):
@@ -141,7 +142,7 @@ class ButtonQuestions:
     """Puts what a press says into the inbox, once for each question, by whomever.
 
     That somebody may press is for the caller to know. ``reply_to`` is where the platform answers
-    them (bot.domain.types.Message). Raises Declined, StoreUnavailable, InboxFull, InboxUnavailable.
+    them (``Message``). Raises ActionRejected, StoreUnavailable, InboxFull, InboxUnavailable.
     """
 
     def __init__(self, *, interactions: Interactions, inbox: Inbox) -> None:
@@ -201,7 +202,7 @@ def message_below(
 
 
 def _option(interaction: Interaction, number: str) -> str:
-    """Return the option of that number. Raises Declined where there is none."""
+    """Return the option of that number. Raises ActionRejected where there is none."""
     outcome = interaction.outcome
     if outcome is None or not isinstance(outcome.response, Clarification):
         raise ActionRejected(_NO_OPTION)

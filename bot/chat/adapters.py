@@ -19,9 +19,9 @@ from bot.chat.commands.executor import CommandExecutor
 from bot.chat.documents import Documents, Reindex
 from bot.domain.errors import SettingInvalid
 from bot.domain.health import ComponentStatus
+from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Audits, Channel, Directory, Inbox, Interactions, KeepsPolicies, Notes
 from bot.domain.settings import Settings
-from bot.domain.types import InteractionId, Message
 from bot.escalations.casework import Casework
 
 

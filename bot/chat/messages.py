@@ -17,8 +17,9 @@ from weakref import WeakValueDictionary
 
 from bot.chat.adapters import ChatContext, HearsMessages
 from bot.domain.errors import InteractionUnknown
+from bot.domain.interactions import Interaction
+from bot.domain.messages import Message, Thread
 from bot.domain.ports import Policies
-from bot.domain.types import Interaction, Message, Thread
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,7 @@ from datetime import datetime
 from typing import assert_never
 from urllib.parse import quote, urlsplit
 
-from bot.domain.text.formatting import WARNING_SIGN, counted, superseded_warnings
-from bot.domain.text.markdown import clip, disarm
-from bot.domain.types import (
-    Activity,
+from bot.domain.interactions import (
     Clarification,
     Delivery,
     Escalation,
@@ -19,8 +16,10 @@ from bot.domain.types import (
     Reply,
     Response,
     Source,
-    Stage,
 )
+from bot.domain.messages import Activity, Stage
+from bot.domain.text.formatting import WARNING_SIGN, counted, superseded_warnings
+from bot.domain.text.markdown import clip, disarm
 
 ESCALATION_REASONS: Mapping[EscalationReason, str] = {
     "asked_for_human": "they asked for a person",

@@ -17,8 +17,9 @@ import structlog
 
 from bot.domain.errors import FeedbackInvalid, InteractionUnknown
 from bot.domain.feedback import LONGEST_COMMENT, Reason, Vote, new_feedback
+from bot.domain.interactions import Feedback, Interaction, Outcome, Reply
+from bot.domain.messages import InteractionId, Platform
 from bot.domain.ports import Notes
-from bot.domain.types import Feedback, Interaction, InteractionId, Outcome, Platform, Reply
 
 
 class KeepsVotes(Protocol):

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol, runtime_checkable
 
 from bot.domain.health import ComponentStatus
-from bot.domain.types import Attachment, Introduction, Message, Platform
+from bot.domain.messages import Attachment, Introduction, Message, Platform
 
 
 @runtime_checkable

@@ -10,16 +10,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
+from bot.domain.interactions import EscalationReason, PostedRef
+from bot.domain.messages import InteractionId, Outsider, Person, Platform, Thread
 from bot.domain.ports import Notes
-from bot.domain.types import (
-    EscalationReason,
-    InteractionId,
-    Outsider,
-    Person,
-    Platform,
-    PostedRef,
-    Thread,
-)
 
 State = Literal["open", "claimed", "answered", "resolved", "declined", "reopened"]
 """open and reopened wait for somebody; claimed and answered have an owner; resolved and declined

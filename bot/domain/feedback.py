@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Literal, get_args
 
 from bot.domain.errors import FeedbackInvalid
-from bot.domain.types import Feedback, InteractionId
+from bot.domain.interactions import Feedback
+from bot.domain.messages import InteractionId
 
 Vote = Literal["up", "down"]
 Reason = Literal["wrong", "incomplete", "outdated", "off_topic", "unclear", "other"]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bot.domain.types import Delivery, Escalation, EscalationReason, Platform, Response
+from bot.domain.interactions import Delivery, Escalation, EscalationReason, Response
+from bot.domain.messages import Platform
 
 _UNAVAILABLE = "I can't look this up right now."
 _UNSUPPORTED = "I found pages on this, but nothing in them that supports an answer."

@@ -62,7 +62,7 @@ def _plain(value: object) -> object:
     if isinstance(value, Real):
         return _number(float(value))
     raise TypeError(
-        f"{type(value).__name__} can't be kept; use a type of bot.domain.types or rag.types."
+        f"{type(value).__name__} can't be kept; use a type of bot.domain.messages or rag.types."
     )
 
 

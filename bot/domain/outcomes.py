@@ -10,22 +10,19 @@ from dataclasses import replace
 from typing import Literal, assert_never
 
 from bot.domain.handoff import HANDOFF_OFFER, ON_HELP_DESK_LIST
-from bot.domain.types import (
+from bot.domain.interactions import (
     Clarification,
     ConfidenceLevel,
     ErrorCode,
     Escalation,
     EscalationReason,
-    Intent,
     Interaction,
-    Limit,
-    Message,
     Outcome,
-    Refusal,
     Reply,
     Route,
     Trace,
 )
+from bot.domain.messages import Intent, Limit, Message, Refusal
 from rag.errors import IndexMismatch, IndexUnavailable, ModelAnswerInvalid, ModelUnavailable
 
 AnswerType = Literal["GENERIC", "RAG", "CLARIFICATION", "ESCALATION_REQUIRED", "SILENT"]

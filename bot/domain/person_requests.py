@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.domain.handoff import PERSON_REQUEST, requested_question
+from bot.domain.interactions import Escalation, Interaction
+from bot.domain.messages import InteractionId, Message
 from bot.domain.outcomes import is_kept_without_text
-from bot.domain.types import Escalation, Interaction, InteractionId, Message
 
 THREAD_MESSAGES_CHECKED = 20
 """So many messages of a thread are looked at."""

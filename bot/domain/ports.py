@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from bot.domain.types import (
+from bot.domain.interactions import Delivery, Feedback, Interaction, Outcome, PostedRef, Unfinished
+from bot.domain.messages import (
     Activity,
-    Delivery,
-    Feedback,
     Inquiry,
-    Interaction,
     InteractionId,
     Message,
-    Outcome,
     Person,
     Platform,
     Policy,
-    PostedRef,
     Refusal,
     Stage,
     Thread,
-    Unfinished,
 )
 from rag.types import Chunk, Principal
 

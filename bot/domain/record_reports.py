@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal, Protocol, get_args
 
-from bot.domain.types import Intent, Policy
+from bot.domain.messages import Intent, Policy
 from bot.domain.usage import day_of
 
 Dimension = Literal["day", "model", "channel", "person", "tenant"]
@@ -48,7 +48,7 @@ class UsageSum:
 
 @dataclass(frozen=True, slots=True)
 class ConversationRecord:
-    """A thread that was written to; ``thread`` is bot.domain.types.Thread.key."""
+    """A thread that was written to; ``thread`` is bot.domain.messages.Thread.key."""
 
     tenant: str
     thread: str

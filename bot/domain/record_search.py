@@ -14,17 +14,9 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 from bot.domain.cases import State
 from bot.domain.feedback import Reason, Vote
+from bot.domain.interactions import ConfidenceLevel, Feedback, Status
+from bot.domain.messages import Intent, InteractionId, Platform, Stage, Thread
 from bot.domain.outcomes import AnswerType
-from bot.domain.types import (
-    ConfidenceLevel,
-    Feedback,
-    Intent,
-    InteractionId,
-    Platform,
-    Stage,
-    Status,
-    Thread,
-)
 
 Item = TypeVar("Item")
 
@@ -202,7 +194,7 @@ def _is_number(part: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ThreadSummary:
-    """A conversation that has a question left; ``id`` is bot.domain.types.Thread.id.
+    """A conversation that has a question left; ``id`` is bot.domain.messages.Thread.id.
 
     ``question`` is the first that was not withdrawn, in full, and ``asked`` its id.
     """
@@ -215,7 +207,7 @@ class ThreadSummary:
 
 @dataclass(frozen=True, slots=True)
 class FoundQuestion:
-    """A question that was found again; ``thread`` is bot.domain.types.Thread.id."""
+    """A question that was found again; ``thread`` is bot.domain.messages.Thread.id."""
 
     id: InteractionId
     thread: str

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from bot.domain.types import Person
+from bot.domain.messages import Person
 
 Role = Literal["asker", "expert", "admin"]
 """asker: asks, and sees what is theirs. expert: also answers what went to people, and sees the

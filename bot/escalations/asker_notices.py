@@ -14,8 +14,9 @@ import structlog
 
 from bot.domain.cases import CaseStep, Notice, State, Step
 from bot.domain.errors import BotError, DeliveryRefused
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import InteractionId, Message, Platform
 from bot.domain.ports import Notes
-from bot.domain.types import InteractionId, Message, Platform, PostedRef
 from bot.escalations.case_view import CaseButton, CaseView, buttons_for_asker, last_act
 from bot.escalations.lifecycle import display_name
 from bot.escalations.ports import SeesCases

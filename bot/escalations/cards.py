@@ -17,7 +17,8 @@ import structlog
 from bot.answering.asker_identity import EVERYONE_PRINCIPALS
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, InteractionUnknown
-from bot.domain.types import Delivery, Interaction, InteractionId, Message, PostedRef
+from bot.domain.interactions import Delivery, Interaction, PostedRef
+from bot.domain.messages import InteractionId, Message
 from bot.escalations.case_view import CaseView, view_of_delivery
 from bot.escalations.ports import SeesCases
 from rag.types import Principal

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.domain.cases import Act, Case, CaseStatus, CaseStep, Notice, State, Step
-from bot.domain.types import Delivery, Escalation
+from bot.domain.interactions import Delivery, Escalation
 from bot.escalations.lifecycle import display_name
 
 

@@ -23,8 +23,9 @@ from bot.answering.permitted_views import (
 from bot.answering.visibility import ReadablePassages, Visibility, recorded_passages
 from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
+from bot.domain.interactions import Interaction
+from bot.domain.messages import InteractionId, Platform
 from bot.domain.ports import Notes
-from bot.domain.types import Interaction, InteractionId, Platform
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import Cases, LinksBack
 from rag.errors import RagError

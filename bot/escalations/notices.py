@@ -17,8 +17,9 @@ import structlog
 
 from bot.domain.cases import Case, Notice, Step
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown, StoreUnavailable
+from bot.domain.interactions import Interaction, PostedRef
+from bot.domain.messages import InteractionId, Message, Platform
 from bot.domain.ports import Channel, Withdraws
-from bot.domain.types import Interaction, InteractionId, Message, Platform, PostedRef
 from bot.escalations.case_view import CaseView
 from bot.escalations.lifecycle import WAITING
 from bot.escalations.ports import AsksPeople, Cases, Outbox, SeesCases, ShowsCases, Tells

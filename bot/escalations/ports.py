@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep, Notice
-from bot.domain.types import InteractionId, Message, PostedRef
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import InteractionId, Message
 from bot.escalations.case_view import CaseView
 from rag.types import Principal
 

@@ -11,10 +11,11 @@ from typing import Protocol
 import structlog
 
 from bot.domain.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
+from bot.domain.interactions import Interaction, Outcome, Unfinished
 from bot.domain.json_codec import without_surrogates
+from bot.domain.messages import InteractionId, Message
 from bot.domain.outcomes import is_unfinished, unavailable_outcome
 from bot.domain.ports import Worklist
-from bot.domain.types import Interaction, InteractionId, Message, Outcome, Unfinished
 from bot.inbox.in_flight import InFlight, InFlightMessage
 from bot.inbox.worker import MessageWorker, WorkLimits
 from bot.observability.trace_context import current_traceparent

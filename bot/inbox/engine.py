@@ -23,8 +23,9 @@ from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from bot.domain.errors import EngineUnavailable, InboxUnavailable
+from bot.domain.interactions import Unfinished
+from bot.domain.messages import InteractionId
 from bot.domain.settings import Settings
-from bot.domain.types import InteractionId, Unfinished
 from bot.domain.urls import IDLE_IN_TRANSACTION_SECONDS
 
 log = structlog.get_logger(__name__)

@@ -13,7 +13,7 @@ import structlog
 
 from bot.domain.errors import BotError, EngineUnavailable, StoreUnavailable
 from bot.domain.health import ComponentStatus
-from bot.domain.types import InteractionId
+from bot.domain.messages import InteractionId
 from bot.inbox.accept import DurableInbox
 from bot.observability.logs import LastingTrouble
 

@@ -15,8 +15,9 @@ from typing import Self
 import structlog
 
 from bot.domain.errors import BotError, ClaimLost, DeliveryFailed
+from bot.domain.interactions import Interaction, Outcome, PostedRef
+from bot.domain.messages import Activity, InteractionId, Stage
 from bot.domain.ports import Channel, OpensPlaceholders, Worklist
-from bot.domain.types import Activity, Interaction, InteractionId, Outcome, PostedRef, Stage
 
 GRACE_SECONDS = 15.0
 

@@ -17,19 +17,10 @@ import structlog
 
 from bot.domain.capabilities import TakesTurns
 from bot.domain.errors import ClaimLost, DeliveryFailed, DeliveryRefused
+from bot.domain.interactions import Delivery, Interaction, Outcome, PostedRef
+from bot.domain.messages import Activity, InteractionId, Message, Platform, Stage
 from bot.domain.ports import Channel, OpensPlaceholders, Withdraws, Worklist
 from bot.domain.text.source_links import with_public_links
-from bot.domain.types import (
-    Activity,
-    Delivery,
-    Interaction,
-    InteractionId,
-    Message,
-    Outcome,
-    Platform,
-    PostedRef,
-    Stage,
-)
 from bot.inbox.in_flight import Progress
 from bot.observability.tracing import deliver_span
 

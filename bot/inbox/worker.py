@@ -15,6 +15,8 @@ import structlog
 
 from bot.answering.asker_identity import OUTSIDERS_NOT_KNOWN
 from bot.domain.errors import AskerUnknown, BotError, ClaimLost, RecordRefused, StoreUnavailable
+from bot.domain.interactions import Interaction, Outcome
+from bot.domain.messages import InteractionId, Message, Person, Refusal, Stage
 from bot.domain.outcomes import (
     busy_outcome,
     error_code,
@@ -23,7 +25,6 @@ from bot.domain.outcomes import (
     without_text,
 )
 from bot.domain.ports import Admits, AnswersInquiries, ReportStage, Worklist
-from bot.domain.types import Interaction, InteractionId, Message, Outcome, Person, Refusal, Stage
 from bot.inbox.in_flight import ThreadOrder
 from bot.inbox.outbox import Deliverer, ReplyOutbox, pause_before
 from bot.observability.request_log import OutcomeObserver

@@ -20,9 +20,10 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.health import ComponentStatus
+from bot.domain.interactions import Outcome
+from bot.domain.messages import Message
 from bot.domain.outcomes import answer_type, confidence_level
 from bot.domain.person_requests import question_of_person_request
-from bot.domain.types import Message, Outcome
 
 CheckComponents = Callable[[], Awaitable[Sequence[ComponentStatus]]]
 """Looks at every part."""

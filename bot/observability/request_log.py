@@ -8,6 +8,8 @@ from typing import Protocol
 
 import structlog
 
+from bot.domain.interactions import Outcome
+from bot.domain.messages import Message
 from bot.domain.outcomes import (
     answer_type,
     confidence_level,
@@ -15,7 +17,6 @@ from bot.domain.outcomes import (
     escalation_reason,
     retrieval_used,
 )
-from bot.domain.types import Message, Outcome
 from bot.observability.trace_context import current_trace_id
 from rag.types import ModelCall
 

@@ -19,12 +19,10 @@ from pydantic_settings import BaseSettings, DotEnvSettingsSource
 
 from bot.domain.errors import SettingInvalid
 from bot.domain.health import ComponentStatus
+from bot.domain.interactions import Delivery, Outcome
+from bot.domain.messages import Message, Thread
 from bot.domain.outcomes import answer_type, confidence_level, escalation_reason
-from bot.domain.types import Delivery, Message, Outcome, Thread
-from bot.observability.trace_context import (
-    current_trace_id,
-    trace_continued_from,
-)
+from bot.observability.trace_context import current_trace_id, trace_continued_from
 from rag import telemetry
 from rag.telemetry import Attributes, describe, span
 

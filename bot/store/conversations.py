@@ -12,9 +12,9 @@ from urllib.parse import unquote
 from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, tuple_
 
 from bot.domain.json_codec import Codec, storable
+from bot.domain.messages import InteractionId, Message, Stage, Thread
 from bot.domain.record_reports import ConversationRecord
 from bot.domain.record_search import FoundQuestion, InteractionGlance, ThreadSummary
-from bot.domain.types import InteractionId, Message, Stage, Thread
 from bot.store.connections import Transactions
 from bot.store.rows import channel_of
 from bot.store.tables import ConversationRow, EscalationRow, InteractionRow, ProgressRow, TurnRow

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStatus, CaseStep
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.json_codec import storable
-from bot.domain.types import InteractionId, Outsider
+from bot.domain.messages import InteractionId, Outsider
 from bot.escalations import lifecycle
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import queries

@@ -9,18 +9,9 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.errors import InteractionUnknown
+from bot.domain.interactions import Feedback, Interaction, PostedRef
 from bot.domain.json_codec import Codec, storable
-from bot.domain.types import (
-    Activity,
-    Feedback,
-    Interaction,
-    InteractionId,
-    Message,
-    Platform,
-    PostedRef,
-    Stage,
-    Thread,
-)
+from bot.domain.messages import Activity, InteractionId, Message, Platform, Stage, Thread
 from bot.store import queries
 from bot.store.connections import Transactions
 from bot.store.rows import Rows, feedback_of

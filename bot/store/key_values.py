@@ -13,7 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.json_codec import Codec, storable
-from bot.domain.types import InteractionId
+from bot.domain.messages import InteractionId
 from bot.domain.users import SignedIn
 from bot.store.connections import Transactions
 from bot.store.queries import insert_once

@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from bot.domain.types import Claim, Interaction
+from bot.domain.interactions import Claim, Interaction
 from bot.store.connections import Transactions
 from bot.store.tables import InteractionRow, ReplicaRow
 

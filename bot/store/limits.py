@@ -14,8 +14,8 @@ from sqlalchemy import ColumnElement, Insert, Select, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.domain.json_codec import Codec, storable
+from bot.domain.messages import Message, Thread
 from bot.domain.record_reports import Dimension, Span, UsageSum
-from bot.domain.types import Message, Thread
 from bot.domain.usage import Arrival, Pause, Spent
 from bot.escalations.lifecycle import OWNED, WAITING
 from bot.store.connections import Transactions

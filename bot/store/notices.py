@@ -12,8 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.orm import aliased
 
 from bot.domain.cases import Case, CaseStep, Notice
+from bot.domain.interactions import PostedRef
 from bot.domain.json_codec import storable
-from bot.domain.types import InteractionId, PostedRef
+from bot.domain.messages import InteractionId
 from bot.escalations.lifecycle import WAITING, ReminderSchedule
 from bot.store import escalations
 from bot.store.connections import Transactions

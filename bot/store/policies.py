@@ -9,8 +9,8 @@ from sqlalchemy import Delete, Insert, Select, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.domain.json_codec import Codec, storable
+from bot.domain.messages import Policy
 from bot.domain.record_reports import AuditRecord, PolicyRecord
-from bot.domain.types import Policy
 from bot.store.connections import Transactions
 from bot.store.tables import AuditRow, EscalationStepRow, PolicyRow
 

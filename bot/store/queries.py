@@ -22,9 +22,10 @@ from sqlalchemy import (
 from sqlalchemy import update as update_of
 from sqlalchemy.dialects import postgresql, sqlite
 
+from bot.domain.interactions import PostedRef
 from bot.domain.json_codec import storable
+from bot.domain.messages import Intent, Message, Thread
 from bot.domain.outcomes import WITHOUT_TEXT
-from bot.domain.types import Intent, Message, PostedRef, Thread
 from bot.store.rows import channel_of
 from bot.store.tables import (
     ConversationRow,

@@ -8,21 +8,18 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from bot.domain.json_codec import Codec, storable
-from bot.domain.outcomes import answer_type, confidence_level, goes_to_people
-from bot.domain.types import (
-    Activity,
+from bot.domain.interactions import (
     Claim,
     Escalation,
     EscalationReason,
     Feedback,
     Interaction,
-    InteractionId,
-    Message,
     Outcome,
     PostedRef,
-    Thread,
 )
+from bot.domain.json_codec import Codec, storable
+from bot.domain.messages import Activity, InteractionId, Message, Thread
+from bot.domain.outcomes import answer_type, confidence_level, goes_to_people
 from bot.escalations.lifecycle import ReminderSchedule
 
 MICROS_PER_DOLLAR = 1_000_000

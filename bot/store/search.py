@@ -10,7 +10,9 @@ from typing import Any, cast
 from sqlalchemy import Row, Select
 
 from bot.domain.cases import State
+from bot.domain.interactions import Outcome
 from bot.domain.json_codec import Codec, storable
+from bot.domain.messages import Intent, InteractionId, Message
 from bot.domain.outcomes import AnswerType, refusal_note
 from bot.domain.person_requests import person_request_below
 from bot.domain.record_reports import HAND_OVER
@@ -24,7 +26,6 @@ from bot.domain.record_search import (
     QuestionQuery,
     ResultPage,
 )
-from bot.domain.types import Intent, InteractionId, Message, Outcome
 from bot.store import search_queries
 from bot.store.connections import Transactions
 from bot.store.rows import feedback_of

@@ -23,9 +23,9 @@ from sqlalchemy import (
 from sqlalchemy.orm import InstrumentedAttribute
 
 from bot.domain.json_codec import storable
+from bot.domain.messages import Intent
 from bot.domain.record_reports import HAND_OVER
 from bot.domain.record_search import Cursor, FeedbackQuery, QuestionQuery
-from bot.domain.types import Intent
 from bot.escalations.lifecycle import OWNED
 from bot.store.tables import EscalationRow, FeedbackRow, InteractionRow, TurnRow, Utc
 

@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 
 from bot.domain.json_codec import Codec
+from bot.domain.messages import Message
 from bot.domain.person_requests import question_of_person_request
 from bot.domain.record_reports import (
     HAND_OVER,
@@ -39,7 +40,6 @@ from bot.domain.record_reports import (
     kind_of,
     percentiles_of,
 )
-from bot.domain.types import Message
 from bot.store.connections import Transactions
 from bot.store.tables import (
     EscalationRow,

@@ -10,21 +10,11 @@ from sqlalchemy import CursorResult, Update, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.errors import ClaimLost, InteractionUnknown
+from bot.domain.interactions import Escalation, Interaction, Outcome, PostedRef, Unfinished
+from bot.domain.messages import Activity, InteractionId, Message, Person, Stage
 from bot.domain.outcomes import is_kept_without_text, without_text
 from bot.domain.person_requests import question_of_person_request
 from bot.domain.record_reports import HAND_OVER
-from bot.domain.types import (
-    Activity,
-    Escalation,
-    Interaction,
-    InteractionId,
-    Message,
-    Outcome,
-    Person,
-    PostedRef,
-    Stage,
-    Unfinished,
-)
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import leases, queries
 from bot.store.connections import Transactions

@@ -190,7 +190,7 @@ class _WorkerProcess:
         self.fit = False
 
     async def do(self, job: Job, progress: Progress) -> Report:
-        """Have a job done. Raises its error, and _NeverBegan."""
+        """Have a job done. Raises its error, and _JobNotTaken."""
         self.fit = False
         await self._ask(job)
         try:

@@ -30,18 +30,10 @@ from bot.answering.desk import Desk
 from bot.answering.limit_notices import RefusalLog
 from bot.answering.limits import LimitedAdmission
 from bot.app.worker import InboxOptions, build_durable_inbox
+from bot.domain.interactions import Delivery, PostedRef
+from bot.domain.messages import Activity, InteractionId, Message, Platform, Policy, Stage
 from bot.domain.ports import Channel
-from bot.domain.settings import load_settings
-from bot.domain.types import (
-    Activity,
-    Delivery,
-    InteractionId,
-    Message,
-    Platform,
-    Policy,
-    PostedRef,
-    Stage,
-)
+from bot.domain.settings_loading import load_settings
 from bot.domain.urls import with_driver
 from bot.domain.usage import usage_limits
 from bot.inbox.accept import DurableInbox

@@ -28,7 +28,7 @@ from bot.answering.routing.generic_replies import GenericAnswers
 from bot.answering.routing.intent_classifier import load_classifier
 from bot.answering.routing.router import Router
 from bot.domain.handoff import HandoffWording
-from bot.domain.types import Policy
+from bot.domain.messages import Policy
 from bot.inbox.accept import DurableInbox
 from bot.observability.logs import set_up_logs
 from bot.store.database import open_store, sqlite_url

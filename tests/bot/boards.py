@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from bot.domain.types import Delivery, InteractionId, Message, PostedRef, Unfinished
+from bot.domain.interactions import Delivery, PostedRef, Unfinished
+from bot.domain.messages import InteractionId, Message
 from tests.bot.fakes import Board, Run
 
 Happening = Exception | Callable[[], Awaitable[object]] | None

@@ -26,15 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from bot.app.worker import BuiltInbox
-from bot.domain.types import (
-    Activity,
-    Delivery,
-    InteractionId,
-    Message,
-    Outcome,
-    Platform,
-    PostedRef,
-)
+from bot.domain.interactions import Delivery, Outcome, PostedRef
+from bot.domain.messages import Activity, InteractionId, Message, Platform
 from bot.domain.urls import with_driver
 from bot.inbox import heartbeat
 from bot.inbox.engine import DbosEngine

@@ -7,24 +7,18 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 from bot.domain.errors import DeliveryFailed, InboxUnavailable
-from bot.domain.ports import ReportStage
-from bot.domain.types import (
+from bot.domain.interactions import Delivery, Outcome, PostedRef, Reply, Route, Trace, Unfinished
+from bot.domain.messages import (
     Activity,
     Audience,
-    Delivery,
     Inquiry,
     Intent,
     InteractionId,
     Message,
-    Outcome,
     Platform,
-    PostedRef,
-    Reply,
-    Route,
     Stage,
-    Trace,
-    Unfinished,
 )
+from bot.domain.ports import ReportStage
 
 
 def replied(text: str) -> Outcome:

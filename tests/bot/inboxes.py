@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from bot.app.worker import BuiltInbox, DurableEngine, InboxOptions, build_durable_inbox
+from bot.domain.messages import Platform
 from bot.domain.ports import Admits, AnswersInquiries, Channel
-from bot.domain.types import Platform
 from bot.inbox.accept import DurableInbox
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store

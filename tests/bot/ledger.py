@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from bot.domain.types import Audience, Inquiry, InteractionId, Message, Person, Policy, Thread
+from bot.domain.messages import Audience, Inquiry, InteractionId, Message, Person, Policy, Thread
 from bot.domain.usage import Arrival, Pause, Spent
 from rag.types import Turn
 from tests.builders import NOON

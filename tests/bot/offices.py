@@ -25,7 +25,7 @@ from tests.builders import chunk
 
 
 class ReadsNothing:
-    """Implements Readable: of what was found, nothing may be read any more."""
+    """Implements ReadablePassages: of what was found, nothing may be read any more."""
 
     async def readable(
         self, tenant: str, found: Sequence[PassageOnPage], readers: frozenset[Principal]
@@ -34,7 +34,7 @@ class ReadsNothing:
 
 
 class ReadsEverything:
-    """Implements Readable: whatever was found is still there, for everyone."""
+    """Implements ReadablePassages: whatever was found is still there, for everyone."""
 
     async def readable(
         self, tenant: str, found: Sequence[PassageOnPage], readers: frozenset[Principal]
@@ -45,7 +45,7 @@ class ReadsEverything:
 
 
 class ReadsPages:
-    """Implements Readable over a few passages; ``broken``: it can't be asked."""
+    """Implements ReadablePassages over a few passages; ``broken``: it can't be asked."""
 
     def __init__(self, *chunks: Chunk) -> None:
         self.chunks = list(chunks)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from bot.domain.types import Interaction, InteractionId, Message, Outcome
+from bot.domain.interactions import Interaction, Outcome
+from bot.domain.messages import InteractionId, Message
 from bot.store.database import Store
 from tests.bot.fakes import replied
 

@@ -12,7 +12,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.answering.visibility import ReadablePassages
 from bot.domain.health import ComponentStatus
 from bot.domain.ports import AnswersInquiries, Inbox, Interactions
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from bot.web import api

@@ -10,17 +10,8 @@ import pytest
 from bot.answering.admission import Admission, VouchedDirectory, audience_of
 from bot.answering.attachments import AttachmentReader
 from bot.domain.handoff import ASK_TOPIC
-from bot.domain.types import (
-    Attached,
-    Clarification,
-    Inquiry,
-    Introduction,
-    Message,
-    Outcome,
-    Person,
-    Policy,
-    Refusal,
-)
+from bot.domain.interactions import Clarification, Outcome
+from bot.domain.messages import Attached, Inquiry, Introduction, Message, Person, Policy, Refusal
 from bot.store.database import Store
 from rag.types import EVERYONE, Principal, Turn
 from tests.bot.attachments.files import Drive, PdfOfText, with_files

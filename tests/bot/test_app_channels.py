@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from bot.domain.handoff import asks_topic
+from bot.domain.interactions import Clarification, Interaction
+from bot.domain.messages import NO_MODEL, Policy
 from bot.domain.settings import Settings
-from bot.domain.types import NO_MODEL, Clarification, Interaction, Policy
 from bot.platforms.slack.payloads.actions import ASK_SHORTCUT
 from bot.store.database import Store, open_store, sqlite_url
 from tests.bot.adapters.slack import events

@@ -19,7 +19,7 @@ from bot.app.components import Components
 from bot.app.confluence import ConfluenceAccess, ConfluenceDirectory, open_confluence
 from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import HandoffWording
-from bot.domain.types import Person
+from bot.domain.messages import Person
 from bot.store.database import open_store, sqlite_url
 from ingestion.config import Settings
 from ingestion.confluence.assembly import confluence_site
@@ -45,7 +45,7 @@ SECRET = "zebra471"
 
 
 class Accounts:
-    """Implements TellsAccounts; remembers who was asked for."""
+    """Implements ResolvesAccounts; remembers who was asked for."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

@@ -9,8 +9,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient
 
+from bot.domain.messages import InteractionId
 from bot.domain.settings import Settings
-from bot.domain.types import InteractionId
 from bot.store.database import open_store, sqlite_url
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.server import FakeSlack

@@ -9,7 +9,7 @@ import pytest
 
 from bot.app.confluence import people_checks
 from bot.domain.health import ComponentStatus
-from bot.domain.types import Person
+from bot.domain.messages import Person
 from bot.store.database import open_store, sqlite_url
 from tests.bot.server import settings_for
 from tests.builders import message

@@ -19,23 +19,9 @@ from bot.answering.reply_text import MISSING_INTRO
 from bot.answering.routing.generic_replies import GenericAnswers
 from bot.answering.routing.router import Router
 from bot.answering.visibility import PAGE_CLOSED, ReadableInIndex, ReadablePassages, Visibility
+from bot.domain.interactions import Escalation, Interaction, Outcome, Reply, Route, Source, Trace
+from bot.domain.messages import FoundPassage, Inquiry, Intent, Introduction, Message, Policy, Stage
 from bot.domain.ports import ReportStage
-from bot.domain.types import (
-    Escalation,
-    FoundPassage,
-    Inquiry,
-    Intent,
-    Interaction,
-    Introduction,
-    Message,
-    Outcome,
-    Policy,
-    Reply,
-    Route,
-    Source,
-    Stage,
-    Trace,
-)
 from bot.store.database import Store
 from bot.web.board.question_view import record_view
 from rag.index.embedded.index import EmbeddedIndex, open_index

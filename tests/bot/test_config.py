@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.domain.errors import SettingInvalid
-from bot.domain.settings import NOT_FOUND, Settings, load_settings
+from bot.domain.settings import NOT_FOUND, Settings
+from bot.domain.settings_loading import load_settings
 
 
 @pytest.fixture(autouse=True)

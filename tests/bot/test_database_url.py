@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.domain.errors import SettingInvalid
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.domain.urls import with_driver
 
 SECRET = "s3cret"

@@ -14,17 +14,8 @@ from bot.answering.gate_file import calibration_name
 from bot.answering.reply_text import MISSING_INTRO, QUOTES_INTRO, UNSURE_INTRO
 from bot.domain.handoff import PERSON_REQUEST, HandoffWording, person_request
 from bot.domain.health import NOTHING_INDEXED
-from bot.domain.types import (
-    Clarification,
-    Escalation,
-    Inquiry,
-    Intent,
-    Outcome,
-    Policy,
-    Reply,
-    Route,
-    Stage,
-)
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Route
+from bot.domain.messages import Inquiry, Intent, Policy, Stage
 from rag.errors import IndexUnavailable, ModelUnavailable
 from rag.pipeline import Pipeline
 from rag.ports import Composition

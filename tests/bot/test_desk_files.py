@@ -8,7 +8,8 @@ import pytest
 
 from bot.answering.desk import Desk
 from bot.answering.routing.generic_replies import GenericAnswers
-from bot.domain.types import Attached, Attachment, Escalation, Inquiry, Intent, Reply, Stage
+from bot.domain.interactions import Escalation, Reply
+from bot.domain.messages import Attached, Attachment, Inquiry, Intent, Stage
 from prompts.files import load_prompt
 from rag.answer.grounded import GroundedComposer
 from rag.pipeline import Pipeline

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from bot.domain.handoff import HandoffWording
-from bot.domain.types import NO_MODEL, Escalation, Inquiry, Intent, Outcome, Person, Policy, Reply
+from bot.domain.interactions import Escalation, Outcome, Reply
+from bot.domain.messages import NO_MODEL, Inquiry, Intent, Person, Policy
 from rag.types import EVERYONE, ModelCall, Turn
 from tests.bot.test_desk import HR, Bench, FirstLine, ListIndex
 from tests.builders import chunk, inquiry, message

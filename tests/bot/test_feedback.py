@@ -4,7 +4,7 @@ import pytest
 
 from bot.domain.errors import FeedbackInvalid
 from bot.domain.feedback import LONGEST_COMMENT, REASONS, new_feedback
-from bot.domain.types import InteractionId
+from bot.domain.messages import InteractionId
 
 ID = InteractionId("i1")
 

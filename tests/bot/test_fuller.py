@@ -15,8 +15,8 @@ from bot.answering.permitted_views import (
     READABILITY_NOT_KNOWN,
     PrivateAnswers,
 )
+from bot.domain.interactions import Interaction, Outcome, Reply, Source
 from bot.domain.text.source_links import link_to_quote
-from bot.domain.types import Interaction, Outcome, Reply, Source
 from rag.types import EVERYONE, Chunk, Principal
 from tests.bot.adapters.outcomes import ANSWER, LOCAL, TRACE, VPN
 from tests.bot.offices import ReadsPages

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.chat.messages import ListeningPolicy, reads_like_a_question
-from bot.domain.types import Interaction, Message, Outcome, Policy, Thread
+from bot.domain.interactions import Interaction, Outcome
+from bot.domain.messages import Message, Policy, Thread
 from bot.store.database import Store
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered

@@ -8,7 +8,7 @@ import pytest
 
 from bot.answering.asker_identity import AskerIdentification, IdentifiedAsker
 from bot.domain.errors import AskerUnknown, DeliveryFailed
-from bot.domain.types import Introduction, Message, Person, Refusal
+from bot.domain.messages import Introduction, Message, Person, Refusal
 from bot.store.database import Store
 from rag.types import EVERYONE, Principal
 from tests.builders import message

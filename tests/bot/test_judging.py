@@ -9,7 +9,8 @@ import pytest
 from bot.chat.votes import AnswerVotes, can_be_rated
 from bot.domain.errors import FeedbackInvalid, InteractionUnknown
 from bot.domain.feedback import Vote
-from bot.domain.types import Clarification, Feedback, InteractionId, Outcome, Reply, Response
+from bot.domain.interactions import Clarification, Feedback, Outcome, Reply, Response
+from bot.domain.messages import InteractionId
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE
 from tests.bot.recorded import answered

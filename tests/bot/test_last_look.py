@@ -10,7 +10,8 @@ import pytest
 from bot.answering.asker_identity import Reader
 from bot.answering.desk import Desk
 from bot.answering.permitted_views import PAGES_CHANGED, PrivateAnswers
-from bot.domain.types import Clarification, Escalation, Intent, Interaction, Outcome, Reply, Stage
+from bot.domain.interactions import Clarification, Escalation, Interaction, Outcome, Reply
+from bot.domain.messages import Intent, Stage
 from rag.errors import IndexUnavailable
 from rag.pipeline import Pipeline
 from rag.types import EVERYONE, Chunk, ModelCall, Passage, Principal, Question

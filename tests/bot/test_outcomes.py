@@ -4,6 +4,19 @@ from dataclasses import replace
 
 import pytest
 
+from bot.domain.interactions import (
+    Clarification,
+    Escalation,
+    Interaction,
+    Outcome,
+    PostedRef,
+    Reply,
+    Response,
+    Route,
+    Source,
+    Trace,
+)
+from bot.domain.messages import FoundPassage, Intent, Refusal
 from bot.domain.outcomes import (
     answer_type,
     busy_outcome,
@@ -13,21 +26,6 @@ from bot.domain.outcomes import (
     refused_outcome,
     retrieval_used,
     unavailable_outcome,
-)
-from bot.domain.types import (
-    Clarification,
-    Escalation,
-    FoundPassage,
-    Intent,
-    Interaction,
-    Outcome,
-    PostedRef,
-    Refusal,
-    Reply,
-    Response,
-    Route,
-    Source,
-    Trace,
 )
 from tests.builders import NOON, message
 

@@ -14,8 +14,9 @@ from bot.answering.gate_file import CAREFUL, calibration_name
 from bot.app.components import open_components
 from bot.domain.errors import SettingInvalid
 from bot.domain.health import calibration
+from bot.domain.interactions import Outcome, Reply
+from bot.domain.messages import NO_MODEL, Attached, Policy, Stage
 from bot.domain.settings import Settings
-from bot.domain.types import NO_MODEL, Attached, Outcome, Policy, Reply, Stage
 from prompts.files import load_prompt
 from tests.bot.house import LIKELY, LOW, write_index
 from tests.bot.server import settings_for

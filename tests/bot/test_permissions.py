@@ -19,7 +19,8 @@ from bot.answering.routing.router import Router
 from bot.app.build import build
 from bot.app.components import Components
 from bot.domain.handoff import HandoffWording
-from bot.domain.types import Audience, Inquiry, Outcome, Stage
+from bot.domain.interactions import Outcome
+from bot.domain.messages import Audience, Inquiry, Stage
 from bot.store.database import open_store, sqlite_url
 from ingestion.sync.sync import Folder, sync_folder
 from rag.answer.extractive import ExtractiveComposer

@@ -9,8 +9,8 @@ import pytest
 from bot.answering.admission import VouchedDirectory
 from bot.answering.asker_identity import EVERYONE_PRINCIPALS, READS_NOTHING, Reader, ReaderLookup
 from bot.domain.errors import DeliveryFailed
+from bot.domain.messages import Introduction, Message, Person
 from bot.domain.ports import Directory
-from bot.domain.types import Introduction, Message, Person
 from rag.types import EVERYONE, Principal
 from tests.bot.adapters.slack.questions import question
 

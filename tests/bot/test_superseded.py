@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.answering.desk import SupersededMarker
-from bot.domain.types import Inquiry, Outcome, Response, Source, Stage
+from bot.domain.interactions import Outcome, Response, Source
+from bot.domain.messages import Inquiry, Stage
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE, VPN
 from tests.builders import inquiry, message
 

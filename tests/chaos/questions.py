@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from bot.domain.types import InteractionId, Message, Person, Thread
+from bot.domain.messages import InteractionId, Message, Person, Thread
 from tests.chaos.wiki import TOPICS
 
 CHANNELS = tuple(f"C0HELP{number:03d}" for number in range(64))

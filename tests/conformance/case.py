@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.domain.types import Refusal
+from bot.domain.messages import Refusal
 from tests.conformance.desks import OpensDesk
 from tests.conformance.plays import Play
 

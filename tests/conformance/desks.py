@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from bot.answering.desk import Desk
 from bot.answering.routing.router import Router
+from bot.domain.interactions import Escalation, Outcome, Reply, Response
+from bot.domain.messages import FoundPassage, Inquiry, Stage
 from bot.domain.ports import AnswersInquiries, ReportStage
-from bot.domain.types import Escalation, FoundPassage, Inquiry, Outcome, Reply, Response, Stage
 from rag.pipeline import Pipeline
 from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.bot.test_desk import WORDING, Bench, FirstLine, FixedGate, Greeter, ListIndex

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.domain.types import Policy
+from bot.domain.messages import Policy
 from rag.types import EVERYONE
 from tests.conformance.platforms import File, Question
 from tests.conformance.plays import FIRST

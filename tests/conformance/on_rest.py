@@ -12,7 +12,8 @@ from aiohttp import web
 
 from bot.domain.health import ComponentStatus
 from bot.domain.ports import Inbox, Notes
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.store.database import Store
 from bot.web import api
 from tests.bot.offices import ReadsEverything

@@ -11,7 +11,8 @@ from typing import Any
 from aiohttp import web
 
 from bot.domain.ports import Inbox, Notes
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.platforms import slack
 from bot.platforms.slack.payloads.actions import MORE
 from bot.store.database import Store

@@ -13,7 +13,8 @@ from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
 from bot.domain.ports import Inbox, Notes
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.platforms import teams
 from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.messages.files import Files

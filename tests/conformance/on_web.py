@@ -15,7 +15,8 @@ from lxml.html import HtmlElement
 
 from bot.answering.gate import load_gate
 from bot.domain.ports import Inbox, Notes
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.store.database import Store
 from bot.web.auth.identity import person_of
 from bot.web.chat.history import CONVERSATION_COOKIE

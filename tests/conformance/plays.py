@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from bot.domain.types import Reply
+from bot.domain.interactions import Reply
 from tests.conformance.platforms import Question, Vote
 from tests.conformance.scene import Scene, Words
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from bot.domain.cases import Case
 from bot.domain.errors import InboxFull
+from bot.domain.interactions import Interaction, Outcome
+from bot.domain.messages import InteractionId, Message, Policy
 from bot.domain.ports import Inbox, Interactions
-from bot.domain.types import Interaction, InteractionId, Message, Outcome, Policy
 from tests.bot.house import until
 from tests.conformance.desks import HeldDesk
 from tests.conformance.platforms import Platform, Question, Receipt

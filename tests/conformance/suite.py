@@ -15,8 +15,8 @@ from bot.answering.admission import Admission, VouchedDirectory
 from bot.answering.asker_identity import AskerIdentification
 from bot.answering.attachments import AttachmentReader
 from bot.domain.capabilities import Fetches, Introduces
+from bot.domain.messages import Message, Policy, Refusal
 from bot.domain.ports import Admits, AnswersInquiries, Channel, Inbox
-from bot.domain.types import Message, Policy, Refusal
 from bot.store.database import Store, migrate, open_store, sqlite_url
 from bot.web.auth.security import mount_security
 from tests.bot.attachments.files import PdfOfText

@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 from bot.domain.cases import Act, Actor, Notice
 from bot.domain.errors import StoreUnavailable
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import InteractionId
 from bot.domain.ports import Channel
-from bot.domain.types import InteractionId, PostedRef
 from bot.escalations.case_view import CaseView
 from bot.escalations.casework import Casework
 from bot.escalations.notices import NoticeDelivery, NoticeLoop

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bot.domain.types import Interaction, Message, Person, Platform, Thread
+from bot.domain.interactions import Interaction
+from bot.domain.messages import Message, Person, Platform, Thread
 from bot.store.database import open_store, sqlite_url
 from tests.delivering.post import Asked, Post, Sending
 

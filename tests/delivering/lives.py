@@ -24,8 +24,9 @@ from aiohttp import web
 from bot.answering.desk import Desk
 from bot.app.build import build
 from bot.app.components import open_components
+from bot.domain.interactions import Outcome
+from bot.domain.messages import Message
 from bot.domain.settings import Settings
-from bot.domain.types import Message, Outcome
 from bot.store.database import open_store, sqlite_url
 from tests.bot.fakes import EchoDesk, MemoryEngine, replied
 

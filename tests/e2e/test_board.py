@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Page, expect
 
 from bot.domain.cases import Actor
 from bot.domain.feedback import new_feedback
-from bot.domain.types import Interaction, Reply
+from bot.domain.interactions import Interaction, Reply
 from bot.store.database import Store, open_store, sqlite_url
 from tests.bot.adapters.board.work_app import OPEN, SURE, TOLD_ALL, ask, board_app, source
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, Visit, visiting

@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestServer
 from playwright.async_api import Browser, Locator, expect
 
 from bot.domain.cases import Act, Actor
-from bot.domain.types import InteractionId
+from bot.domain.messages import InteractionId
 from bot.store.database import Store, open_store, sqlite_url
 from tests.bot.adapters.web.stand_in import OnePage, chat_app
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting

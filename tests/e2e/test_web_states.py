@@ -14,18 +14,9 @@ import pytest_asyncio
 from aiohttp.test_utils import TestServer
 from playwright.async_api import Browser, expect
 
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response, Trace
+from bot.domain.messages import Inquiry, Intent, Stage
 from bot.domain.ports import ReportStage
-from bot.domain.types import (
-    Clarification,
-    Escalation,
-    Inquiry,
-    Intent,
-    Outcome,
-    Reply,
-    Response,
-    Stage,
-    Trace,
-)
 from bot.store.database import open_store, sqlite_url
 from tests.bot.adapters.web.stand_in import QUOTE, SOURCE, OnePage, chat_app
 from tests.builders import route

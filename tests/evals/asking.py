@@ -29,8 +29,9 @@ from bot.answering.routing.generic_replies import GenericAnswers
 from bot.answering.routing.message_text import condense
 from bot.app.components import Components, open_components
 from bot.domain.handoff import HandoffWording
+from bot.domain.interactions import Route
+from bot.domain.messages import Intent
 from bot.domain.settings import Settings
-from bot.domain.types import Intent, Route
 from ingestion.chunking.chunker import CHUNKER
 from ingestion.config import Settings as IngestionSettings
 from ingestion.documents.convert import CONVERTER
@@ -166,7 +167,7 @@ def _desk(pipeline: Pipeline) -> Desk:
 
 
 class _ToTheIndex:
-    """Implements Routes: every question is searched for, a follow-up as it stands."""
+    """Implements RoutesMessages: every question is searched for, a follow-up as it stands."""
 
     async def route(self, text: str, history: tuple[Turn, ...]) -> Route:
         del history

@@ -22,7 +22,8 @@ from bot.answering.routing.classifier_training import load_seeds, normalized_see
 from bot.answering.routing.intent_classifier import load_classifier
 from bot.answering.routing.message_text import normalized
 from bot.answering.routing.router import Router
-from bot.domain.types import Intent, Route
+from bot.domain.interactions import Route
+from bot.domain.messages import Intent
 from rag.models.embedding.local import open_local_embedder
 from rag.ports import Embedder
 from rag.types import Turn, Vectors

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from tree_sitter import Node
 
-from bot.domain.settings import load_settings
+from bot.domain.settings_loading import load_settings
 from ingestion.__main__ import main as ingestion
 from tests.infra.bicep import AZURE, FILES, ROOT, Bicep, entries, properties, read, within, words
 from tests.infra.named import BOT, ELSEWHERE, INGESTION

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.domain.interactions import Interaction
 from bot.domain.settings import Settings
-from bot.domain.types import Interaction
 from tests.bot.adapters.slack.events import SECRET
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor

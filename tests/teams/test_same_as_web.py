@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.domain.interactions import Interaction
 from bot.domain.settings import Settings
-from bot.domain.types import Interaction
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.names import HELP
 from tests.bot.adapters.teams.tenant.people import Human

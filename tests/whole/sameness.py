@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from dataclasses import fields, replace
 
 from bot.app.components import open_components
+from bot.domain.interactions import Escalation, Interaction, Response, Trace
 from bot.domain.settings import Settings
-from bot.domain.types import Escalation, Interaction, Response, Trace
 from bot.store.database import Store, open_store, sqlite_url
 from ingestion.sync.sync import Folder, sync_folder
 from tests.bot.house import house

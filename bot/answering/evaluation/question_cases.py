@@ -15,19 +15,9 @@ from bot.answering.evaluation.labelled_questions import (
     grade_answer,
 )
 from bot.answering.gate_file import CAREFUL
+from bot.domain.interactions import ConfidenceLevel, Outcome, Reply
+from bot.domain.messages import Audience, Inquiry, Intent, Message, Person, Stage, Thread
 from bot.domain.ports import AnswersInquiries
-from bot.domain.types import (
-    Audience,
-    ConfidenceLevel,
-    Inquiry,
-    Intent,
-    Message,
-    Outcome,
-    Person,
-    Reply,
-    Stage,
-    Thread,
-)
 from rag.embedding import embed_question
 from rag.evaluation.metrics import distinct, reciprocal_rank_fusion
 from rag.ports import Embedder, Index

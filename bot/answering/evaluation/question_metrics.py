@@ -10,7 +10,7 @@ import numpy as np
 
 from bot.answering.evaluation.question_cases import Case, Rankings
 from bot.answering.evaluation.report import Answers, Cost, Figure, Operation, Slice
-from bot.domain.types import Intent
+from bot.domain.messages import Intent
 from rag.evaluation import metrics
 from rag.evaluation.metrics import Estimate, mean, wilson
 

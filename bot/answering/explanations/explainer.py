@@ -17,9 +17,10 @@ from bot.answering.explanations.steps import (
 from bot.answering.explanations.view import ReadsInteractions, WeighsFeatures, feature_weights_of
 from bot.answering.visibility import ReadablePassages, Visibility, is_open, visibility_in
 from bot.domain.errors import InteractionUnknown
+from bot.domain.interactions import Interaction, Outcome
+from bot.domain.messages import FoundPassage, InteractionId, Platform
 from bot.domain.text.markdown import clip
 from bot.domain.text.source_links import public_link
-from bot.domain.types import FoundPassage, Interaction, InteractionId, Outcome, Platform
 from rag.types import Chunk
 
 MOST_PAGES = 5

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from bot.answering.explanations.signals import signal_of
 from bot.answering.gate import FeatureWeight
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Trace
+from bot.domain.messages import Intent
 from bot.domain.text.markdown import clip
-from bot.domain.types import Clarification, Escalation, Intent, Outcome, Reply, Trace
 
 _QUITE_SURE = 0.85
 

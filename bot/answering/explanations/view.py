@@ -17,15 +17,8 @@ from bot.answering.explanations.signals import (
 from bot.answering.explanations.steps import StatedConfidence, Step, stated_confidence, steps_of
 from bot.answering.gate import FeatureWeight
 from bot.answering.gate_file import CAREFUL
-from bot.domain.types import (
-    FoundPassage,
-    Intent,
-    Interaction,
-    InteractionId,
-    Outcome,
-    Platform,
-    Trace,
-)
+from bot.domain.interactions import Interaction, Outcome, Trace
+from bot.domain.messages import FoundPassage, Intent, InteractionId, Platform
 from rag.types import ModelCall
 
 

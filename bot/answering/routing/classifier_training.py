@@ -30,7 +30,7 @@ from bot.answering.routing.intent_classifier import (
     decide_intent,
 )
 from bot.answering.routing.message_text import normalized
-from bot.domain.types import Intent
+from bot.domain.messages import Intent
 from rag.models.embedding.local import open_local_embedder
 from rag.types import Vectors
 

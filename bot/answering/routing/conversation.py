@@ -15,7 +15,8 @@ import structlog
 
 from bot.answering.routing.message_text import condense, without_mentions
 from bot.answering.visibility import Visibility
-from bot.domain.types import Interaction, InteractionId
+from bot.domain.interactions import Interaction
+from bot.domain.messages import InteractionId
 from prompts.files import load_prompt
 from rag.errors import RagError
 from rag.ports import ChatModel, Completion, to_prompt

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from bot.answering.routing.english_requests import QUESTION
 from bot.answering.routing.message_text import normalized
-from bot.domain.types import Intent
+from bot.domain.messages import Intent
 from rag.types import Vectors
 
 _COMPANY_WORDS = (  # said of the company, by one who works there

@@ -27,7 +27,7 @@ from bot.answering.routing.english_requests import (
 from bot.answering.routing.generic_replies import ACKNOWLEDGEMENT, NOTHING_SAID, SmallTalk
 from bot.answering.routing.message_text import clauses, is_log, normalized
 from bot.domain.handoff import HANDOFF_QUESTION, asks_topic
-from bot.domain.types import Intent
+from bot.domain.messages import Intent
 from rag.types import Turn
 
 _INTENTION = (

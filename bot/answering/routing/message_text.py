@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bot.domain.types import Attached
+from bot.domain.messages import Attached
 
 _MENTION = re.compile(
     r"<[@!#][^<>\s]{1,80}>|<at\b[^>]{0,200}>[^<]{0,200}</at>|(?<!\S)@\w[\w.'-]*(?:\u00a0[^\s@]+){0,5}",

@@ -22,7 +22,8 @@ from bot.answering.routing.intent_classifier import IntentClassifier, decide_int
 from bot.answering.routing.intent_rules import Rules, was_asked_for_topic
 from bot.answering.routing.message_text import condense
 from bot.domain.handoff import requested_question
-from bot.domain.types import Intent, Route
+from bot.domain.interactions import Route
+from bot.domain.messages import Intent
 from prompts.files import load_prompt
 from rag.errors import RagError
 from rag.ports import ChatModel, Embedder, to_prompt

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
-from bot.domain.types import AnswerMode
+from bot.domain.messages import AnswerMode
 
 LONGEST_CHANNEL = 512
 """Characters; far beyond any platform, and short enough for every database's index."""

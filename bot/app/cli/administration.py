@@ -13,10 +13,10 @@ from bot.app.documents import ALL_SETTINGS
 from bot.chat.commands.channel_settings import policy_differences, policy_in_words
 from bot.domain.cases import Actor, Case, CaseQuery, CaseStep
 from bot.domain.errors import InteractionUnknown, SettingInvalid
+from bot.domain.messages import NO_MODEL, InteractionId, Policy
 from bot.domain.record_reports import PolicyRecord
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import env_example, settings_page
-from bot.domain.types import NO_MODEL, InteractionId, Policy
 from bot.escalations.lifecycle import UNSETTLED, display_name
 from bot.platforms.teams.app_package.builder import (
     READ_ALONG_PERMISSIONS,

@@ -25,9 +25,9 @@ from bot.app.components import gate_path, open_components
 from bot.app.documents import load_ingestion_settings
 from bot.chat.response_view import ResponseView, SourceLine, render
 from bot.domain.health import NOTHING_INDEXED
+from bot.domain.messages import Inquiry, Message, Person, Policy, Stage, Thread
 from bot.domain.outcomes import confidence_level
 from bot.domain.settings import Settings
-from bot.domain.types import Inquiry, Message, Person, Policy, Stage, Thread
 from rag.ports import Composer
 from rag.types import EVERYONE, Principal
 

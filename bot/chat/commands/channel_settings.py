@@ -1,6 +1,6 @@
 """Show a channel's policy in words and as a form, validate the form and describe changes.
 
-Pure. The form's fields have the names of bot.domain.types.Policy.
+Pure. The form's fields have the names of bot.domain.messages.Policy.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Literal, get_args
 from pydantic import TypeAdapter
 
 from bot.chat.commands.parsing import quote_input
+from bot.domain.messages import NO_MODEL, AnswerMode, Policy
 from bot.domain.text.formatting import join_names
-from bot.domain.types import NO_MODEL, AnswerMode, Policy
 
 Field = Literal["spaces", "answers", "follow_ups", "people", "model", "other_bots"]
 LONGEST_NAME = 200

@@ -40,8 +40,8 @@ from bot.chat.commands.types import (
 from bot.chat.documents import SeenBy, Space
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.health import ComponentStatus
+from bot.domain.messages import Person, Policy
 from bot.domain.ports import Directory, KeepsPolicies
-from bot.domain.types import Person, Policy
 from rag.types import EVERYONE, Principal
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bot.chat.documents import Document, Run, SeenBy, Space
-from bot.domain.types import Person
+from bot.domain.messages import Person
 
 
 class KnowsGroups(Protocol):

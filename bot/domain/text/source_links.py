@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import quote, urlencode
 
-from bot.domain.types import InteractionId, Outcome, Reply, Response, Source
+from bot.domain.interactions import Outcome, Reply, Response, Source
+from bot.domain.messages import InteractionId
 
 OWN_PAGES = "/pages/"
 QUOTE_MARK = "#quote"

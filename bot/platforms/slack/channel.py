@@ -15,18 +15,10 @@ from bot.domain.cases import Case, Notice
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import DeliveryRefused, SettingInvalid
 from bot.domain.health import ComponentStatus, merge_statuses
+from bot.domain.interactions import Delivery, PostedRef, Reply
+from bot.domain.messages import Activity, Attachment, Introduction, Message, Stage
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
-from bot.domain.types import (
-    Activity,
-    Attachment,
-    Delivery,
-    Introduction,
-    Message,
-    PostedRef,
-    Reply,
-    Stage,
-)
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import SeesCases
 from bot.platforms.slack.client.api import ApiCaller

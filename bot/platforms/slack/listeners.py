@@ -16,8 +16,8 @@ from bot.chat.commands.run_leases import RunLeases, process_owner
 from bot.chat.commands.run_message import Clock
 from bot.chat.votes import AnswerVotes, ReactionVotes
 from bot.domain.concurrency import BackgroundTasks
+from bot.domain.messages import Message
 from bot.domain.ports import Interactions
-from bot.domain.types import Message
 from bot.escalations.cards import CardActions
 from bot.platforms.slack.actions.explanations import ExplanationModals, WhyButton
 from bot.platforms.slack.actions.feedback import FeedbackButtons, FeedbackReactions

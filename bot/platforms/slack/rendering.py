@@ -14,9 +14,10 @@ from typing import assert_never
 
 from bot.answering.explanations.steps import title_of
 from bot.chat.response_view import ResponseView, SourceLine
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply
+from bot.domain.messages import InteractionId
 from bot.domain.text.formatting import freshness
 from bot.domain.text.markdown import clip, disarm, plain_code, split, without_code
-from bot.domain.types import Clarification, Escalation, InteractionId, Outcome, Reply
 from bot.platforms.slack.payloads.actions import ASK_PERSON, FEEDBACK, MORE, OPTION, WHY
 from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label, to_mrkdwn
 

@@ -22,9 +22,10 @@ from bot.chat.adapters import NullNotes
 from bot.domain.cases import Case, Notice
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.health import ComponentStatus, merge_statuses
+from bot.domain.interactions import Delivery, PostedRef
+from bot.domain.messages import Activity, Attachment, Introduction, Message
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
-from bot.domain.types import Activity, Attachment, Delivery, Introduction, Message, PostedRef
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import SeesCases
 from bot.platforms.teams.client.connections import ConnectorClients

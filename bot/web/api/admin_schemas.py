@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 from bot.domain.cases import State, Step
+from bot.domain.interactions import ConfidenceLevel
+from bot.domain.messages import Intent
 from bot.domain.outcomes import AnswerType
-from bot.domain.types import ConfidenceLevel, Intent
 from bot.escalations.casework import LONGEST_REPLY
 from bot.web.api.schemas import Name, Sent, User
 

@@ -10,21 +10,21 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from bot.answering.visibility import Visibility
-from bot.domain.outcomes import AnswerType, answer_type, confidence_level
-from bot.domain.text.formatting import superseded_warnings
-from bot.domain.text.source_links import OWN_PAGES
-from bot.domain.types import (
+from bot.domain.interactions import (
     Clarification,
     ErrorCode,
     Escalation,
     Interaction,
-    Limit,
     Outcome,
     Reply,
     Response,
     Source,
     Trace,
 )
+from bot.domain.messages import Limit
+from bot.domain.outcomes import AnswerType, answer_type, confidence_level
+from bot.domain.text.formatting import superseded_warnings
+from bot.domain.text.source_links import OWN_PAGES
 from bot.web.api import schemas
 from bot.web.problems import Problem, problem
 

@@ -16,20 +16,11 @@ from bot.answering.visibility import ReadablePassages, visibility_in
 from bot.domain import feedback as judging
 from bot.domain.errors import InboxUnavailable
 from bot.domain.health import ComponentStatus
+from bot.domain.interactions import Feedback, Interaction, Outcome
+from bot.domain.messages import Activity, InteractionId, Message, Person, Stage, Thread
 from bot.domain.outcomes import NOT_KEPT, unavailable_outcome
 from bot.domain.ports import Audits, Inbox, Interactions
 from bot.domain.settings import Settings
-from bot.domain.types import (
-    Activity,
-    Feedback,
-    Interaction,
-    InteractionId,
-    Message,
-    Outcome,
-    Person,
-    Stage,
-    Thread,
-)
 from bot.web.api import schemas
 from bot.web.api.answers import (
     NOT_FOUND_V1,

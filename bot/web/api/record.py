@@ -10,6 +10,8 @@ from aiohttp import web
 
 from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep, actor_of
 from bot.domain.errors import ActRefused
+from bot.domain.interactions import ConfidenceLevel
+from bot.domain.messages import InteractionId, Person
 from bot.domain.ports import Interactions
 from bot.domain.record_reports import Span, SumsUsage
 from bot.domain.record_search import (
@@ -21,7 +23,6 @@ from bot.domain.record_search import (
     decode_cursor,
     encode_cursor,
 )
-from bot.domain.types import ConfidenceLevel, InteractionId, Person
 from bot.escalations.casework import checked
 from bot.escalations.ports import Cases
 from bot.web.api import admin_schemas

@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from bot.domain.feedback import LONGEST_COMMENT, Reason
+from bot.domain.interactions import ErrorCode
 from bot.domain.outcomes import AnswerType
-from bot.domain.types import ErrorCode
 
 VERSION = "2"
 

@@ -11,8 +11,8 @@ from http import HTTPStatus
 
 from aiohttp import web
 
+from bot.domain.messages import Person
 from bot.domain.settings import Settings
-from bot.domain.types import Person
 from bot.domain.urls import safe_redirect_path
 from bot.domain.users import Role, SignedIn
 from bot.web.auth.cookie_signer import Signer, signing_key

@@ -20,8 +20,8 @@ from http import HTTPStatus
 import jwt
 
 from bot.domain.errors import BotError
+from bot.domain.messages import Person
 from bot.domain.settings import Settings
-from bot.domain.types import Person
 from bot.domain.users import Role, SignedIn
 from rag.types import EVERYONE, Principal
 

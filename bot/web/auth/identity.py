@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from bot.domain.interactions import Interaction
+from bot.domain.messages import Person
 from bot.domain.ports import Directory
 from bot.domain.settings import Settings
-from bot.domain.types import Interaction, Person
 from bot.domain.urls import origin_of
 from bot.domain.users import ROLES, Role, SignedIn
 from bot.web.auth.cookie_signer import Signer, secrets_match, signing_key

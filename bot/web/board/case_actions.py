@@ -13,7 +13,7 @@ from aiohttp import web
 from bot.domain import cases as case_values
 from bot.domain.cases import Act, Actor, Case
 from bot.domain.errors import ActRefused, InteractionUnknown
-from bot.domain.types import InteractionId, Person
+from bot.domain.messages import InteractionId, Person
 from bot.escalations.case_view import CaseView
 from bot.escalations.casework import LONGEST_REPLY
 from bot.escalations.ports import Cases

@@ -12,7 +12,7 @@ from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.answering.reply_text import MISSING_INTRO
 from bot.domain.cases import Act, Actor, Case, CaseStep, State
 from bot.domain.errors import ActRefused
-from bot.domain.types import Source
+from bot.domain.interactions import Source
 from bot.escalations.case_view import STEP_LABELS, CaseView
 from bot.escalations.lifecycle import OWNED, SETTLED, after, display_name, is_change
 from bot.web.board import labels

@@ -14,8 +14,8 @@ from aiohttp import web
 
 from bot.chat.documents import Document, Documents, Reindex, Run, Schedule, SeenBy, Space
 from bot.domain.errors import DocumentRefused, StoreUnavailable
+from bot.domain.messages import Person
 from bot.domain.ports import Audits
-from bot.domain.types import Person
 from bot.web.auth.identity import principals_of, require_role, role_of
 from bot.web.board import labels
 from bot.web.board.layout import render_page

@@ -11,8 +11,8 @@ import aiohttp_jinja2
 from aiohttp import web
 
 from bot.domain.cases import Case, CaseQuery, State, actor_of
+from bot.domain.messages import InteractionId, Person
 from bot.domain.record_search import CaseCounts, Searches
-from bot.domain.types import InteractionId, Person
 from bot.escalations.lifecycle import OWNED, SETTLED, WAITING, display_name
 from bot.escalations.ports import Cases
 from bot.web.auth.identity import require_role

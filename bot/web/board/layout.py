@@ -16,9 +16,9 @@ from aiohttp.typedefs import Handler
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.feedback import REASONS, Reason, Vote
+from bot.domain.messages import Intent
 from bot.domain.outcomes import AnswerType
 from bot.domain.record_search import Cursor, FeedbackQuery, QuestionQuery, encode_cursor
-from bot.domain.types import Intent
 from bot.domain.users import ROLES, Role
 from bot.web.auth.demo import display_names
 from bot.web.auth.identity import require_role, role_of

@@ -16,8 +16,8 @@ from bot.answering.explanations.signals import (
 from bot.answering.gate_file import calibration_in_words
 from bot.answering.reply_text import without_missing
 from bot.answering.visibility import Visibility
+from bot.domain.interactions import Feedback, Interaction, Outcome, PostedRef, Trace
 from bot.domain.outcomes import confidence_level
-from bot.domain.types import Feedback, Interaction, Outcome, PostedRef, Trace
 from bot.web.board import labels
 from bot.web.board.figures import duration, plural, usd
 from bot.web.board.responses import (

@@ -15,6 +15,8 @@ from aiohttp import web
 
 from bot.answering.asker_identity import Reader
 from bot.answering.visibility import ReadablePassages, visibility_in
+from bot.domain.interactions import Feedback, Interaction, Reply
+from bot.domain.messages import InteractionId, Thread
 from bot.domain.person_requests import person_request_below
 from bot.domain.record_search import (
     AskedQuestion,
@@ -24,7 +26,6 @@ from bot.domain.record_search import (
     Searches,
     decode_cursor,
 )
-from bot.domain.types import Feedback, Interaction, InteractionId, Reply, Thread
 from bot.escalations.ports import Cases
 from bot.escalations.quote_check import CitedQuote, HoldsPages, QuoteCheck, QuoteState
 from bot.web.auth.identity import principals_of, require_role, role_of

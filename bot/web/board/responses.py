@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from bot.answering.visibility import Visibility, sources_of
+from bot.domain.interactions import Clarification, Interaction, Response, Source
 from bot.domain.text.formatting import freshness
-from bot.domain.types import Clarification, Interaction, Response, Source
 from bot.web.board import labels
 from bot.web.pages.safe_html import answer_html, quote_html
 

@@ -14,10 +14,10 @@ from pydantic_settings import BaseSettings
 
 from bot.chat.commands.channel_settings import audited_policy_in_words, policy_in_words
 from bot.domain.cases import Act
+from bot.domain.messages import Person
 from bot.domain.record_reports import AuditRecord, PolicyRecord
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import SettingOrigin, variable
-from bot.domain.types import Person
 from bot.domain.usage import Pause
 from bot.domain.users import short_actor_name
 from bot.observability.request_log import mask_credentials

@@ -11,8 +11,8 @@ from bot.chat.votes import AnswerVotes, can_be_rated
 from bot.domain.cases import Act, Actor
 from bot.domain.errors import ActRefused, FeedbackInvalid, InteractionUnknown
 from bot.domain.feedback import Vote, new_feedback
+from bot.domain.interactions import Interaction
 from bot.domain.ports import Interactions
-from bot.domain.types import Interaction
 from bot.escalations.ports import Cases
 from bot.web.chat.case_card import CaseCard
 from bot.web.chat.exchanges import Exchanges, Identify, wants_fragment

@@ -15,11 +15,7 @@ from bot.answering.reply_text import QUOTES_INTRO, UNSURE_INTRO
 from bot.answering.visibility import Visibility
 from bot.chat.votes import can_be_rated
 from bot.domain.feedback import REASONS, Reason
-from bot.domain.outcomes import confidence_level
-from bot.domain.text.formatting import counted, freshness, superseded_warnings
-from bot.domain.text.source_links import QUOTE_MARK, quotes_of
-from bot.domain.types import (
-    Activity,
+from bot.domain.interactions import (
     Clarification,
     Escalation,
     Feedback,
@@ -28,8 +24,11 @@ from bot.domain.types import (
     Reply,
     Response,
     Source,
-    Stage,
 )
+from bot.domain.messages import Activity, Stage
+from bot.domain.outcomes import confidence_level
+from bot.domain.text.formatting import counted, freshness, superseded_warnings
+from bot.domain.text.source_links import QUOTE_MARK, quotes_of
 from bot.web.chat.case_card import CaseCard
 from bot.web.pages.safe_html import answer_html, quote_html
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from markupsafe import Markup
 
 from bot.domain.cases import Case, CaseStep, State
-from bot.domain.types import InteractionId
+from bot.domain.messages import InteractionId
 from bot.escalations.lifecycle import UNSETTLED, WAITING, display_name
 from bot.web.pages.safe_html import plain_html
 

@@ -18,8 +18,8 @@ import structlog
 from aiohttp import web
 
 from bot.domain.errors import StoreUnavailable
+from bot.domain.messages import Activity, InteractionId, Stage, Thread
 from bot.domain.record_search import InteractionGlance, Watches
-from bot.domain.types import Activity, InteractionId, Stage, Thread
 from bot.web.chat.answer_view import stage_text
 from bot.web.chat.exchanges import Exchanges, Identify
 from bot.web.problems import problem

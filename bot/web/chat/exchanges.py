@@ -13,9 +13,10 @@ from aiohttp import web
 from bot.answering.asker_identity import Reader
 from bot.answering.visibility import ReadablePassages, Visibility, offered_passages, visibility_in
 from bot.chat.votes import can_be_rated
+from bot.domain.interactions import Escalation, Feedback, Interaction
+from bot.domain.messages import InteractionId, Person, Thread
 from bot.domain.ports import Interactions
 from bot.domain.record_search import FoundQuestion, ThreadSummary
-from bot.domain.types import Escalation, Feedback, Interaction, InteractionId, Person, Thread
 from bot.escalations.ports import Cases
 from bot.web.auth.identity import principals_of
 from bot.web.chat.answer_view import ExchangeView, exchange_view

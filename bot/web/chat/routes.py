@@ -14,10 +14,11 @@ from bot.answering.explanations.view import WeighsFeatures, explanation_view
 from bot.answering.visibility import ReadablePassages
 from bot.domain.handoff import person_request
 from bot.domain.health import NOTHING_INDEXED
+from bot.domain.interactions import Interaction
+from bot.domain.messages import Message
 from bot.domain.person_requests import person_request_id
 from bot.domain.ports import Inbox, Interactions
 from bot.domain.record_search import Watches
-from bot.domain.types import Interaction, Message
 from bot.escalations.ports import Cases
 from bot.web.auth.identity import role_of
 from bot.web.chat.actions import CaseActions, FeedbackActions

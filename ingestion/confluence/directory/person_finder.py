@@ -96,7 +96,7 @@ class GroupIds:
 
 
 class FileFinder:
-    """Implements Finds by a file."""
+    """Implements PersonFinder by a file."""
 
     def __init__(self, file: PeopleFile, wiki: Wiki, ids: GroupIds) -> None:
         self._file = file
@@ -113,7 +113,7 @@ class FileFinder:
 
 
 class EntraFinder:
-    """Implements Finds by Entra's groups, whose names are compared with Confluence's.
+    """Implements PersonFinder by Entra's groups, whose names are compared with Confluence's.
 
     Who shows their address in Confluence also has their account, and the groups that are only
     there. Whoever may name groups in Entra says by that what people may read.
@@ -137,7 +137,7 @@ class EntraFinder:
 
 
 class EmailFinder:
-    """Implements Finds by the address that somebody shows in Confluence."""
+    """Implements PersonFinder by the address that somebody shows in Confluence."""
 
     def __init__(self, wiki: Wiki) -> None:
         self._wiki = wiki
@@ -148,7 +148,7 @@ class EmailFinder:
 
 
 class FirstMatchFinder:
-    """Implements Finds by several, of which the first that knows somebody says all."""
+    """Implements PersonFinder by several, of which the first that knows somebody says all."""
 
     def __init__(self, finders: Sequence[PersonFinder]) -> None:
         self._finders = tuple(finders)

@@ -267,7 +267,7 @@ def encode_readers(readers: Readers) -> str:
 
 @lru_cache(maxsize=1024)
 def decode_readers(text: str) -> Readers:
-    """Return the readers that readers_text wrote."""
+    """Return the readers that encode_readers wrote."""
     return tuple(frozenset(Principal(name) for name in names) for names in json.loads(text))
 
 

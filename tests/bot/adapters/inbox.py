@@ -6,7 +6,8 @@ import asyncio
 from dataclasses import replace
 
 from bot.domain.errors import InteractionUnknown
-from bot.domain.types import InteractionId, Message, Outcome
+from bot.domain.interactions import Outcome
+from bot.domain.messages import InteractionId, Message
 
 
 class KeepingInbox:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.domain.types import (
+from bot.domain.interactions import (
     Delivery,
     Escalation,
-    Intent,
-    Message,
     Outcome,
     Reply,
     Response,
@@ -16,6 +14,7 @@ from bot.domain.types import (
     Source,
     Trace,
 )
+from bot.domain.messages import Intent, Message
 from bot.inbox.outbox import delivery_id
 
 TRACE = Trace(route=Route(Intent.DOMAIN, 1.0, "rule", "vpn down?"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from bot.domain.interactions import Outcome
+from bot.domain.messages import Inquiry, Message
 from bot.domain.ports import ReportStage
-from bot.domain.types import Inquiry, Message, Outcome
 from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.builders import chunk
 

@@ -11,7 +11,8 @@ import pytest
 from bot.answering.reply_text import reply_of
 from bot.answering.routing.generic_replies import GenericAnswers
 from bot.chat.response_view import render
-from bot.domain.types import Intent, Message, Outcome, Person, Reply, Route, Thread
+from bot.domain.interactions import Outcome, Reply, Route
+from bot.domain.messages import Intent, Message, Person, Thread
 from bot.platforms.slack.rendering import reply_messages
 from bot.platforms.teams.rendering.answers import answer_activities
 from bot.platforms.teams.rendering.labels import NO_SENSITIVITY

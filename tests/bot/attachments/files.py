@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from bot.answering.attachments import NotText
 from bot.domain.errors import DeliveryFailed
-from bot.domain.types import Attachment, Message
+from bot.domain.messages import Attachment, Message
 from tests.builders import message
 
 

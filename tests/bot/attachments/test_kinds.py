@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.answering.attachments import attachment_kind
-from bot.domain.types import Attachment
+from bot.domain.messages import Attachment
 
 
 @pytest.mark.parametrize(

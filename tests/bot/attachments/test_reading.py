@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.answering.attachments import MOST_BYTES, MOST_CHARACTERS, AttachmentReader, ReadAttachments
-from bot.domain.types import Attached
+from bot.domain.messages import Attached
 from tests.bot.attachments.files import Drive, PdfOfText, with_files
 
 

@@ -12,7 +12,7 @@ from bot.answering.routing.message_text import (
     search_text,
     without_volatile_parts,
 )
-from bot.domain.types import Attached
+from bot.domain.messages import Attached
 from rag.text.words import identifiers
 
 LOG = Attached(

@@ -11,8 +11,8 @@ from bot.app.cli import administration
 from bot.app.cli.administration import escalations
 from bot.domain.cases import Actor
 from bot.domain.errors import EscalationTaken, InteractionUnknown
+from bot.domain.messages import InteractionId
 from bot.domain.settings import Settings
-from bot.domain.types import InteractionId
 from bot.store.database import Store
 from tests.bot.store.filled import add_escalation, add_interaction
 

@@ -7,7 +7,8 @@ import pytest
 
 from bot.__main__ import main
 from bot.app.cli import administration
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.domain.usage import Pause
 from bot.store.database import open_store, sqlite_url
 

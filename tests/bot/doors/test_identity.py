@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
-from bot.domain.types import Interaction, Person
+from bot.domain.interactions import Interaction
+from bot.domain.messages import Person
 from bot.web.auth.cookie_signer import Signer, signing_key
 from bot.web.auth.identity import VISITOR_COOKIE, ClaimedUser, Identities
 from bot.web.problems import Problem

@@ -9,7 +9,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from aiohttp.typedefs import Handler
 
-from bot.domain.types import Person
+from bot.domain.messages import Person
 from bot.domain.users import SignedIn
 from bot.web.auth.identity import DIRECTORY, IDENTITIES, SIGNED_IN, Identities, principals_of
 from rag.types import EVERYONE, Principal

@@ -7,7 +7,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.domain.errors import StoreUnavailable
-from bot.domain.types import Escalation, Inquiry, Message, Outcome, Person, Refusal, Reply, Stage
+from bot.domain.interactions import Escalation, Outcome, Reply
+from bot.domain.messages import Inquiry, Message, Person, Refusal, Stage
 from bot.inbox.worker import MessageAnswerer
 from tests.bot.fakes import EchoDesk, OpenAdmission, replied
 from tests.builders import message

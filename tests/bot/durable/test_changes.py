@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bot.domain.errors import InteractionUnknown
-from bot.domain.types import Message
+from bot.domain.messages import Message
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from tests.bot.fakes import Board, EchoDesk, Gate, replied

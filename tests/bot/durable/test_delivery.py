@@ -6,15 +6,8 @@ from dataclasses import replace
 import pytest
 
 from bot.domain.errors import ClaimLost, DeliveryFailed
-from bot.domain.types import (
-    Activity,
-    Delivery,
-    Interaction,
-    InteractionId,
-    Message,
-    PostedRef,
-    Stage,
-)
+from bot.domain.interactions import Delivery, Interaction, PostedRef
+from bot.domain.messages import Activity, InteractionId, Message, Stage
 from bot.inbox.outbox import Deliverer, delivery_id
 from bot.store.database import Store
 from tests.bot.fakes import Board, replied

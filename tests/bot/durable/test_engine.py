@@ -12,8 +12,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.domain.errors import EngineUnavailable, InboxUnavailable
-from bot.domain.settings import load_settings
-from bot.domain.types import InteractionId, Unfinished
+from bot.domain.interactions import Unfinished
+from bot.domain.messages import InteractionId
+from bot.domain.settings_loading import load_settings
 from bot.inbox.engine import DbosEngine, RunWork, engine_url
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store

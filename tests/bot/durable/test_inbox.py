@@ -7,8 +7,9 @@ from structlog.testing import capture_logs
 
 from bot.domain.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
 from bot.domain.handoff import HANDOFF_OFFER
+from bot.domain.interactions import Escalation, Interaction, Outcome
+from bot.domain.messages import InteractionId, Message, Stage
 from bot.domain.outcomes import UNAVAILABLE
-from bot.domain.types import Escalation, Interaction, InteractionId, Message, Outcome, Stage
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from bot.store.work import StoredWork

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from bot.app.worker import BuiltInbox
 from bot.domain.errors import InboxFull, InboxUnavailable, InteractionUnknown
-from bot.domain.types import InteractionId, Message
+from bot.domain.messages import InteractionId, Message
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from tests.bot.boards import EventfulBoard, IdleEngine

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bot.domain.types import Interaction, Message
+from bot.domain.interactions import Interaction
+from bot.domain.messages import Message
 from bot.inbox.in_flight import ThreadOrder
 from bot.store.database import Store
 from tests.bot.fakes import EchoDesk, MemoryEngine

@@ -7,7 +7,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.domain.errors import DeliveryFailed
-from bot.domain.types import Activity, Message, PostedRef, Stage
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import Activity, Message, Stage
 from bot.inbox.in_flight import Progress
 from bot.store.database import Store
 from tests.bot.fakes import Board

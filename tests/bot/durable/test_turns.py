@@ -9,7 +9,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.domain.errors import DeliveryFailed
-from bot.domain.types import InteractionId, Message, Outcome
+from bot.domain.interactions import Outcome
+from bot.domain.messages import InteractionId, Message
 from bot.inbox.accept import DurableInbox
 from bot.store.database import Store
 from tests.bot.boards import IdleEngine, QueueingBoard

@@ -20,18 +20,10 @@ from bot.domain.errors import (
     DeliveryRefused,
     StoreUnavailable,
 )
+from bot.domain.interactions import Interaction, Outcome, PostedRef
+from bot.domain.messages import Activity, Inquiry, InteractionId, Message, Stage
 from bot.domain.outcomes import UNAVAILABLE
 from bot.domain.ports import Admits
-from bot.domain.types import (
-    Activity,
-    Inquiry,
-    Interaction,
-    InteractionId,
-    Message,
-    Outcome,
-    PostedRef,
-    Stage,
-)
 from bot.inbox.accept import DurableInbox
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store

@@ -9,16 +9,8 @@ from datetime import datetime, timedelta
 
 from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStatus, CaseStep, Notice
 from bot.domain.errors import StoreUnavailable
-from bot.domain.types import (
-    Activity,
-    Delivery,
-    Interaction,
-    InteractionId,
-    Message,
-    Platform,
-    PostedRef,
-    Thread,
-)
+from bot.domain.interactions import Delivery, Interaction, PostedRef
+from bot.domain.messages import Activity, InteractionId, Message, Platform, Thread
 from bot.escalations.case_view import CaseView
 from tests.builders import NOON
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.domain.cases import actor_of, expert_of
-from bot.domain.types import Person
+from bot.domain.messages import Person
 
 
 def test_who_has_a_verified_address_is_known_by_it_and_keeps_their_id_here() -> None:

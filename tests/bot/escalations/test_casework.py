@@ -12,14 +12,10 @@ from bot.answering.reply_text import MISSING_INTRO
 from bot.answering.visibility import ReadableInIndex
 from bot.domain.cases import Act, Actor
 from bot.domain.errors import ActRefused, EscalationTaken, InteractionUnknown
-from bot.domain.types import (
+from bot.domain.interactions import (
     Clarification,
     Escalation,
     EscalationReason,
-    FoundPassage,
-    Intent,
-    InteractionId,
-    Message,
     Outcome,
     Reply,
     Response,
@@ -27,6 +23,7 @@ from bot.domain.types import (
     Source,
     Trace,
 )
+from bot.domain.messages import FoundPassage, Intent, InteractionId, Message
 from bot.escalations.case_view import CaseView
 from bot.escalations.casework import LONGEST_REPLY, Casework
 from bot.store.database import Store, sqlite_url

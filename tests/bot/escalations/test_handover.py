@@ -19,16 +19,8 @@ from bot.domain.handoff import (
     person_request,
     requested_question,
 )
-from bot.domain.types import (
-    Escalation,
-    EscalationReason,
-    Intent,
-    Message,
-    Person,
-    Platform,
-    Response,
-    Thread,
-)
+from bot.domain.interactions import Escalation, EscalationReason, Response
+from bot.domain.messages import Intent, Message, Person, Platform, Thread
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, OFFERED, delivery
 
 WORDING = HandoffWording(

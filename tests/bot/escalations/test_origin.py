@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from bot.domain.errors import DeliveryFailed
-from bot.domain.types import InteractionId, Message
+from bot.domain.messages import InteractionId, Message
 from bot.escalations.casework import QuestionLinks
 from bot.store.database import Store
 from tests.builders import message

@@ -9,7 +9,8 @@ import pytest
 
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import InteractionUnknown, StoreUnavailable
-from bot.domain.types import Interaction, InteractionId, Message, Person, PostedRef, Thread
+from bot.domain.interactions import Interaction, PostedRef
+from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.escalations.cards import CardActions
 from bot.escalations.case_view import CaseView
 from rag.types import Principal

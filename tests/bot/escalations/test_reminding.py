@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from bot.domain.cases import Case, CaseStatus, Notice
-from bot.domain.types import Message, Person, Thread
+from bot.domain.messages import Message, Person, Thread
 from bot.escalations.case_view import platform_of, reminder_text, waiting_time
 from tests.bot.escalations.fakes import case_of, notice_of
 from tests.builders import NOON

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.domain.handoff import person_request
+from bot.domain.interactions import Escalation, EscalationReason, Interaction, Outcome
 from bot.domain.person_requests import asked_already, is_person_request
-from bot.domain.types import Escalation, EscalationReason, Interaction, Outcome
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.builders import NOON, message
 

@@ -10,8 +10,9 @@ from structlog.testing import capture_logs
 
 from bot.domain.cases import CaseStatus, Notice
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.domain.interactions import Interaction, PostedRef, Status
+from bot.domain.messages import Message
 from bot.domain.ports import Channel
-from bot.domain.types import Interaction, Message, PostedRef, Status
 from bot.escalations.casework import Casework
 from bot.escalations.notices import NoticeDelivery
 from tests.bot.escalations.fakes import (

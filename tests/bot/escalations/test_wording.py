@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from bot.domain.cases import Act, Actor, Notice
-from bot.domain.types import InteractionId
+from bot.domain.messages import InteractionId
 from bot.escalations.asker_notices import as_plain, notice_text
 
 ANNA = Actor("u1", "Anna Lopez", "expert")

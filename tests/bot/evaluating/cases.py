@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from bot.answering.evaluation.labelled_questions import Grade, LabelledQuestion, QuestionKind
 from bot.answering.evaluation.question_cases import Case
-from bot.domain.types import ConfidenceLevel, Intent
+from bot.domain.interactions import ConfidenceLevel
+from bot.domain.messages import Intent
 
 RIGHT = Grade(facts=True, cited=True, evidence=True, citations=2, valid=2, words=30)
 WRONG = Grade(facts=False, cited=True, evidence=True, citations=1, valid=1, words=10)

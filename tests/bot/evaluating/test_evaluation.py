@@ -30,8 +30,9 @@ from bot.answering.gate_file import Calibration, Feature, GateFile
 from bot.answering.routing.generic_replies import GenericAnswers
 from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import HandoffWording
+from bot.domain.interactions import Outcome, Reply, Route, Trace
+from bot.domain.messages import Inquiry, Intent
 from bot.domain.ports import ReportStage
-from bot.domain.types import Inquiry, Intent, Outcome, Reply, Route, Trace
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.index.embedded.schema import SCHEMA

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from bot.answering.evaluation import question_metrics
 from bot.answering.evaluation.question_cases import Rankings
-from bot.domain.types import Intent
+from bot.domain.messages import Intent
 from tests.bot.evaluating.cases import RIGHT, WRONG, case, numbered, row
 
 

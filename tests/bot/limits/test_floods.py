@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from bot.answering.flood_control import FLOOD_FACTOR, FloodControl
 from bot.answering.limit_notices import RefusalLog
 from bot.domain.errors import RateExceeded
-from bot.domain.types import Message, Person
+from bot.domain.messages import Message, Person
 from bot.domain.usage import UsageLimits
 from tests.builders import message
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bot.answering.limit_notices import RefusalLog
 from bot.answering.limits import WINDOW, LimitedAdmission
-from bot.domain.types import Inquiry, Message, Refusal
+from bot.domain.messages import Inquiry, Message, Refusal
 from bot.domain.usage import UsageLimits
 from tests.bot.ledger import Door, Ledger
 

@@ -10,7 +10,8 @@ from bot.answering.limit_notices import RefusalLog
 from bot.answering.limits import LimitedAdmission
 from bot.chat.response_view import render
 from bot.domain.handoff import HANDOFF_OFFER
-from bot.domain.types import NO_MODEL, Inquiry, Limit, Message, Policy, Refusal, Reply
+from bot.domain.interactions import Reply
+from bot.domain.messages import NO_MODEL, Inquiry, Limit, Message, Policy, Refusal
 from bot.domain.usage import Pause, UsageLimits
 from rag.types import Turn
 from tests.bot.ledger import Door, Ledger

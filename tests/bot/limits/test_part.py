@@ -3,7 +3,8 @@ from __future__ import annotations
 from bot.answering.limits import limits_status
 from bot.domain.errors import StoreUnavailable
 from bot.domain.health import ComponentStatus
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.domain.usage import Pause
 from tests.bot.ledger import Ledger
 from tests.builders import NOON

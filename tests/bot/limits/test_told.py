@@ -9,8 +9,8 @@ import pytest
 
 from bot.answering.limit_notices import AskerNotices, RefusalLog
 from bot.answering.limits import LimitedAdmission
+from bot.domain.messages import Inquiry, Message, Refusal
 from bot.domain.outcomes import refused_outcome
-from bot.domain.types import Inquiry, Message, Refusal
 from bot.domain.usage import UsageLimits
 from bot.store.database import Store
 from tests.bot.ledger import Door, Ledger

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.domain.errors import SettingInvalid
-from bot.domain.settings import load_settings
+from bot.domain.settings_loading import load_settings
 from bot.domain.usage import UsageLimits, day_of, usage_limits
 
 

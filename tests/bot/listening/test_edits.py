@@ -9,7 +9,7 @@ import pytest
 
 from bot.chat.adapters import ChatContext
 from bot.chat.messages import MessageEdits
-from bot.domain.types import Attachment, Message, Person, Thread
+from bot.domain.messages import Attachment, Message, Person, Thread
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.offices import office_over

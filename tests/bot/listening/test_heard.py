@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.chat.messages import ReceivedMessage, should_take
-from bot.domain.types import Message, Person, Thread
+from bot.domain.messages import Message, Person, Thread
 
 
 class Hears:

@@ -14,8 +14,9 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.domain.interactions import Outcome, Reply, Route, Trace
+from bot.domain.messages import FoundPassage, Intent, Message
 from bot.domain.outcomes import unavailable_outcome
-from bot.domain.types import FoundPassage, Intent, Message, Outcome, Reply, Route, Trace
 from bot.observability.logs import set_up_logs
 from bot.observability.request_log import HIDDEN, LONGEST_QUERY, RequestLog, mask_credentials
 from bot.observability.tracing import interaction_span

@@ -8,7 +8,8 @@ from bot.answering.grounding import (
     trace_with_calls,
     trace_with_note,
 )
-from bot.domain.types import Intent, Trace
+from bot.domain.interactions import Trace
+from bot.domain.messages import Intent
 from rag.pipeline import Retrieval
 from rag.types import Answer, FilterVerdict, ModelCall
 from tests.builders import chunk, passage, route

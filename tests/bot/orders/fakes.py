@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bot.chat.commands.types import Admins, CommandCaller, CommandSyntax
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
-from bot.domain.types import Person, Policy
+from bot.domain.messages import Person, Policy
 from ingestion.records.types import Run
 from tests.bot.shelves import RUN
 

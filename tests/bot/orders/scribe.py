@@ -20,9 +20,10 @@ from bot.chat.commands.types import (
     StatusRequest,
 )
 from bot.chat.commands.types import SettingsRequest as SettingsOrder
+from bot.domain.interactions import Delivery, PostedRef
+from bot.domain.messages import Activity, Message, Person
 from bot.domain.ports import Channel, Notes
 from bot.domain.settings import Settings
-from bot.domain.types import Activity, Delivery, Message, Person, PostedRef
 from tests.bot.orders.fakes import SLACK
 
 PATH = "/platforms/scribe/orders"

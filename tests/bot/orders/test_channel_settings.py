@@ -15,7 +15,7 @@ from bot.chat.commands.channel_settings import (
     describe_changes,
     read_form,
 )
-from bot.domain.types import NO_MODEL, Policy
+from bot.domain.messages import NO_MODEL, Policy
 
 FILLED = SubmittedSettings(answers="mentions")
 

@@ -28,7 +28,7 @@ from bot.chat.commands.types import (
 from bot.chat.documents import SeenBy
 from bot.domain.errors import StoreUnavailable
 from bot.domain.health import ComponentStatus
-from bot.domain.types import Policy
+from bot.domain.messages import Policy
 from ingestion.library import Space
 from rag.types import EVERYONE
 from tests.bot.orders.fakes import RUNNING, Groups, MemoryAudits, MemoryPolicies, orderer

@@ -5,7 +5,7 @@ import pytest
 from bot.chat.commands.executor import is_admin, parse_admins, refusal_text
 from bot.chat.commands.types import Admins
 from bot.domain.errors import DeliveryFailed
-from bot.domain.types import Person
+from bot.domain.messages import Person
 from rag.types import EVERYONE, Principal
 from tests.bot.orders.fakes import Groups
 

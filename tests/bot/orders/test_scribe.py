@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bot import __version__
+from bot.domain.messages import Policy
 from bot.domain.settings import Settings
-from bot.domain.types import Policy
 from bot.store.database import open_store, sqlite_url
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.domain.settings import load_settings
+from bot.domain.settings_loading import load_settings
 from bot.web.auth.security import mount_security
 from bot.web.pages.layout import add_pages
 

@@ -8,7 +8,8 @@ import pytest
 
 from bot.chat.votes import AnswerVotes, Reaction, ReactionVotes
 from bot.domain.errors import InteractionUnknown
-from bot.domain.types import InteractionId, Outcome
+from bot.domain.interactions import Outcome
+from bot.domain.messages import InteractionId
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE
 from tests.bot.recorded import answered

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from bot.chat.actions import ActingUser, ActionRejected, ActionTargets, interaction_named
-from bot.domain.types import Interaction, Message, Outcome, Person
+from bot.domain.interactions import Interaction, Outcome
+from bot.domain.messages import Message, Person
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.recorded import answered

@@ -8,9 +8,10 @@ import pytest
 
 from bot.chat.actions import ActionRejected, ButtonQuestions, message_below
 from bot.domain.handoff import PERSON_REQUEST, person_request
+from bot.domain.interactions import Clarification, Interaction, Outcome
+from bot.domain.messages import Message, Person, Refusal
 from bot.domain.outcomes import refused_outcome
 from bot.domain.person_requests import person_request_id
-from bot.domain.types import Clarification, Interaction, Message, Outcome, Person, Refusal
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE

@@ -6,16 +6,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from bot.chat.response_view import web_url
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response, Source
+from bot.domain.messages import InteractionId
 from bot.domain.text.source_links import board_case, with_public_links
-from bot.domain.types import (
-    Clarification,
-    Escalation,
-    InteractionId,
-    Outcome,
-    Reply,
-    Response,
-    Source,
-)
 from bot.domain.urls import safe_redirect_path
 from tests.bot.fakes import replied
 

@@ -8,7 +8,8 @@ import pytest
 
 from bot.app.components import open_components
 from bot.chat.response_view import render
-from bot.domain.types import Reply, Stage
+from bot.domain.interactions import Reply
+from bot.domain.messages import Stage
 from bot.platforms.teams.rendering.labels import citations_of
 from tests.bot.house import write_index
 from tests.bot.server import settings_for

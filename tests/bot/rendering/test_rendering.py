@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.chat.response_view import ESCALATION_REASONS, activity_text, hand_over, render, web_url
-from bot.domain.types import Activity, Clarification, Message, Person, Reply, Stage, Thread
+from bot.domain.interactions import Clarification, Reply
+from bot.domain.messages import Activity, Message, Person, Stage, Thread
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, VPN, delivery
 
 

@@ -13,7 +13,8 @@ from bot.answering.routing.generic_replies import (
     GenericAnswers,
     without_links_and_mentions,
 )
-from bot.domain.types import Intent, Route
+from bot.domain.interactions import Route
+from bot.domain.messages import Intent
 from rag.ports import Completion, Prompt
 from rag.types import Turn
 from tests.bot.routing.test_followup import SilentModel

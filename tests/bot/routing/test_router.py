@@ -17,7 +17,7 @@ from bot.answering.routing.intent_classifier import (
     load_classifier,
 )
 from bot.answering.routing.router import Router, intent_of_reply
-from bot.domain.types import Intent
+from bot.domain.messages import Intent
 from rag.errors import ModelUnavailable
 from rag.models.embedding.local import LocalEmbedder, open_local_embedder
 from rag.ports import Completion, Prompt

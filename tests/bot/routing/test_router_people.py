@@ -6,7 +6,7 @@ import pytest
 
 from bot.answering.routing.router import Router
 from bot.domain.handoff import ASK_TOPIC, PERSON_REQUEST, HandoffWording, person_request
-from bot.domain.types import Intent
+from bot.domain.messages import Intent
 from rag.types import Turn
 
 OFFERED = HandoffWording(not_found="Not there.", uncertain="Not sure.").text(

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from bot.app.documents import ALL_SETTINGS
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.domain.settings_reference import env_example, fields_of, settings_page
 from ingestion import config as ingestion
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.domain.settings_reference import setting_origins
 from ingestion import config as ingestion
 

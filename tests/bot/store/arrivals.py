@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import insert
 
-from bot.domain.types import Message
+from bot.domain.messages import Message
 from bot.store.database import Store
 from bot.store.tables import InteractionRow, UsageRow
 

@@ -12,20 +12,17 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from bot.domain.types import (
+from bot.domain.interactions import (
     Clarification,
     Escalation,
     EscalationReason,
-    Intent,
-    Message,
     Outcome,
-    Person,
     Reply,
     Route,
     Source,
-    Thread,
     Trace,
 )
+from bot.domain.messages import Intent, Message, Person, Thread
 from bot.store.database import Store
 from bot.store.rows import MICROS_PER_DOLLAR, Rows, channel_of, turn_rows
 from bot.store.tables import (

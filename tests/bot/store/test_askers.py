@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from sqlalchemy import update
 
-from bot.domain.types import Message, Person
+from bot.domain.messages import Message, Person
 from bot.store.database import Store
 from bot.store.tables import InteractionRow
 from tests.builders import NOON, message

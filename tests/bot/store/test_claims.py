@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import update
 
-from bot.domain.types import Claim, InteractionId, Message, PostedRef
+from bot.domain.interactions import Claim, PostedRef
+from bot.domain.messages import InteractionId, Message
 from bot.store.database import Store
 from bot.store.leases import LONGEST_HOLD_UP
 from bot.store.tables import InteractionRow

@@ -13,19 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.domain.errors import StoreUnavailable
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Route, Source, Trace
 from bot.domain.json_codec import Codec, storable, without_surrogates
-from bot.domain.types import (
-    Clarification,
-    Escalation,
-    FoundPassage,
-    Intent,
-    Message,
-    Outcome,
-    Reply,
-    Route,
-    Source,
-    Trace,
-)
+from bot.domain.messages import FoundPassage, Intent, Message
 from rag.types import ModelCall
 from tests.builders import message
 

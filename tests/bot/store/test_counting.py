@@ -12,7 +12,7 @@ from sqlalchemy.dialects import sqlite
 
 from bot.answering.limit_notices import RefusalLog
 from bot.answering.limits import WINDOW, LimitedAdmission
-from bot.domain.types import Inquiry, Message
+from bot.domain.messages import Inquiry, Message
 from bot.domain.usage import Arrival, Spent, UsageLimits
 from bot.store import limits
 from bot.store.database import Store, open_store, sqlite_url

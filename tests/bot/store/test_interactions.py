@@ -7,21 +7,10 @@ from pathlib import Path
 import pytest
 
 from bot.domain.errors import InteractionUnknown
+from bot.domain.interactions import Escalation, Feedback, Outcome, PostedRef, Reply
+from bot.domain.messages import Activity, InteractionId, Message, Refusal, Stage, Thread
 from bot.domain.outcomes import WITHOUT_TEXT, refused_outcome
 from bot.domain.record_search import QuestionQuery
-from bot.domain.types import (
-    Activity,
-    Escalation,
-    Feedback,
-    InteractionId,
-    Message,
-    Outcome,
-    PostedRef,
-    Refusal,
-    Reply,
-    Stage,
-    Thread,
-)
 from bot.store.database import Store, open_store, sqlite_url
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered, spoken

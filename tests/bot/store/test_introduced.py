@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.domain.types import Attachment, Escalation, Outcome, Person, Trace
+from bot.domain.interactions import Escalation, Outcome, Trace
+from bot.domain.messages import Attachment, Person
 from bot.store.database import Store
 from rag.types import EVERYONE, Principal
 from tests.bot.fakes import replied

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.types import Clarification, Escalation, Intent, Outcome, Reply, Response, Trace
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response, Trace
+from bot.domain.messages import Intent
 from bot.store.database import migrate
 from bot.store.migrations.versions import r0004_searching
 from bot.store.rows import Rows

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import insert, text
 
-from bot.domain.types import Message, Person, Thread
+from bot.domain.messages import Message, Person, Thread
 from bot.store import queries
 from bot.store.database import Store
 from bot.store.tables import InteractionRow

@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.domain.cases import Act, Actor, Case, Notice
-from bot.domain.types import InteractionId, PostedRef
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import InteractionId
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store.database import Store, unopened
 from tests.bot.store.filled import add_escalation, add_interaction, rows

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from bot.domain.errors import StoreUnavailable
-from bot.domain.types import Policy
+from bot.domain.messages import Policy
 from bot.store.database import Store
 from bot.store.tables import PolicyRow
 from tests.bot.store.filled import add

@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import ClauseElement
 from sqlalchemy.engine.url import URL
 
-from bot.domain.types import PostedRef, Thread
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import Thread
 from bot.store import queries
 from bot.store.tables import InteractionRow
 from tests.builders import NOON, message

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, select
 
 from bot.domain.cases import State
+from bot.domain.interactions import Feedback
+from bot.domain.messages import InteractionId, Refusal
 from bot.domain.outcomes import refused_outcome
 from bot.domain.record_reports import RetentionResult, Span
-from bot.domain.types import Feedback, InteractionId, Refusal
 from bot.escalations.lifecycle import UNSETTLED
 from bot.store import retention as module
 from bot.store.database import Store

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.domain.types import Clarification, Escalation, Outcome, Reply, Response, Thread, Trace
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response, Trace
+from bot.domain.messages import Thread
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store.rows import (
     Rows,

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from sqlalchemy import Select, text
 from sqlalchemy.engine.url import URL
 
+from bot.domain.interactions import Escalation, Outcome, Reply, Response, Source, Trace
+from bot.domain.messages import Intent, InteractionId
 from bot.domain.record_search import (
     AskedQuestion,
     CaseCounts,
@@ -22,16 +24,6 @@ from bot.domain.record_search import (
     GivenFeedback,
     QuestionQuery,
     ResultPage,
-)
-from bot.domain.types import (
-    Escalation,
-    Intent,
-    InteractionId,
-    Outcome,
-    Reply,
-    Response,
-    Source,
-    Trace,
 )
 from bot.store import search_queries
 from bot.store.database import Store

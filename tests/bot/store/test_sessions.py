@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.types import Person
+from bot.domain.messages import Person
 from bot.domain.users import SignedIn
 from bot.store.database import Store
 from rag.types import EVERYONE, Principal

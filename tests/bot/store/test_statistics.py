@@ -13,6 +13,8 @@ from sqlalchemy.dialects import sqlite
 
 from bot.domain.feedback import Vote, new_feedback
 from bot.domain.handoff import PERSON_REQUEST
+from bot.domain.interactions import Escalation, Outcome, Reply, Response, Trace
+from bot.domain.messages import Intent
 from bot.domain.person_requests import person_request_id
 from bot.domain.record_reports import (
     KINDS,
@@ -30,7 +32,6 @@ from bot.domain.record_reports import (
     percentiles_of,
 )
 from bot.domain.record_search import QuestionQuery
-from bot.domain.types import Escalation, Intent, Outcome, Reply, Response, Trace
 from bot.store import statistics
 from bot.store.database import Store, open_store, sqlite_url
 from bot.store.statistics import StoredStatistics

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
-from bot.domain.types import Message, Outcome
+from bot.domain.interactions import Outcome
+from bot.domain.messages import Message
 from bot.escalations.casework import Casework
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
 from bot.store.database import Store

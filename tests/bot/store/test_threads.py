@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Select, insert, text
 
-from bot.domain.types import Intent, Outcome, Reply, Thread, Trace
+from bot.domain.interactions import Outcome, Reply, Trace
+from bot.domain.messages import Intent, Thread
 from bot.store import conversations as statements
 from bot.store.database import Store
 from bot.store.rows import Rows

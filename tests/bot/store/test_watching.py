@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.domain.cases import Actor
+from bot.domain.interactions import Escalation, Outcome, Trace
+from bot.domain.messages import Activity, Intent, Message, Stage
 from bot.domain.record_search import InteractionGlance
-from bot.domain.types import Activity, Escalation, Intent, Message, Outcome, Stage, Trace
 from bot.store.database import Store
 from tests.bot.recorded import OWNER, answered
 from tests.builders import message, route

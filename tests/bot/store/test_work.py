@@ -9,23 +9,18 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.domain.errors import ClaimLost, InteractionUnknown
-from bot.domain.types import (
-    Activity,
-    Attachment,
+from bot.domain.interactions import (
     Claim,
     Escalation,
     Feedback,
-    InteractionId,
-    Message,
     Outcome,
-    Person,
     PostedRef,
     Reply,
     Route,
-    Stage,
     Status,
     Trace,
 )
+from bot.domain.messages import Activity, Attachment, InteractionId, Message, Person, Stage
 from bot.store.database import Store
 from rag.types import ModelCall
 from tests.bot.fakes import replied

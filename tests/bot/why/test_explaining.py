@@ -14,18 +14,8 @@ from bot.answering.explanations.explainer import Explainer, Explanation, PageSum
 from bot.answering.gate import load_gate
 from bot.answering.visibility import PassageOnPage, ReadableInIndex, ReadablePassages
 from bot.domain.errors import InteractionUnknown
-from bot.domain.types import (
-    Clarification,
-    Escalation,
-    FoundPassage,
-    Intent,
-    InteractionId,
-    Message,
-    Outcome,
-    Person,
-    Reply,
-    Trace,
-)
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Trace
+from bot.domain.messages import FoundPassage, Intent, InteractionId, Message, Person
 from bot.store.database import Store, open_store, sqlite_url
 from rag.errors import IndexUnavailable
 from rag.index.embedded.index import EmbeddedIndex, open_index

@@ -6,7 +6,8 @@ import pytest
 
 from bot.answering.explanations.view import figure_groups, passage_rows, weight_rows
 from bot.answering.gate import FeatureWeight
-from bot.domain.types import FoundPassage, Intent, Trace
+from bot.domain.interactions import Trace
+from bot.domain.messages import FoundPassage, Intent
 from rag.types import ModelCall
 from tests.builders import route
 

@@ -13,19 +13,17 @@ from bot.answering.asker_identity import Reader
 from bot.answering.explanations.explainer import MOST_PAGES, Explainer
 from bot.answering.gate import load_gate
 from bot.answering.visibility import ReadableInIndex
-from bot.domain.types import (
+from bot.domain.interactions import (
     Clarification,
     Escalation,
-    FoundPassage,
-    Intent,
     Interaction,
-    InteractionId,
     Outcome,
     Reply,
     Response,
     Source,
     Trace,
 )
+from bot.domain.messages import FoundPassage, Intent, InteractionId
 from rag.types import EVERYONE, Chunk, Principal, Readers
 from tests.builders import NOON, chunk, message, route
 

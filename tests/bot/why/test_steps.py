@@ -10,17 +10,16 @@ from bot.answering.explanations.steps import steps_of, title_of
 from bot.answering.explanations.view import explanation_view, feature_weights_of
 from bot.answering.gate import FeatureWeight, Gate
 from bot.answering.gate_file import Calibration, Feature, GateFile
-from bot.domain.types import (
+from bot.domain.interactions import (
     Clarification,
     Escalation,
     EscalationReason,
-    FoundPassage,
-    Intent,
     Outcome,
     Reply,
     Response,
     Trace,
 )
+from bot.domain.messages import FoundPassage, Intent
 from tests.builders import route
 
 JARGON = {"chunk", "retriev", "classifier", "gate", "threshold", "embedding", "vector", "token"}

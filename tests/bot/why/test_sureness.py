@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.answering.explanations.steps import stated_confidence
-from bot.domain.types import Clarification, Escalation, Intent, Outcome, Reply, Response, Trace
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response, Trace
+from bot.domain.messages import Intent
 from tests.builders import route
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.answering.reply_text import MISSING_INTRO, UNSURE_INTRO
-from bot.domain.types import Clarification, Reply
+from bot.domain.interactions import Clarification, Reply
 from tests.bot.adapters.outcomes import ANSWER, LOCAL, VPN
 from tests.conformance import desks, hearing
 from tests.conformance.case import Case

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from bot.answering.reply_text import MISSING_INTRO
-from bot.domain.types import Escalation
+from bot.domain.interactions import Escalation
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, OFFERED
 from tests.conformance import desks, hearing, people, presses
 from tests.conformance.case import Case

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from bot.domain.types import Refusal, Reply
+from bot.domain.interactions import Reply
+from bot.domain.messages import Refusal
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, VPN
 from tests.conformance import desks, plays
 from tests.conformance.case import Case

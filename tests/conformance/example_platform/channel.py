@@ -14,11 +14,12 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from bot.chat.response_view import HandOver, ResponseView, SourceLine, hand_over, render
 from bot.domain.cases import Case, Notice
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, SettingInvalid
+from bot.domain.interactions import Delivery, PostedRef, Reply
+from bot.domain.messages import Activity, InteractionId, Message
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.domain.text.formatting import freshness
 from bot.domain.text.markdown import split
-from bot.domain.types import Activity, Delivery, InteractionId, Message, PostedRef, Reply
 from bot.escalations.asker_notices import as_plain, notice_text
 
 LONGEST_NOTE = 4_000

@@ -13,7 +13,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from bot.domain.ports import Inbox, Notes
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.store.database import Store
 from tests.bot.offices import office_over
 from tests.conformance.example_platform.channel import LONGEST_NOTE, PigeonChannel, PigeonSettings

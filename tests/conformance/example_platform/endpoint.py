@@ -12,8 +12,9 @@ from aiohttp import web
 from bot.chat.adapters import ChatContext
 from bot.domain.errors import BotError, InteractionUnknown
 from bot.domain.feedback import new_feedback
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import Message, Person, Thread
 from bot.domain.ports import Inbox, Interactions
-from bot.domain.types import Message, Person, PostedRef, Thread
 from tests.conformance.example_platform.channel import PigeonChannel
 
 PATH = "/platforms/pigeon/events"

@@ -128,7 +128,7 @@ class ExplanationModals:
 
 
 class WhyButton:
-    """Implements Registers: the button below an answer."""
+    """Implements Listener: the button below an answer."""
 
     def __init__(
         self,

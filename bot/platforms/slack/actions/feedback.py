@@ -14,7 +14,7 @@ from bot.chat.votes import AnswerVotes, Reaction, ReactionVotes
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import FeedbackInvalid, InteractionUnknown
 from bot.domain.feedback import Vote
-from bot.domain.types import Interaction, PostedRef
+from bot.domain.interactions import Interaction, PostedRef
 from bot.platforms.slack.actions.feedback_reasons import FeedbackReasons
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher, presser_in
 from bot.platforms.slack.client.conversations import AnswerLookup
@@ -36,7 +36,7 @@ _BUTTON_VOTES: dict[str, Vote] = {"up": "up", "down": "down"}
 
 
 class FeedbackButtons:
-    """Implements Registers: a press is a vote, in place of the person's earlier one."""
+    """Implements Listener: a press is a vote, in place of the person's earlier one."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class ThumbReaction:
 
 
 class FeedbackReactions:
-    """Implements Registers: a thumb is a vote, and no thumb is none.
+    """Implements Listener: a thumb is a vote, and no thumb is none.
 
     The message that the record knows is counted before Slack has its answer; another part of a
     long answer is asked for afterwards. Slack sends events twice and in any order, so what a

@@ -34,7 +34,7 @@ from bot.chat.votes import (
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, FeedbackInvalid, InteractionUnknown
 from bot.domain.feedback import LONGEST_COMMENT, REASONS, Reason
-from bot.domain.types import InteractionId, Thread
+from bot.domain.messages import InteractionId, Thread
 from bot.platforms.slack.actions.interactivity import (
     Modals,
     Press,
@@ -137,7 +137,7 @@ log = structlog.get_logger(__name__)
 
 
 class FeedbackReasons:
-    """Implements Registers: the buttons of a reason, and the form for words of one's own."""
+    """Implements Listener: the buttons of a reason, and the form for words of one's own."""
 
     def __init__(
         self,

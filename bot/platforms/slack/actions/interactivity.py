@@ -20,7 +20,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.chat.actions import LATER, ActingUser, ActionRejected
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, DeliveryFailed
-from bot.domain.types import Person
+from bot.domain.messages import Person
 from bot.platforms.slack.client.api import ApiCaller
 from bot.platforms.slack.messages.response_urls import ResponseUrls
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at, ts_at

@@ -12,7 +12,8 @@ from bot.answering.asker_identity import ReaderLookup
 from bot.answering.permitted_views import PrivateAnswers
 from bot.chat.actions import ActionRejected, ActionTargets, ButtonQuestions, interaction_named
 from bot.domain.concurrency import BackgroundTasks
-from bot.domain.types import Interaction, Message, Reply
+from bot.domain.interactions import Interaction, Reply
+from bot.domain.messages import Message
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
 from bot.platforms.slack.payloads.actions import ASK_PERSON, MORE, OPTION
 from bot.platforms.slack.payloads.events import response_url_of
@@ -21,7 +22,7 @@ _OPTION_ACTION = re.compile(rf"^{OPTION}:\d+$")
 
 
 class RequestButtons:
-    """Implements Registers: a press is a message of its presser, once for each question."""
+    """Implements Listener: a press is a message of its presser, once for each question."""
 
     def __init__(
         self, *, wishing: ButtonQuestions, subjects: ActionTargets, presses: PressDispatcher
@@ -64,7 +65,7 @@ class ShowsPrivately(Protocol):
 
 
 class PrivateAnswerButton:
-    """Implements Registers: pressed again, it is shown again."""
+    """Implements Listener: pressed again, it is shown again."""
 
     def __init__(
         self,

@@ -21,8 +21,9 @@ from bot.chat.adapters import ChatContext
 from bot.chat.messages import as_new_question
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, DeliveryFailed
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import Attachment, InteractionId, Message, Person, Thread
 from bot.domain.text.markdown import split
-from bot.domain.types import Attachment, InteractionId, Message, Person, PostedRef, Thread
 from bot.platforms.slack.client.conversations import AnswerLookup, Conversations
 from bot.platforms.slack.messages.response_urls import ResponseUrls
 from bot.platforms.slack.payloads.actions import ASK_PERSON, ASK_SHORTCUT
@@ -150,7 +151,7 @@ log = structlog.get_logger(__name__)
 
 
 class MessageShortcut:
-    """Implements Registers.
+    """Implements Listener.
 
     Where the bot is, it answers in the message's thread, and a message is answered once. Where it
     is not, it answers in a direct message that quotes the message and links to it.

@@ -16,7 +16,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.domain.concurrency import TtlCache
 from bot.domain.errors import DeliveryFailed
-from bot.domain.types import InteractionId
+from bot.domain.messages import InteractionId
 from bot.inbox.outbox import delivery_id
 from bot.platforms.slack.client.api import ApiCaller
 from bot.platforms.slack.client.errors import NeverPermitted, NotPermitted

@@ -13,7 +13,7 @@ from typing import TypeVar
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.domain.types import PostedRef
+from bot.domain.interactions import PostedRef
 from bot.platforms.slack.client.api import ApiCaller, Clock
 from bot.platforms.slack.client.errors import FormRefused, FormsRefused, NeverPermitted
 from bot.platforms.slack.payloads.metadata import MessageLabel, Place

@@ -28,8 +28,8 @@ from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.types import CommandCaller, Refused
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError
+from bot.domain.messages import Policy
 from bot.domain.text.markdown import clip
-from bot.domain.types import Policy
 from bot.platforms.slack.actions.interactivity import Modals
 from bot.platforms.slack.client.conversations import Conversations
 from bot.platforms.slack.commands.slash_commands import (
@@ -221,7 +221,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsDialog:
-    """Implements Registers, and bot.platforms.slack.commands.slash_commands.OpensModal.
+    """Implements Listener, and bot.platforms.slack.commands.slash_commands.OpensModal.
 
     Who may is asked again when the form is sent. What can't be saved is said in the form, so that
     nothing that was put in is lost.

@@ -22,8 +22,9 @@ from bot.chat.commands.types import CommandCaller, Refused, ReindexRequest
 from bot.domain.capabilities import Introduces
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import DeliveryRefused, StoreUnavailable
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.domain.text.markdown import split
-from bot.domain.types import InteractionId, Message, Person, PostedRef, Thread
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
 from bot.platforms.slack.client.api import ApiCaller
 from bot.platforms.slack.client.conversations import Conversations, MessageLookup, Permalinks
@@ -190,7 +191,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReindexListener:
-    """Implements Registers for the button, and StartsReindex."""
+    """Implements Listener for the button, and StartsReindex."""
 
     orders: CommandExecutor
     orderers: CommandSenders

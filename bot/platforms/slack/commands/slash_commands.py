@@ -35,8 +35,8 @@ from bot.chat.commands.types import (
 )
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError
+from bot.domain.messages import Message, Person, Thread
 from bot.domain.text.markdown import clip, split
-from bot.domain.types import Message, Person, Thread
 from bot.platforms.slack.actions.explanations import ExplanationModals
 from bot.platforms.slack.client.posting import blocks_of
 from bot.platforms.slack.messages.response_urls import ResponseUrls
@@ -178,7 +178,7 @@ class StartsReindex(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlashCommands:
-    """Implements Registers: /frontdesk and /reindex.
+    """Implements Listener: /frontdesk and /reindex.
 
     What could not be done is told at once, as nothing tries it again. Only colleagues may order.
     """

@@ -25,9 +25,9 @@ from bot.chat.actions import (
 )
 from bot.domain.cases import Act, Actor, Case, expert_of
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
+from bot.domain.messages import InteractionId, Message, Person
 from bot.domain.ports import Notes
 from bot.domain.text.markdown import disarm, split
-from bot.domain.types import InteractionId, Message, Person
 from bot.escalations import lifecycle
 from bot.escalations.cards import CardActions, Recorded
 from bot.escalations.casework import LONGEST_REPLY, IdempotentActs, Works
@@ -66,7 +66,7 @@ class Experts:
         self._colleagues = colleagues
 
     async def actor(self, user: str) -> Actor:
-        """Return who acts. Raises Declined for who is no colleague, DeliveryFailed."""
+        """Return who acts. Raises ActionRejected for who is no colleague, DeliveryFailed."""
         known = await self._colleagues.of(user)
         if known is None:
             raise ActionRejected(COLLEAGUES_ONLY)
@@ -131,7 +131,7 @@ log = structlog.get_logger(__name__)
 
 
 class CaseModals:
-    """Implements Registers: the forms of a card; the same form sent twice is one reply."""
+    """Implements Listener: the forms of a card; the same form sent twice is one reply."""
 
     def __init__(self, *, tenant: str, works: Works, experts: Experts, notes: Notes) -> None:
         self._experts = experts
@@ -172,7 +172,7 @@ class CaseModals:
 
 
 class CaseButtons:
-    """Implements Registers: the buttons of a card.
+    """Implements Listener: the buttons of a card.
 
     Whoever presses is a colleague who sees the channel of the card: Slack vouches for that.
     """
@@ -227,7 +227,7 @@ class CaseButtons:
 
 
 class AskerButtons:
-    """Implements Registers: the asker's buttons; others see them and can't use them."""
+    """Implements Listener: the asker's buttons; others see them and can't use them."""
 
     def __init__(
         self, *, tenant: str, works: Works, recorded: Recorded, presses: PressDispatcher

@@ -14,9 +14,9 @@ from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.answering.reply_text import MISSING_INTRO
 from bot.chat.response_view import ESCALATION_REASONS, SourceLine, offered_pages, web_url
 from bot.domain.cases import THREAD_NOT_READ, Act, CaseStep
+from bot.domain.messages import Message
 from bot.domain.text.markdown import clip, disarm, split, without_direction_marks
 from bot.domain.text.source_links import public_link
-from bot.domain.types import Message
 from bot.escalations.case_view import (
     STEP_LABELS,
     CaseView,

@@ -15,9 +15,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.chat.response_view import web_url
 from bot.domain.cases import Act, Case, Notice
 from bot.domain.errors import BotError
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import Message
 from bot.domain.ports import Notes
 from bot.domain.text.markdown import clip, split
-from bot.domain.types import Message, PostedRef
 from bot.escalations.asker_notices import LatestNotice, notice_text
 from bot.escalations.case_view import (
     STATE_AFTER_STEP,

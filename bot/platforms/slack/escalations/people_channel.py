@@ -16,10 +16,11 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.domain.cases import Case, Notice, mark_card_thread
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.handoff import people_channel
+from bot.domain.interactions import Delivery, PostedRef
+from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
 from bot.domain.text.markdown import disarm, without_code
 from bot.domain.text.source_links import board_case
-from bot.domain.types import Delivery, InteractionId, Message, PostedRef
 from bot.escalations.cards import CardUpdates
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import SeesCases

@@ -16,7 +16,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.chat.adapters import ChatContext
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import DeliveryFailed, InteractionUnknown
-from bot.domain.types import Interaction, Message, Thread
+from bot.domain.interactions import Interaction
+from bot.domain.messages import Message, Thread
 from bot.platforms.slack.client.api import PATIENCE_SECONDS, ApiCaller, Clock
 from bot.platforms.slack.client.errors import (
     THREAD_ERRORS,
@@ -136,7 +137,7 @@ _MOST_LOOKED_AT = 20
 
 
 class StopEvents:
-    """Implements Registers: agent_session_stopped.
+    """Implements Listener: agent_session_stopped.
 
     What was stopped is withdrawn, as if its asker had deleted the question: nothing is posted, and
     the record keeps that it was cancelled, not its words.

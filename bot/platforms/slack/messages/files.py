@@ -11,7 +11,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.answering.attachments import download_errors, downloaded_bytes
 from bot.domain.errors import DeliveryFailed
-from bot.domain.types import Attachment
+from bot.domain.messages import Attachment
 
 _API_HOST = "slack.com"
 _FILES_HOST = "files.slack.com"

@@ -15,7 +15,7 @@ from bot.chat.messages import (
     as_new_question,
     should_take,
 )
-from bot.domain.types import Message, Person, Thread
+from bot.domain.messages import Message, Person, Thread
 from bot.platforms.slack.payloads.events import (
     Event,
     envelope_reply_to,
@@ -33,7 +33,7 @@ from bot.platforms.slack.workspace.mention_names import MentionNames
 
 
 class MessageListener:
-    """Implements Registers: mentions, direct messages, and what is overheard where allowed."""
+    """Implements Listener: mentions, direct messages, and what is overheard where allowed."""
 
     def __init__(self, own: BotIdentity, office: ChatContext, names: MentionNames) -> None:
         self._own = own
@@ -94,7 +94,7 @@ class MessageListener:
 
 
 class EditListener:
-    """Implements Registers: message_changed and message_deleted.
+    """Implements Listener: message_changed and message_deleted.
 
     Slack sends these in any order with the message itself. So an edited question is accepted as it
     reads now, which does nothing when it is there already, before it is amended; and one that is

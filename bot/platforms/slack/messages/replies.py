@@ -17,8 +17,9 @@ import structlog
 from bot.chat.response_view import render
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.handoff import as_list_only, as_thread_reply
+from bot.domain.interactions import Delivery, PostedRef, Reply, Response
+from bot.domain.messages import Message
 from bot.domain.outcomes import undelivered_text
-from bot.domain.types import Delivery, Message, PostedRef, Reply, Response
 from bot.platforms.slack.client.conversations import MessageLookup
 from bot.platforms.slack.client.errors import (
     FormsRefused,

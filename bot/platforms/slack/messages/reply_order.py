@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
-from bot.domain.types import Message
+from bot.domain.messages import Message
 from bot.platforms.slack.payloads.metadata import ts_of
 
 PATIENCE_SECONDS = 2.0

@@ -20,9 +20,10 @@ from slack_sdk.webhook.webhook_response import WebhookResponse
 
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.handoff import as_ephemeral, as_list_only
+from bot.domain.interactions import Delivery, PostedRef, Response
+from bot.domain.messages import Message
 from bot.domain.outcomes import undelivered_text
 from bot.domain.ports import Notes
-from bot.domain.types import Delivery, Message, PostedRef, Response
 from bot.platforms.slack.client.api import ApiCaller
 from bot.platforms.slack.client.errors import (
     FormsRefused,

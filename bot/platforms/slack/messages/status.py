@@ -14,8 +14,8 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from bot.chat.response_view import activity_text
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, DeliveryFailed
+from bot.domain.messages import Activity, Message
 from bot.domain.ports import Notes
-from bot.domain.types import Activity, Message
 from bot.platforms.slack.client.api import PATIENCE_SECONDS, ApiCaller, Clock
 from bot.platforms.slack.client.errors import THREAD_ERRORS, NeverPermitted, NotPermitted
 from bot.platforms.slack.messages.agent_sessions import AgentSessions

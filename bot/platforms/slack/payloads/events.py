@@ -15,7 +15,7 @@ from datetime import datetime
 from urllib.parse import urlsplit
 
 from bot.chat.messages import ReceivedMessage
-from bot.domain.types import Attachment, Message, Person, Thread
+from bot.domain.messages import Attachment, Message, Person, Thread
 from bot.platforms.slack.payloads.mrkdwn import from_mrkdwn, mentions, without_mention
 
 _SUBTYPES = (None, "file_share", "thread_broadcast")

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from bot.domain.types import Delivery, InteractionId, Message
+from bot.domain.interactions import Delivery
+from bot.domain.messages import InteractionId, Message
 
 EVENT_TYPE = "frontdesk_reply"
 CARD_PART = "card"

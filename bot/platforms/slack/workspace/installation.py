@@ -23,7 +23,7 @@ from bot.platforms.slack.workspace.bot_identity import BotIdentity
 
 
 class InstallationEvents:
-    """Implements Registers: app_uninstalled and tokens_revoked.
+    """Implements Listener: app_uninstalled and tokens_revoked.
 
     Events come late and more than once: Slack is asked whether the token works after all.
     """
@@ -53,7 +53,7 @@ log = structlog.get_logger(__name__)
 
 
 class Greetings:
-    """Implements Registers: app_home_opened and member_joined_channel."""
+    """Implements Listener: app_home_opened and member_joined_channel."""
 
     def __init__(
         self,

@@ -15,8 +15,8 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.domain.concurrency import TtlCache
 from bot.domain.errors import DeliveryFailed
+from bot.domain.messages import Introduction, Message, Outsider, Person
 from bot.domain.settings import Settings
-from bot.domain.types import Introduction, Message, Outsider, Person
 from bot.platforms.slack.client.api import ApiCall, ApiCaller
 from bot.platforms.slack.client.errors import NeverPermitted, NotPermitted
 from bot.platforms.slack.payloads.events import Event, object_at, text_at, was_shared_channel

@@ -23,8 +23,9 @@ from bot.chat.votes import (
 )
 from bot.domain.errors import FeedbackInvalid, InteractionUnknown
 from bot.domain.feedback import LONGEST_COMMENT, REASONS
+from bot.domain.interactions import Interaction
+from bot.domain.messages import InteractionId
 from bot.domain.text.markdown import clip
-from bot.domain.types import Interaction, InteractionId
 from bot.platforms.teams.payloads.actions import SHOW_WHY, Press, dialog, dialog_text
 from bot.platforms.teams.payloads.activity import Json, text_at
 from bot.platforms.teams.rendering.cards import card, submit_button, text_block, text_input
@@ -109,7 +110,7 @@ class FeedbackReasons:
         self._subjects = subjects
 
     async def take(self, press: Press) -> Json:
-        """Keep a reason, or words, or both. Raises Declined, StoreUnavailable, DeliveryFailed."""
+        """Store a reason or text. Raises ActionRejected, StoreUnavailable, DeliveryFailed."""
         interaction = await self._subjects.acted_on(press.about, press.presser)
         reason, comment = text_at(press.data, _REASON), text_at(press.data, _COMMENT).strip()
         if not comment and reason not in REASONS:
@@ -152,7 +153,7 @@ def reason_form_of(interaction: Interaction) -> tuple[Sequence[Json], Sequence[J
 
 
 class WhyButton:
-    """Implements Registers: the button below an answer."""
+    """Implements Listener: the button below an answer."""
 
     def __init__(
         self, *, why: ExplainAction, subjects: ActionTargets, reasons: FeedbackReasons

@@ -14,7 +14,8 @@ from bot.chat.adapters import ChatContext
 from bot.chat.votes import AnswerVotes, Reaction, ReactionVotes, can_be_rated
 from bot.domain.errors import FeedbackInvalid, InteractionUnknown
 from bot.domain.feedback import LONGEST_COMMENT, Vote
-from bot.domain.types import Interaction, InteractionId, Message, PostedRef, Thread
+from bot.domain.interactions import Interaction, PostedRef
+from bot.domain.messages import InteractionId, Message, Thread
 from bot.platforms.teams.messages.replies import REPLY
 from bot.platforms.teams.payloads.actions import EMPTY_ANSWER, acting_user_of
 from bot.platforms.teams.payloads.activity import (
@@ -95,7 +96,7 @@ log = structlog.get_logger(__name__)
 
 
 class FeedbackLoop:
-    """Implements Registers: message/submitAction. Teams wants ``{}``, whatever comes of it."""
+    """Implements Listener: message/submitAction. Teams wants ``{}``, whatever comes of it."""
 
     def __init__(
         self, *, tenant: str, answers: AnswerLookup, judging: AnswerVotes, subjects: ActionTargets
@@ -155,7 +156,7 @@ _REACTION_VOTES: Mapping[str, Vote] = {"like": "up", "sad": "down", "angry": "do
 
 
 class FeedbackReactions:
-    """Implements Registers: Teams tells of reactions to the bot's own messages only."""
+    """Implements Listener: Teams tells of reactions to the bot's own messages only."""
 
     def __init__(
         self, *, answers: AnswerLookup, reacting: ReactionVotes, subjects: ActionTargets

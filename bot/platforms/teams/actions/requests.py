@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from bot.chat.actions import ActionTargets, ButtonQuestions
-from bot.domain.types import Message
+from bot.domain.messages import Message
 from bot.platforms.teams.payloads.actions import ASK_PERSON, CHOOSE_OPTION, Press, text_answer
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.payloads.references import read_reference, reference_of
@@ -18,7 +18,7 @@ _OPTION_CHOSEN = "I'm looking into what you chose. What I find is said below."
 
 
 class RequestButtons:
-    """Implements Registers: a press is a message of its presser, once for each question."""
+    """Implements Listener: a press is a message of its presser, once for each question."""
 
     def __init__(self, *, wishing: ButtonQuestions, subjects: ActionTargets) -> None:
         self._wishing = wishing

@@ -116,8 +116,8 @@ class RateLimiter:
     ) -> float:
         """Wait until a call may be made, and count it; return the time then.
 
-        Raises Busy at once where that takes longer than ``patience_seconds``. What has no patience
-        may be left out: it leaves room for what may not.
+        Raises RateLimited at once where that takes longer than ``patience_seconds``. A call without
+        patience may be left out, so it leaves room for those that may not.
         """
         optional = not patience_seconds
         there = await self._given(self._room(room, spans), now, patience_seconds, optional=optional)

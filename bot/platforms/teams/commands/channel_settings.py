@@ -19,8 +19,8 @@ from bot.chat.commands.channel_settings import (
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.types import CommandCaller, Refused
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.messages import Message, Policy
 from bot.domain.text.markdown import clip
-from bot.domain.types import Message, Policy
 from bot.platforms.teams.payloads.actions import EDIT_SETTINGS, Press, dialog
 from bot.platforms.teams.payloads.activity import Body, Json, is_private, text_at
 from bot.platforms.teams.payloads.references import ROOM_ID, reference_of
@@ -217,7 +217,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsDialog:
-    """Implements Registers, and bot.platforms.teams.commands.message_commands.AnswersCommands.
+    """Implements Listener, and bot.platforms.teams.commands.message_commands.AnswersCommands.
 
     The form is that of the conversation in which it is opened and sent. Who may is asked again each
     time. What can't be saved is said in the form, so that nothing that was put in is lost.

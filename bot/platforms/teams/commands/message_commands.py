@@ -31,8 +31,8 @@ from bot.chat.commands.types import (
 from bot.chat.votes import can_be_rated
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, InteractionUnknown, StoreUnavailable
+from bot.domain.messages import Message
 from bot.domain.ports import Notes
-from bot.domain.types import Message
 from bot.platforms.teams.actions.explanations import explanation_card, explanation_title
 from bot.platforms.teams.client.connector import Connector
 from bot.platforms.teams.commands.reindex_runs import ReindexListener
@@ -147,7 +147,7 @@ class AnswersCommands(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageCommands:
-    """Implements Registers: messages that are orders; every other one is left for others.
+    """Implements Listener: messages that are orders; every other one is left for others.
 
     Each is carried out once, as it was first written; what could not be done is told, for nothing
     tries it again. Only colleagues may order.

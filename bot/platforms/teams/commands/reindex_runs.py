@@ -25,8 +25,9 @@ from bot.chat.commands.types import CommandCaller, Refused, ReindexRequest
 from bot.domain.capabilities import Introduces
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import Message, Person, Thread
 from bot.domain.text.markdown import clip
-from bot.domain.types import Message, Person, PostedRef, Thread
 from bot.platforms.teams.client.connector import Connector
 from bot.platforms.teams.client.errors import RateLimited
 from bot.platforms.teams.payloads.actions import CANCEL_RUN, Press, text_answer
@@ -184,7 +185,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReindexListener:
-    """Implements Registers for the button, and begins runs."""
+    """Implements Listener for the button, and begins runs."""
 
     orders: CommandExecutor
     orderers: CommandSenders

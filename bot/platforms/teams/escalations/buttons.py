@@ -9,7 +9,8 @@ from typing import Protocol
 from bot.chat.actions import ASKER_ONLY, GONE, ActionRejected
 from bot.domain.cases import Act, Actor
 from bot.domain.errors import ActRefused, InteractionUnknown
-from bot.domain.types import Message, PostedRef
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import Message
 from bot.escalations.asker_notices import remark_on
 from bot.escalations.cards import CardActions, Recorded
 from bot.escalations.case_view import CaseView, buttons_for_asker, last_act
@@ -36,7 +37,7 @@ class Faces(Protocol):
 
 
 class CaseButtons:
-    """Implements Registers: the buttons of a card, and the forms that it unfolds.
+    """Implements Listener: the buttons of a card, and the forms that it unfolds.
 
     Who presses sees the card as it is then at once; everybody else when it is edited. Who came
     too late sees why, and keeps what they wrote.
@@ -101,7 +102,7 @@ def _form_key(act: Act, press: Press, actor: Actor, words: str) -> str:
 
 
 class AskerButtons:
-    """Implements Registers: the asker's buttons; others see them and can't use them."""
+    """Implements Listener: the asker's buttons; others see them and can't use them."""
 
     def __init__(self, *, tenant: str, works: Works, recorded: Recorded) -> None:
         self._tenant = tenant

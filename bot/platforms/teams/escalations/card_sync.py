@@ -10,9 +10,10 @@ import structlog
 
 from bot.domain.cases import mark_card_thread
 from bot.domain.errors import DeliveryRefused, StoreUnavailable
+from bot.domain.interactions import Delivery, PostedRef
+from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
 from bot.domain.text.source_links import board_case
-from bot.domain.types import Delivery, InteractionId, Message, PostedRef
 from bot.escalations.cards import CardUpdates
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import SeesCases

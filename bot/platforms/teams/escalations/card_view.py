@@ -14,10 +14,11 @@ from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.answering.reply_text import MISSING_INTRO
 from bot.chat.response_view import ESCALATION_REASONS, SourceLine, offered_pages, web_url
 from bot.domain.cases import THREAD_NOT_READ, Act, Case, CaseStep
+from bot.domain.interactions import Source
+from bot.domain.messages import Message
 from bot.domain.text.formatting import freshness
 from bot.domain.text.markdown import clip, split
 from bot.domain.text.source_links import public_link
-from bot.domain.types import Message, Source
 from bot.escalations.case_view import (
     STEP_LABELS,
     CaseButton,

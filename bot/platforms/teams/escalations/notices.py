@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from bot.chat.response_view import web_url
 from bot.domain.cases import Notice
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
 from bot.domain.text.markdown import clip, disarm, plain_code, split
-from bot.domain.types import InteractionId, Message, PostedRef
 from bot.escalations.asker_notices import LatestNotice, notice_text
 from bot.escalations.case_view import STATE_AFTER_STEP, CaseButton, CaseView, buttons_for_asker
 from bot.escalations.ports import SeesCases

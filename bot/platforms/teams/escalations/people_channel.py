@@ -11,10 +11,11 @@ from bot.chat.response_view import web_url
 from bot.domain.cases import Case, Notice, mark_card_thread
 from bot.domain.errors import DeliveryRefused, StoreUnavailable
 from bot.domain.handoff import as_list_only, people_channel
+from bot.domain.interactions import Delivery, PostedRef
+from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
 from bot.domain.text.markdown import clip
 from bot.domain.text.source_links import board_case
-from bot.domain.types import Delivery, InteractionId, Message, PostedRef
 from bot.escalations.case_view import CaseView, platform_of, reminder_text
 from bot.escalations.ports import SeesCases
 from bot.platforms.teams.client.connector import Connector

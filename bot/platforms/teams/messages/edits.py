@@ -13,7 +13,7 @@ from bot.chat.adapters import ChatContext
 from bot.chat.commands.parsing import parse_message_text
 from bot.chat.commands.types import AskRequest
 from bot.chat.messages import MessageEdits, MessageWithdrawals, as_new_question
-from bot.domain.types import Message
+from bot.domain.messages import Message
 from bot.platforms.teams.messages.intake import MessageListener
 from bot.platforms.teams.payloads.activity import (
     Body,
@@ -89,7 +89,7 @@ _RESTORE_EVENT = "undeleteMessage"
 
 
 class EditListener:
-    """Implements Registers: messageUpdate and messageDelete.
+    """Implements Listener: messageUpdate and messageDelete.
 
     Teams sends these in any order with the message itself. So an edited question is accepted as it
     reads now, which does nothing when it is there already, before it is amended; and one that is

@@ -10,7 +10,7 @@ from yarl import URL
 
 from bot.answering.attachments import download_errors, downloaded_bytes
 from bot.domain.errors import DeliveryFailed
-from bot.domain.types import Attachment
+from bot.domain.messages import Attachment
 from bot.platforms.teams.payloads.messages import INLINE_PREFIX
 
 _HOSTS = (".sharepoint.com", ".sharepoint.us", ".sharepoint-mil.us", ".sharepoint.cn")

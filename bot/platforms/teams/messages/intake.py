@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from bot.chat.adapters import ChatContext
 from bot.chat.messages import MessageWithdrawals, ReceivedMessage, should_take
-from bot.domain.types import Message
+from bot.domain.messages import Message
 from bot.platforms.teams.payloads.activity import Body
 from bot.platforms.teams.payloads.messages import parse_message
 from bot.platforms.teams.transport.dispatch import Dispatch
@@ -58,7 +58,7 @@ def _deleted_prefix(message: Message) -> str:
 
 
 class MessageListener:
-    """Implements Registers: personal chats, mentions, and what is overheard where allowed.
+    """Implements Listener: personal chats, mentions, and what is overheard where allowed.
 
     What does not mention the bot comes only where its app was permitted to read along.
     """

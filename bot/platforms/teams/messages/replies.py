@@ -14,8 +14,9 @@ from datetime import UTC, datetime
 import structlog
 
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.domain.interactions import Delivery, PostedRef
+from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
-from bot.domain.types import Delivery, InteractionId, Message, PostedRef
 from bot.platforms.teams.client.connector import Connector
 from bot.platforms.teams.client.errors import (
     ContentRefused,

@@ -12,7 +12,7 @@ from typing import Literal
 
 from bot.chat.actions import ActingUser, interaction_named
 from bot.domain.cases import Act
-from bot.domain.types import InteractionId, Person
+from bot.domain.messages import InteractionId, Person
 from bot.platforms.teams.payloads.activity import (
     Body,
     Json,
@@ -88,7 +88,7 @@ EMPTY_ANSWER: Json = {}
 class Press:
     """One press. ``data`` is the button's, with what was filled in beside it.
 
-    ``person`` is who pressed, by object id. ``channel`` is as in bot.domain.types. ``on`` is the
+    ``person`` is who pressed, by object id. ``channel`` is as in bot.domain.messages. ``on`` is the
     message with the card, "" where Teams does not say (a dialog). ``body`` is the whole activity.
     """
 
@@ -101,7 +101,7 @@ class Press:
 
     @property
     def about(self) -> InteractionId:
-        """Return the interaction that the button names. Raises Declined for what can't be one."""
+        """Return the interaction that the button names. Raises ActionRejected without one."""
         return interaction_named(text_at(self.data, INTERACTION_KEY))
 
     @property

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
+from bot.domain.messages import Person
 from bot.domain.text.markdown import without_direction_marks
-from bot.domain.types import Person
 
 THREAD_SEPARATOR = ";messageid="
 """Stands in the id of a conversation between a channel and the message that began the thread."""

@@ -14,7 +14,7 @@ from datetime import datetime
 from urllib.parse import quote as percent_encoded
 
 from bot.chat.messages import ReceivedMessage
-from bot.domain.types import Attachment, Message, Thread
+from bot.domain.messages import Attachment, Message, Thread
 from bot.platforms.teams.payloads.activity import (
     Body,
     conversation_of,

@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
-from bot.domain.types import Message, PostedRef
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import Message
 from bot.platforms.teams.payloads.activity import (
     THREAD_SEPARATOR,
     Body,

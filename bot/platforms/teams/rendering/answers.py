@@ -11,16 +11,9 @@ from typing import assert_never
 from bot.answering.explanations.steps import title_of
 from bot.chat.response_view import ResponseView, activity_text, render
 from bot.chat.votes import can_be_rated
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply
+from bot.domain.messages import Activity, InteractionId, Message
 from bot.domain.text.markdown import clip, plain_code
-from bot.domain.types import (
-    Activity,
-    Clarification,
-    Escalation,
-    InteractionId,
-    Message,
-    Outcome,
-    Reply,
-)
 from bot.platforms.teams.payloads.actions import ASK_PERSON, CHOOSE_OPTION, SHOW_WHY
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.answer_blocks import Code, Table, blocks_of

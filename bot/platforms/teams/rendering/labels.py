@@ -13,9 +13,9 @@ from datetime import datetime
 from bot.answering.reply_text import tables_as_text
 from bot.chat.response_view import SourceLine
 from bot.domain.errors import SettingInvalid
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response, Source
 from bot.domain.text.formatting import freshness, superseded_text, updated_text
 from bot.domain.text.markdown import clip
-from bot.domain.types import Clarification, Escalation, Outcome, Reply, Response, Source
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.text import size, teams_label, teams_plain
 

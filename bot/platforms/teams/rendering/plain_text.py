@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bot.domain.interactions import Delivery
 from bot.domain.outcomes import undelivered_text
 from bot.domain.text.markdown import split
-from bot.domain.types import Delivery
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.cards import text_block
 from bot.platforms.teams.rendering.text import (

@@ -16,8 +16,8 @@ from bot.chat.commands.executor import parse_admins
 from bot.chat.commands.types import CommandCaller, CommandSyntax
 from bot.domain.cases import Actor, expert_of
 from bot.domain.concurrency import TtlCache
+from bot.domain.messages import Introduction, Message, Person
 from bot.domain.settings import Settings
-from bot.domain.types import Introduction, Message, Person
 from bot.platforms.teams.client.errors import Gone
 from bot.platforms.teams.payloads.actions import Press
 from bot.platforms.teams.payloads.activity import is_private, object_at, person_of
@@ -130,7 +130,7 @@ class Experts:
         self._colleagues = colleagues
 
     async def actor(self, press: Press) -> Actor:
-        """Return who acts. Raises Declined for who is no colleague, DeliveryFailed."""
+        """Return who acts. Raises ActionRejected for who is no colleague, DeliveryFailed."""
         known = await self._colleagues.of(reference_of(press.body))
         if known is None:
             raise ActionRejected(COLLEAGUES_ONLY)

@@ -79,7 +79,7 @@ _REASONS_TO_STOP: dict[InstallationChange, str] = {
 
 
 class InstallationEvents:
-    """Implements Registers: all that arrives, for what it says of where it comes from.
+    """Implements Listener: all that arrives, for what it says of where it comes from.
 
     It takes nothing: who says hello is told of the same.
     """
@@ -139,7 +139,7 @@ _HELLO_WORDS: Mapping[ConversationKind, str] = {
 
 
 class Greetings:
-    """Implements Registers: installationUpdate and conversationUpdate, of which both come."""
+    """Implements Listener: installationUpdate and conversationUpdate, of which both come."""
 
     def __init__(self, channel: TeamsChannel, office: ChatContext) -> None:
         self._connector = channel.connector

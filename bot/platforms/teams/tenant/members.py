@@ -11,8 +11,8 @@ import structlog
 
 from bot.domain.concurrency import TtlCache
 from bot.domain.errors import DeliveryFailed
+from bot.domain.messages import Outsider, Person
 from bot.domain.ports import Notes
-from bot.domain.types import Outsider, Person
 from bot.platforms.teams.client.connector import Connector, ConnectorCall
 from bot.platforms.teams.payloads.activity import (
     Body,

@@ -42,7 +42,7 @@ ActivityHandler = Callable[[Body], Awaitable[bool]]
 ActivityObserver = Callable[[Body], Awaitable[None]]
 InvokeHandler = Callable[[Body], Awaitable[Json]]
 ActionHandler = Callable[[Press], Awaitable[Json]]
-"""Returns an answer of bot.platforms.teams.payloads.actions. Raises Declined, BotError."""
+"""Returns an answer of bot.platforms.teams.payloads.actions. Raises ActionRejected, BotError."""
 
 log = structlog.get_logger(__name__)
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 
 from bot.domain.errors import StoreUnavailable
-from bot.domain.types import Escalation, InteractionId
+from bot.domain.interactions import Escalation
+from bot.domain.messages import InteractionId
 from bot.store.database import Store
 from tests.bot.adapters.board.work_app import CLOSED, SECRET, TOLD_ALL, TRACE, Desk, Shelf, ask
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from bot.domain.types import Reply
+from bot.domain.interactions import Reply
 from bot.store.database import Store
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.test_questions import plain

@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from bot.domain.feedback import new_feedback
-from bot.domain.types import Feedback
+from bot.domain.interactions import Feedback
 from bot.store.database import Store
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.test_questions import plain

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.domain.interactions import ConfidenceLevel
+from bot.domain.messages import Intent
 from bot.domain.record_search import FeedbackQuery, QuestionQuery
-from bot.domain.types import ConfidenceLevel, Intent
 from bot.web.board.layout import MAX_FIELD_LENGTH, FilterForm, feedback_query, question_query
 
 NAMES = ("words", "kind", "intent", "platform", "person", "vote", "since", "until", "least", "most")

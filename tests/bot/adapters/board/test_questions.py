@@ -13,8 +13,9 @@ import pytest
 from bot.answering.explanations.signals import PASSAGE_SIGNALS
 from bot.answering.reply_text import MISSING_INTRO
 from bot.domain.feedback import new_feedback
+from bot.domain.interactions import Clarification, PostedRef, Reply
+from bot.domain.messages import Refusal
 from bot.domain.outcomes import refused_outcome
-from bot.domain.types import Clarification, PostedRef, Refusal, Reply
 from bot.store.database import Store
 from bot.store.search import StoredSearches
 from bot.web.board.labels import LEVELS, OFFERED

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.domain.messages import NO_MODEL, Policy
 from bot.domain.settings import Settings
-from bot.domain.types import NO_MODEL, Policy
 from bot.store.database import Store, open_store, sqlite_url
 from bot.web.board.settings import MAX_REASON_LENGTH, setting_views
 from tests.bot.adapters.board.state_app import Client, Told, state_app

@@ -9,7 +9,7 @@ import pytest
 
 from bot.answering.asker_identity import Reader
 from bot.answering.visibility import PassageOnPage, Visibility, visibility_of
-from bot.domain.types import Clarification, Escalation, Reply, Response, Source
+from bot.domain.interactions import Clarification, Escalation, Reply, Response, Source
 from bot.web.board.responses import response_view
 from rag.errors import IndexUnavailable
 from rag.types import EVERYONE, Chunk, Principal

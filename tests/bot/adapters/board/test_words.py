@@ -9,9 +9,10 @@ import pytest
 
 from bot.domain.cases import State
 from bot.domain.feedback import REASONS
+from bot.domain.interactions import EscalationReason, Status
+from bot.domain.messages import Intent, InteractionId
 from bot.domain.outcomes import AnswerType
 from bot.domain.record_search import AskedQuestion
-from bot.domain.types import EscalationReason, Intent, InteractionId, Status
 from bot.web.board import labels
 from tests.builders import NOON
 

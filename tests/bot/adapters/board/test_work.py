@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from bot.answering.permitted_views import SearchFinding
 from bot.domain.cases import Actor, Case, CaseStatus, CaseStep, State
 from bot.domain.errors import ActRefused
-from bot.domain.types import EscalationReason, InteractionId
+from bot.domain.interactions import EscalationReason
+from bot.domain.messages import InteractionId
 from bot.escalations.case_view import CaseView
 from bot.escalations.lifecycle import after
 from bot.web.board.case_view import ACTS, allowed_acts, case_page_view

@@ -13,21 +13,10 @@ from aiohttp.test_utils import TestClient, TestServer
 from aiohttp.typedefs import Handler
 
 from bot.answering.visibility import ReadableInIndex
+from bot.domain.interactions import Escalation, Interaction, Outcome, Reply, Response, Source, Trace
+from bot.domain.messages import FoundPassage, Intent, Message, Person
 from bot.domain.record_search import Searches
-from bot.domain.settings import load_settings
-from bot.domain.types import (
-    Escalation,
-    FoundPassage,
-    Intent,
-    Interaction,
-    Message,
-    Outcome,
-    Person,
-    Reply,
-    Response,
-    Source,
-    Trace,
-)
+from bot.domain.settings_loading import load_settings
 from bot.domain.users import SignedIn
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.store.database import Store

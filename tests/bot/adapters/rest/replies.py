@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bot.domain.types import (
+from bot.domain.interactions import (
     Clarification,
     Escalation,
-    FoundPassage,
-    Intent,
     Outcome,
     Reply,
     Response,
@@ -14,6 +12,7 @@ from bot.domain.types import (
     Source,
     Trace,
 )
+from bot.domain.messages import FoundPassage, Intent
 from rag.types import FilterVerdict, ModelCall
 
 SOURCE = Source(

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.domain.types import Message, Outcome
+from bot.domain.interactions import Outcome
+from bot.domain.messages import Message
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from tests.bot.adapters.rest import replies

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from bot.domain.types import InteractionId, Message, Outcome, PostedRef
+from bot.domain.interactions import Outcome, PostedRef
+from bot.domain.messages import InteractionId, Message
 from bot.store.database import Store
 from tests.bot.adapters.rest import replies
 from tests.bot.fakes import EchoDesk, Gate

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.domain.types import Reply, Response
+from bot.domain.interactions import Reply, Response
 from bot.web.api.answers import answer_v1, pipeline_of
 from tests.bot.adapters.rest import replies
 

@@ -13,8 +13,9 @@ from aiohttp import ClientResponse, web
 
 from bot.domain.errors import InteractionUnknown, RateExceeded, StoreUnavailable
 from bot.domain.health import ComponentStatus
+from bot.domain.interactions import Outcome
+from bot.domain.messages import InteractionId, Limit, Message, Refusal
 from bot.domain.outcomes import refused_outcome as refused_by
-from bot.domain.types import InteractionId, Limit, Message, Outcome, Refusal
 from bot.store.database import Store
 from bot.web.api import mount, openapi_document
 from bot.web.api.operations import INTERACTION_OPERATIONS, Operation, in_v1

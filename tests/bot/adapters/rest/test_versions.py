@@ -10,17 +10,9 @@ from typing import Any, Literal, get_args
 
 import pytest
 
+from bot.domain.interactions import ErrorCode, Escalation, Outcome, Reply, Response
+from bot.domain.messages import Limit, Message, Refusal
 from bot.domain.outcomes import error_code, refused_outcome, unavailable_outcome
-from bot.domain.types import (
-    ErrorCode,
-    Escalation,
-    Limit,
-    Message,
-    Outcome,
-    Refusal,
-    Reply,
-    Response,
-)
 from bot.store.database import Store
 from bot.web.api import OPERATIONS, openapi_document
 from bot.web.api.answers import NOT_FOUND_V1, answer_v2

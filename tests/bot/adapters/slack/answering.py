@@ -11,8 +11,9 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from bot.answering.admission import Admission, VouchedDirectory
 from bot.answering.asker_identity import AskerIdentification
+from bot.domain.interactions import Interaction, Outcome
+from bot.domain.messages import InteractionId, Message, Person, Policy, Thread
 from bot.domain.ports import AnswersInquiries, Inbox
-from bot.domain.types import Interaction, InteractionId, Message, Outcome, Person, Policy, Thread
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.transport.http import mount
 from bot.store.database import Store

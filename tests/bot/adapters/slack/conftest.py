@@ -10,7 +10,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.chat.adapters import ChatContext
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.transport.http import mount
 from bot.store.database import Store

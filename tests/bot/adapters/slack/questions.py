@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from bot.domain.types import Message, Person, Thread
+from bot.domain.messages import Message, Person, Thread
 from tests.bot.adapters.slack.events import ALICE
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.workspace.posts import Post

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 from bot.chat.adapters import ChatContext
 from bot.domain.cases import Act, Actor, Case, CaseStep
-from bot.domain.types import Escalation, InteractionId, Message, Outcome, PostedRef
+from bot.domain.interactions import Escalation, Outcome, PostedRef
+from bot.domain.messages import InteractionId, Message
 from bot.escalations.notices import NoticeDelivery, NoticeLoop
 from bot.platforms.slack.channel import SlackChannel
 from bot.store.database import Store

@@ -8,7 +8,8 @@ import random
 import pytest
 
 from bot.domain.errors import DeliveryFailed
-from bot.domain.types import Activity, Delivery, Stage
+from bot.domain.interactions import Delivery
+from bot.domain.messages import Activity, Stage
 from bot.platforms.slack.channel import SlackChannel
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.slack.clock import Clock

@@ -10,8 +10,8 @@ import pytest
 from bot.domain import concurrency as errands_module
 from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import ON_HELP_DESK_LIST
+from bot.domain.interactions import Outcome, Reply
 from bot.domain.settings import Settings
-from bot.domain.types import Outcome, Reply
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.payloads.actions import MORE
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, TRACE, VPN, delivery

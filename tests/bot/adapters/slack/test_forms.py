@@ -8,7 +8,7 @@ import pytest
 
 from bot.domain import handoff
 from bot.domain.errors import DeliveryRefused
-from bot.domain.types import Activity, Stage
+from bot.domain.messages import Activity, Stage
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.posting import RefusedBlocks
 from bot.platforms.slack.rendering import MessageForm

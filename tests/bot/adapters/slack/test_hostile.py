@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.domain.settings import load_settings
-from bot.domain.types import Clarification, Escalation, Outcome, Reply, Response, Source
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response, Source
+from bot.domain.settings_loading import load_settings
 from bot.platforms.slack.channel import connect
 from tests.bot.adapters.outcomes import ANSWER, OFFERED, TRACE, VPN, delivery
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.domain.errors import DeliveryFailed
-from bot.domain.settings import load_settings
-from bot.domain.types import Delivery, PostedRef
+from bot.domain.interactions import Delivery, PostedRef
+from bot.domain.settings_loading import load_settings
 from bot.platforms.slack.channel import SlackChannel, connect
 from tests.bot.adapters.outcomes import HANDED_OVER, delivery
 from tests.bot.adapters.slack.clock import Clock

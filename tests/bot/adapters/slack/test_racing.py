@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 
 from bot.domain.cases import Actor
-from bot.domain.types import InteractionId
+from bot.domain.messages import InteractionId
 from bot.domain.urls import with_driver
 from bot.store.database import Store, sqlite_url, unopened
 from tests.bot.adapters.slack.questions import question

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.domain.handoff import PERSON_REQUEST
-from bot.domain.types import Message, Thread
+from bot.domain.messages import Message, Thread
 from tests.bot.adapters.outcomes import HANDED_OVER
 from tests.bot.adapters.slack.questions import DIRECT, HELP, question
 from tests.bot.adapters.slack.scenes import Scene

@@ -9,7 +9,8 @@ from typing import Any
 from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient
 
-from bot.domain.types import Delivery, Message, PostedRef
+from bot.domain.interactions import Delivery, PostedRef
+from bot.domain.messages import Message
 from bot.platforms.teams.payloads.messages import question_of
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names

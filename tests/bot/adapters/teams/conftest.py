@@ -11,7 +11,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
 from bot.chat.adapters import ChatContext
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.transport.http import mount

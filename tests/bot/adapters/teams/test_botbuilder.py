@@ -24,7 +24,8 @@ from botbuilder.schema import Activity, AdaptiveCardInvokeValue, ConversationRef
 from botframework.connector.auth.jwt_token_extractor import JwtTokenExtractor
 
 from bot.domain.errors import DeliveryFailed
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud, registration_of, send_all_fields
 from bot.platforms.teams.payloads.actions import parse_press

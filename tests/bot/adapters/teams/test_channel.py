@@ -13,8 +13,9 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from bot.chat.adapters import ChatContext
 from bot.domain.errors import SettingInvalid
-from bot.domain.settings import load_settings
-from bot.domain.types import Activity, Reply, Stage
+from bot.domain.interactions import Reply
+from bot.domain.messages import Activity, Stage
+from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.payloads.references import reference_to
 from bot.platforms.teams.rendering.answers import typing_activity

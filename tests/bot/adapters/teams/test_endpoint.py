@@ -14,7 +14,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
 from bot.chat.adapters import ChatContext
 from bot.domain.errors import InboxFull, InboxUnavailable, RateExceeded
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import connect
 from bot.platforms.teams.client.connector import parsed_reference
 from bot.platforms.teams.client.registration import Cloud

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import pytest
 
+from bot.domain.interactions import Delivery, Outcome, PostedRef
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
-from bot.domain.types import Delivery, Outcome, PostedRef
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.rendering.plain_text import MAY_BE_TWICE

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import Message
 from bot.domain.ports import OpensPlaceholders, Withdraws
-from bot.domain.types import Message, PostedRef
 from bot.platforms.teams.channel import TeamsChannel
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, delivery

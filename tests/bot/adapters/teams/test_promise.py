@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.domain.errors import DeliveryFailed
-from bot.domain.settings import load_settings
-from bot.domain.types import Activity, Message, PostedRef, Stage
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import Activity, Message, Stage
+from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
 from tests.bot.adapters.outcomes import delivery

@@ -10,8 +10,8 @@ from structlog.testing import capture_logs
 
 from bot.domain.errors import DeliveryFailed
 from bot.domain.handoff import ON_HELP_DESK_LIST
+from bot.domain.interactions import Interaction, Outcome
 from bot.domain.settings import Settings
-from bot.domain.types import Interaction, Outcome
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
 from bot.store.database import Store

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from bot.domain.interactions import Interaction, Outcome
+from bot.domain.messages import Inquiry, Stage
 from bot.domain.ports import ReportStage
 from bot.domain.settings import Settings
-from bot.domain.types import Inquiry, Interaction, Outcome, Stage
 from bot.platforms.teams.channel import connect
 from bot.platforms.teams.client.registration import Cloud
 from bot.store.database import Store

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bot.domain.errors import DeliveryFailed
-from bot.domain.types import Reply
+from bot.domain.interactions import Reply
 from bot.platforms.teams.channel import TeamsChannel
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, delivery

@@ -15,20 +15,10 @@ from aiohttp.test_utils import TestClient
 from bot.answering.admission import Admission, VouchedDirectory
 from bot.answering.gate import load_gate
 from bot.answering.visibility import ReadablePassages
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Source, Trace
+from bot.domain.messages import Inquiry, Intent, Policy, Stage
 from bot.domain.ports import AnswersInquiries, ReportStage
-from bot.domain.settings import load_settings
-from bot.domain.types import (
-    Clarification,
-    Escalation,
-    Inquiry,
-    Intent,
-    Outcome,
-    Policy,
-    Reply,
-    Source,
-    Stage,
-    Trace,
-)
+from bot.domain.settings_loading import load_settings
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from bot.web.auth.identity import person_of

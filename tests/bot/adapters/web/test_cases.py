@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bot.domain.cases import Act, Actor, ActorRole, Case, CaseStatus, CaseStep, State, Step
-from bot.domain.types import InteractionId
+from bot.domain.messages import InteractionId
 from bot.store.database import Store
 from bot.web.chat.case_card import case_card
 from tests.bot.adapters.web.stand_in import Browser

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from bot.domain.types import InteractionId
+from bot.domain.messages import InteractionId
 from bot.store.database import Store
 from bot.web.chat.history import PAGE_SIZE
 from tests.bot.adapters.web.stand_in import QUOTE, Browser

@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from bot.domain.messages import InteractionId
 from bot.domain.record_search import FoundQuestion, ThreadSummary
-from bot.domain.types import InteractionId
 from bot.web.chat.history import PAGE_SIZE, HistoryPage, HistoryQuery, history_page
 from tests.builders import NOON
 

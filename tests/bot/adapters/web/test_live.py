@@ -18,9 +18,9 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from bot.domain.cases import Actor
 from bot.domain.errors import StoreUnavailable
+from bot.domain.messages import InteractionId, Stage, Thread
 from bot.domain.record_search import InteractionGlance
-from bot.domain.settings import load_settings
-from bot.domain.types import InteractionId, Stage, Thread
+from bot.domain.settings_loading import load_settings
 from bot.store.database import Store, open_store, sqlite_url
 from bot.web.auth.identity import person_of
 from bot.web.auth.security import mount_security

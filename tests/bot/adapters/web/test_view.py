@@ -9,17 +9,9 @@ import pytest
 
 from bot.answering.reply_text import UNSURE_INTRO
 from bot.answering.visibility import Visibility
-from bot.domain.types import (
-    Activity,
-    Escalation,
-    Interaction,
-    Outcome,
-    Reply,
-    Response,
-    Stage,
-    Trace,
-)
-from bot.domain.types import Intent as Intents
+from bot.domain.interactions import Escalation, Interaction, Outcome, Reply, Response, Trace
+from bot.domain.messages import Activity, Stage
+from bot.domain.messages import Intent as Intents
 from bot.web.chat.answer_view import ExchangeView, exchange_view
 from tests.bot.adapters.web.stand_in import SOURCE
 from tests.builders import NOON, chunk, message, route

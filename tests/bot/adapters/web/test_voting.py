@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.domain.feedback import REASONS, new_feedback
-from bot.domain.types import Feedback, InteractionId
+from bot.domain.interactions import Feedback
+from bot.domain.messages import InteractionId
 from bot.store.database import Store
 from bot.web.chat.actions import MAX_COMMENT_LENGTH
 from bot.web.chat.answer_view import REASON_LABELS, feedback_view

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bot.domain.types import InteractionId
+from bot.domain.messages import InteractionId
 from bot.store.database import Store
 from tests.bot.adapters.web.stand_in import QUOTE, Browser, KnowsVpn, exchange_of
 

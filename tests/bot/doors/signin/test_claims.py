@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.types import Person
+from bot.domain.messages import Person
 from bot.domain.users import SignedIn
 from bot.web.auth.id_tokens import (
     AdmissionRules,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aiohttp.test_utils import make_mocked_request
 
-from bot.domain.types import Person
+from bot.domain.messages import Person
 from bot.domain.users import SignedIn
 from bot.web.auth.credentials import AdminTokenCheck, WrongTokenLimit
 from bot.web.auth.identity import Identities

@@ -8,8 +8,9 @@ import pytest
 from opentelemetry.trace import SpanKind, StatusCode
 
 from bot.domain.errors import DeliveryFailed
+from bot.domain.interactions import Delivery, Outcome, PostedRef, Reply, Trace
+from bot.domain.messages import Intent
 from bot.domain.outcomes import unavailable_outcome
-from bot.domain.types import Delivery, Intent, Outcome, PostedRef, Reply, Trace
 from bot.observability.trace_context import current_trace_id, current_traceparent
 from bot.observability.tracing import deliver_span, interaction_span
 from rag import telemetry

@@ -12,7 +12,8 @@ from bot.answering.routing.generic_replies import GenericAnswers
 from bot.answering.routing.router import Router
 from bot.app.components import Components, open_components
 from bot.domain.handoff import HandoffWording
-from bot.domain.types import Delivery, Escalation, Message, Outcome, Reply, Stage
+from bot.domain.interactions import Delivery, Escalation, Outcome, Reply
+from bot.domain.messages import Message, Stage
 from bot.observability.tracing import deliver_span, interaction_span
 from prompts.files import load_prompt
 from rag.answer.grounded import GroundedComposer

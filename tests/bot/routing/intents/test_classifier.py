@@ -14,7 +14,7 @@ from bot.answering.routing.intent_classifier import (
     TrainingRecord,
     load_classifier,
 )
-from bot.domain.types import Intent
+from bot.domain.messages import Intent
 from rag.models.embedding.local import LocalEmbedder
 
 LIMITS = Thresholds(0.7, 0.4, 0.8, 0.3)

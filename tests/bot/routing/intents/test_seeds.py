@@ -5,7 +5,7 @@ from collections import Counter
 from bot.answering.routing.classifier_training import SEED_INTENTS, load_seeds
 from bot.answering.routing.intent_rules import Rules
 from bot.answering.routing.message_text import normalized
-from bot.domain.types import Intent
+from bot.domain.messages import Intent
 
 HUMAN_SEEDS_HEARD = 0.97
 """The rest of these seeds is for the classifier and the model to hear."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bot.answering.routing.classifier_training import SEED_INTENTS, Seed
-from bot.domain.types import Intent
+from bot.domain.messages import Intent
 
 training = pytest.importorskip(
     "bot.answering.routing.classifier_training", reason="scikit-learn is not installed"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.answering.routing.intent_classifier import Thresholds, decide_intent
-from bot.domain.types import Intent
+from bot.domain.messages import Intent
 
 LIMITS = Thresholds(generic=0.7, generic_doubt=0.4, human=0.8, human_doubt=0.3)
 

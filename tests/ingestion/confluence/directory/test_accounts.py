@@ -20,7 +20,7 @@ ANN = frozenset({Principal("user:confluence:ann")})
 
 @dataclass
 class Finder:
-    """Implements Finds: knows Ann, and waits, fails and breaks on demand."""
+    """Implements PersonFinder: knows Ann, and waits, fails and breaks on demand."""
 
     asked: Counter[str] = field(default_factory=Counter)
     open: asyncio.Event = field(default_factory=asyncio.Event)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.domain.cases import Actor, CaseStatus, CaseStep, State, Step
-from bot.domain.types import InteractionId, Message, Source
+from bot.domain.interactions import Source
+from bot.domain.messages import InteractionId, Message
 from bot.escalations.case_view import CaseView
 from bot.platforms.slack.escalations.buttons import decline_modal, reply_modal
 from bot.platforms.slack.escalations.card_view import CaseLinks, case_card

@@ -9,8 +9,8 @@ import pytest
 
 from bot.domain.cases import THREAD_NOT_READ, USE_REPLY, is_card_thread
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
+from bot.domain.interactions import Escalation, Outcome, PostedRef
 from bot.domain.settings import Settings
-from bot.domain.types import Escalation, Outcome, PostedRef
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import ShowsCases
 from bot.platforms.slack.channel import SlackChannel, connect

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.interactions import PostedRef
 from bot.domain.settings import Settings
-from bot.domain.types import PostedRef
 from bot.escalations.ports import AsksPeople, Tells
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.escalations.notices import notice_messages, with_links

@@ -9,8 +9,8 @@ import pytest
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.channel_settings import ChannelSettingsForm, SubmittedSettings, build_form
 from bot.domain.errors import StoreUnavailable
+from bot.domain.messages import NO_MODEL, Policy
 from bot.domain.settings import Settings
-from bot.domain.types import NO_MODEL, Policy
 from bot.platforms.slack.commands.channel_settings import (
     modal_origin,
     settings_modal,

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from bot.domain.errors import StoreUnavailable
+from bot.domain.interactions import Outcome
+from bot.domain.messages import FoundPassage
 from bot.domain.settings import Settings
-from bot.domain.types import FoundPassage, Outcome
 from rag.types import Principal
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, OFFERED, TRACE, VPN

@@ -10,8 +10,8 @@ import pytest
 
 from bot.domain.capabilities import Introduces
 from bot.domain.errors import DeliveryFailed
+from bot.domain.messages import Message, Person, Thread
 from bot.domain.settings import Settings
-from bot.domain.types import Message, Person, Thread
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.workspace import members
 from bot.platforms.slack.workspace.members import Colleague

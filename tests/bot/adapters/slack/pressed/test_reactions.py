@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from bot.domain.errors import StoreUnavailable
-from bot.domain.types import InteractionId, Outcome, Reply
+from bot.domain.interactions import Outcome, Reply
+from bot.domain.messages import InteractionId
 from bot.platforms.slack.actions.feedback import parse_thumb
 from bot.platforms.slack.payloads.events import BotIds
 from bot.store.key_values import StoredNotes

@@ -8,7 +8,8 @@ import pytest
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.feedback import LONGEST_COMMENT
-from bot.domain.types import Feedback, InteractionId, Outcome, Reply
+from bot.domain.interactions import Feedback, Outcome, Reply
+from bot.domain.messages import InteractionId
 from bot.platforms.slack.payloads.actions import ASK_PERSON, FEEDBACK, REASON
 from tests.bot.adapters.outcomes import TRACE
 from tests.bot.adapters.slack.answering import Bot

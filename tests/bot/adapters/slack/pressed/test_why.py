@@ -13,7 +13,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.answering.explanations.explainer import Explanation, PageSummary
 from bot.answering.explanations.steps import StatedConfidence, Step
 from bot.domain.errors import InteractionUnknown, StoreUnavailable
-from bot.domain.types import FoundPassage, Outcome
+from bot.domain.interactions import Outcome
+from bot.domain.messages import FoundPassage
 from bot.platforms.slack.actions.explanations import (
     ExplanationModals,
     explanation_modal,

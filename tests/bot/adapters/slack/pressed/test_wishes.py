@@ -12,7 +12,7 @@ from bot.answering.desk import Desk
 from bot.answering.routing.router import Router
 from bot.domain.errors import InboxFull
 from bot.domain.handoff import person_request
-from bot.domain.types import Clarification, Interaction, Outcome
+from bot.domain.interactions import Clarification, Interaction, Outcome
 from bot.platforms.slack.actions.interactivity import Press
 from bot.platforms.slack.actions.requests import reply_reference
 from bot.platforms.slack.channel import SlackChannel

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.domain.types import InteractionId, Message, Outcome, Person, Thread
+from bot.domain.interactions import Outcome
+from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.saying import Says

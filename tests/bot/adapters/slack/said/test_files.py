@@ -10,8 +10,8 @@ from aiohttp.test_utils import TestServer
 
 from bot.domain.capabilities import Fetches
 from bot.domain.errors import DeliveryFailed
+from bot.domain.messages import Attachment
 from bot.domain.settings import Settings
-from bot.domain.types import Attachment
 from bot.platforms.slack.channel import SlackChannel, connect
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.workspace.faults import Fault

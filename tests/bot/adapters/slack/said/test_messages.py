@@ -8,8 +8,9 @@ import pytest
 
 from bot.answering.routing.message_text import condense
 from bot.chat.adapters import ChatContext
+from bot.domain.interactions import Outcome
+from bot.domain.messages import Inquiry, Policy
 from bot.domain.ports import ReportStage
-from bot.domain.types import Inquiry, Outcome, Policy
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.workspace import mention_names as names_module
 from bot.store.database import Store

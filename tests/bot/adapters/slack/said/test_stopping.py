@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.domain.types import InteractionId, Message, Outcome, Person, PostedRef, Reply, Thread
+from bot.domain.interactions import Outcome, PostedRef, Reply
+from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import TRACE

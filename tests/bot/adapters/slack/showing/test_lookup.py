@@ -8,8 +8,8 @@ import pytest
 
 from bot.domain.errors import DeliveryFailed
 from bot.domain.handoff import ON_HELP_DESK_LIST
+from bot.domain.interactions import PostedRef
 from bot.domain.settings import Settings
-from bot.domain.types import PostedRef
 from bot.platforms.slack.channel import SlackChannel, connect
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, delivery
 from tests.bot.adapters.slack.clock import Clock, unhurried

@@ -10,7 +10,8 @@ from typing import Any, cast
 import pytest
 
 from bot.chat.response_view import render
-from bot.domain.types import Clarification, InteractionId, Outcome, Reply, Response
+from bot.domain.interactions import Clarification, Outcome, Reply, Response
+from bot.domain.messages import InteractionId
 from bot.platforms.slack.rendering import TEXT_LIMIT, buttons_of, reply_messages
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, TRACE, VPN
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES, refusal

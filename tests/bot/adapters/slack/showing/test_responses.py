@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from bot.domain.errors import DeliveryFailed
 from bot.domain.handoff import HANDOFF_OFFER
-from bot.domain.settings import Settings, load_settings
-from bot.domain.types import Delivery, Message, Response
+from bot.domain.interactions import Delivery, Response
+from bot.domain.messages import Message
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, delivery

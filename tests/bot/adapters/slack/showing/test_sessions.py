@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from bot.domain.messages import Activity, Message, Stage
 from bot.domain.settings import Settings
-from bot.domain.types import Activity, Message, Stage
 from bot.platforms.slack.channel import SlackChannel, connect
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.slack.clock import Clock, unhurried

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.domain.capabilities import TakesTurns
-from bot.domain.types import Message
+from bot.domain.messages import Message
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.messages.reply_order import ReplyOrder
 from tests.bot.adapters.slack.questions import question

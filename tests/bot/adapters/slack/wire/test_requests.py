@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.domain.settings import load_settings
+from bot.domain.settings_loading import load_settings
 from bot.platforms.slack.transport.dispatch import Dispatcher, Malformed, bolt_app, bolt_request
 from bot.platforms.slack.workspace.bot_identity import ServedWorkspace
 from tests.bot.adapters.slack.events import Client, direct, envelope, mention, send

@@ -11,7 +11,7 @@ import pytest
 from bot.chat.actions import LATER
 from bot.domain.cases import Actor
 from bot.domain.errors import StoreUnavailable
-from bot.domain.types import Escalation
+from bot.domain.interactions import Escalation
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import HANDED_OVER
 from tests.bot.adapters.teams.cases.conftest import Process

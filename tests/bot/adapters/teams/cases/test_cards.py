@@ -13,7 +13,8 @@ from structlog.testing import capture_logs
 from bot.domain.cases import THREAD_NOT_READ, USE_REPLY, Notice
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.handoff import ON_HELP_DESK_LIST
-from bot.domain.types import Escalation, Outcome, PostedRef, Thread
+from bot.domain.interactions import Escalation, Outcome, PostedRef
+from bot.domain.messages import Thread
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import HANDED_OVER, OFFERED, TRACE, delivery
 from tests.bot.adapters.saying import TENANT

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
-from bot.domain.types import Message
+from bot.domain.messages import Message
 from bot.platforms.teams.payloads.references import question_link, reference_of
 from tests.bot.adapters.teams.activities import in_channel, question
 from tests.bot.adapters.teams.server import FakeTeams

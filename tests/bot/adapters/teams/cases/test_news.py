@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.domain.cases import Actor
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
-from bot.domain.types import PostedRef
+from bot.domain.interactions import PostedRef
 from bot.escalations.ports import AsksPeople, LinksBack, ShowsCases, Tells
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.escalations.notices import with_links

@@ -17,7 +17,7 @@ from bot.chat.commands.channel_settings import (
     read_form,
 )
 from bot.domain.errors import StoreUnavailable
-from bot.domain.types import NO_MODEL, Policy
+from bot.domain.messages import NO_MODEL, Policy
 from bot.platforms.teams.commands.channel_settings import (
     NOT_A_CHANNEL,
     NOT_THERE,

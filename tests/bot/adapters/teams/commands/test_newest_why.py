@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.types import Outcome
+from bot.domain.interactions import Outcome
 from bot.platforms.teams.commands.message_commands import SAY_WHAT_WAS_WRONG
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox

@@ -10,7 +10,8 @@ from bot.domain import health
 from bot.domain.capabilities import TellsState
 from bot.domain.errors import DeliveryFailed
 from bot.domain.health import ComponentStatus
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.tenant.health_checks import admins_part

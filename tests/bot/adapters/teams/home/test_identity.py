@@ -9,8 +9,8 @@ import pytest
 
 from bot.domain.capabilities import Introduces
 from bot.domain.errors import DeliveryFailed
-from bot.domain.settings import load_settings
-from bot.domain.types import Message, Person
+from bot.domain.messages import Message, Person
+from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.tenant.identity import Colleagues, home_tenant_of
 from bot.platforms.teams.tenant.members import Roster

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.types import Person
+from bot.domain.messages import Person
 from bot.platforms.teams.tenant.members import HomeTenant, member_of
 from rag.types import EVERYONE, Principal
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bot.domain.errors import StoreUnavailable
-from bot.domain.types import InteractionId
+from bot.domain.messages import InteractionId
 
 
 class Written:

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from bot.chat.commands.help_texts import SUGGESTED_PROMPTS
 from bot.chat.commands.parsing import parse_message_text
 from bot.domain.errors import SettingInvalid
-from bot.domain.settings import Settings, load_settings
+from bot.domain.settings import Settings
+from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.app_package.builder import (
     FOLDER,
     READ_ALONG_PERMISSIONS,

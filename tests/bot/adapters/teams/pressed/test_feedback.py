@@ -9,7 +9,7 @@ import pytest
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.feedback import LONGEST_COMMENT
-from bot.domain.types import Feedback, Interaction, Outcome
+from bot.domain.interactions import Feedback, Interaction, Outcome
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE
 from tests.bot.adapters.teams.answering import Bot
 from tests.bot.adapters.teams.server import FakeTeams

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.domain.types import Outcome
+from bot.domain.interactions import Outcome
 from bot.platforms.teams.actions.feedback import reaction_in
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE
 from tests.bot.adapters.teams.answering import Bot

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.domain.feedback import LONGEST_COMMENT
-from bot.domain.types import Feedback, Interaction, Outcome
+from bot.domain.interactions import Feedback, Interaction, Outcome
 from bot.platforms.teams.payloads.actions import INTERACTION_KEY, SHOW_WHY
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE
 from tests.bot.adapters.teams.answering import Bot

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from bot.answering.explanations.explainer import Explainer, Explanation, PageSummary
 from bot.answering.explanations.steps import StatedConfidence, Step
 from bot.domain.errors import StoreUnavailable
-from bot.domain.types import FoundPassage, Interaction, Outcome
+from bot.domain.interactions import Interaction, Outcome
+from bot.domain.messages import FoundPassage
 from bot.platforms.teams.actions.explanations import explanation_card, explanation_title
 from bot.platforms.teams.payloads.actions import INTERACTION_KEY, SHOW_WHY
 from bot.platforms.teams.rendering.text import ACTIVITY_BUDGET, size

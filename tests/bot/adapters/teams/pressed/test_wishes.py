@@ -11,7 +11,7 @@ import pytest
 
 from bot.domain.errors import InboxFull
 from bot.domain.handoff import person_request
-from bot.domain.types import Clarification, Interaction, Outcome
+from bot.domain.interactions import Clarification, Interaction, Outcome
 from bot.platforms.teams.payloads.actions import (
     ASK_PERSON,
     CHOOSE_OPTION,

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from bot.chat.adapters import ChatContext
-from bot.domain.types import Interaction, InteractionId, Outcome, Policy
+from bot.domain.interactions import Interaction, Outcome
+from bot.domain.messages import InteractionId, Policy
 from bot.platforms.teams.channel import TeamsChannel
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox

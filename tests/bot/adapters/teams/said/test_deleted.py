@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from dataclasses import replace
 
-from bot.domain.types import Message
+from bot.domain.messages import Message
 from bot.platforms.teams.messages.intake import DeletedMessages
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox

@@ -10,7 +10,7 @@ import pytest
 from bot.answering.attachments import AttachmentReader
 from bot.domain.capabilities import Fetches
 from bot.domain.errors import DeliveryFailed
-from bot.domain.types import Attachment
+from bot.domain.messages import Attachment
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.messages.files import Files
 from bot.platforms.teams.payloads.messages import INLINE_PREFIX

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bot.chat.adapters import ChatContext
-from bot.domain.types import Policy
+from bot.domain.messages import Policy
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.server import FakeTeams

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.domain.types import Clarification, InteractionId, Outcome, Reply, Response
+from bot.domain.interactions import Clarification, Outcome, Reply, Response
+from bot.domain.messages import InteractionId
 from bot.platforms.teams.rendering.answers import buttons_of
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, OFFERED, TRACE
 

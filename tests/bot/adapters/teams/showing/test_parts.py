@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.chat.adapters import NullNotes
-from bot.domain.types import Message, Person, Thread
+from bot.domain.messages import Message, Person, Thread
 from bot.platforms.teams.messages import replies as module
 from bot.platforms.teams.messages.replies import REPLY, PostedActivities
 from bot.store.database import Store, unopened

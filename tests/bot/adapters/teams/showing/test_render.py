@@ -15,7 +15,8 @@ from botbuilder.schema import Activity
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.domain.types import Clarification, Message, Outcome, Person, Reply, Response, Thread
+from bot.domain.interactions import Clarification, Outcome, Reply, Response
+from bot.domain.messages import Message, Person, Thread
 from bot.platforms.teams.client.registration import send_all_fields
 from bot.platforms.teams.rendering.answers import answer_activities
 from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity, sensitivity_of

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from bot.domain.errors import SettingInvalid
-from bot.domain.settings import load_settings
-from bot.domain.types import Clarification
+from bot.domain.interactions import Clarification
+from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import connect
 from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, sensitivity_of
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, VPN

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.domain.types import Activity, Message, Stage
+from bot.domain.messages import Activity, Message, Stage
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.payloads.messages import question_of
 from tests.bot.adapters.teams.activities import in_channel, question

@@ -11,8 +11,9 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
-from bot.domain.settings import load_settings
-from bot.domain.types import Activity, InteractionId, Message, PostedRef, Reply, Stage
+from bot.domain.interactions import PostedRef, Reply
+from bot.domain.messages import Activity, InteractionId, Message, Stage
+from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.messages.streams import StopHandler, stream_id_of

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from bot.domain.interactions import Reply
+from bot.domain.messages import Message
 from bot.domain.settings import Settings
-from bot.domain.types import Message, Reply
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.payloads.messages import question_of

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from bot.chat.messages import ReceivedMessage
-from bot.domain.types import Attachment
+from bot.domain.messages import Attachment
 from bot.platforms.teams.payloads.activity import sent_at
 from bot.platforms.teams.payloads.messages import (
     FILE_TYPE,

@@ -1,0 +1,160 @@
+"""Load the settings, check them together, and explain what is wrong by the variable's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from bot.domain.errors import SettingInvalid
+from bot.domain.messages import NO_MODEL
+from bot.domain.settings import Settings
+from bot.domain.urls import is_confidential, origin_of
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the settings. Raises SettingInvalid: one line a wrong value, with the cure."""
+    try:
+        settings = Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values
+    except ValidationError as error:
+        raise SettingInvalid("\n".join(_explain(error))) from error
+    _check_together(settings)
+    return settings
+
+
+def _check_together(settings: Settings) -> None:
+    """Refuse half of what only works whole, instead of leaving it out silently."""
+    _check_slack(settings)
+    _check_outsiders(settings)
+    if settings.microsoft_app_password and not settings.microsoft_app_id:
+        raise SettingInvalid(
+            "MICROSOFT_APP_PASSWORD is set and MICROSOFT_APP_ID is not. Set both, or none."
+        )
+    if settings.teams_dev_mode and (settings.slack_configured or settings.microsoft_app_id):
+        raise SettingInvalid(
+            "TEAMS_DEV_MODE=true takes unsigned messages, and Slack or a Teams registration makes "
+            "this server reachable for others. Unset TEAMS_DEV_MODE, or the other one."
+        )
+    if NO_MODEL in settings.openai_channel_models:
+        raise SettingInvalid(
+            f"OPENAI_CHANNEL_MODELS names {NO_MODEL!r}, which stands for no model. Leave it out; "
+            "every channel may be answered without one."
+        )
+    _check_signing_in(settings)
+    if settings.router == "llm" and not settings.model_configured:
+        raise SettingInvalid(
+            "ROUTER='llm' needs a model to ask. Set OPENAI_MODEL, or leave ROUTER at 'cascade'."
+        )
+
+
+def _check_slack(settings: Settings) -> None:
+    """Refuse tokens in each other's place, and half of what Slack needs."""
+    bot, app = settings.slack_bot_token, settings.slack_app_token
+    if bot is not None and not bot.get_secret_value().startswith("xox"):
+        raise SettingInvalid(
+            "SLACK_BOT_TOKEN=(hidden) is no bot token, which begins with xoxb-. Take it from "
+            "OAuth & Permissions."
+        )
+    if app is not None and not app.get_secret_value().startswith("xapp-"):
+        raise SettingInvalid(
+            "SLACK_APP_TOKEN=(hidden) is no app-level token, which begins with xapp-. Make one "
+            "under Basic Information > App-Level Tokens, with the scope connections:write."
+        )
+    secret = settings.slack_signing_secret
+    if secret is not None and not secret.get_secret_value().strip():
+        raise SettingInvalid(
+            "SLACK_SIGNING_SECRET is blank, so anyone could sign as Slack. Copy it from Basic "
+            "Information > App Credentials, or unset it."
+        )
+    if bot is None and (app is not None or secret is not None):
+        raise SettingInvalid(
+            "SLACK_SIGNING_SECRET or SLACK_APP_TOKEN is set and SLACK_BOT_TOKEN is not. Set it "
+            "(OAuth & Permissions), or unset the other."
+        )
+    if bot is not None and not settings.slack_configured:
+        raise SettingInvalid(
+            "SLACK_BOT_TOKEN is set, and nothing by which events come in. Set SLACK_SIGNING_SECRET "
+            "(Basic Information) for events over HTTP, or SLACK_APP_TOKEN (xapp-…) for Socket "
+            "Mode."
+        )
+
+
+def _check_outsiders(settings: Settings) -> None:
+    """Refuse what answered everybody from all that staff may read, in earlier versions."""
+    given = ("SLACK", settings.slack_outsiders), ("TEAMS", settings.teams_outsiders)
+    for platform, outsiders in given:
+        if outsiders == "answer":
+            raise SettingInvalid(
+                f"{platform}_OUTSIDERS='answer' is no longer possible: it let guests and people of "
+                "other companies read what all colleagues may. Remove it, and name the spaces "
+                f"that are meant for them in {platform}_OUTSIDER_SPACES (such as PUBLIC,FAQ); "
+                "without a space they are refused."
+            )
+
+
+def _check_signing_in(settings: Settings) -> None:
+    """Refuse a way to sign in that can't work, or that others could read along."""
+    if bool(settings.oidc_issuer) != bool(settings.oidc_client_id):
+        raise SettingInvalid(
+            "Signing in needs OIDC_ISSUER and OIDC_CLIENT_ID, and only one is set. Set both, or "
+            "none."
+        )
+    for name, address in _addresses(settings):
+        try:
+            origin_of(address)
+        except ValueError as error:
+            raise SettingInvalid(
+                f"{name}={address!r} is no address. It needs a host, such as https://desk.example."
+            ) from error
+    if settings.oidc_issuer is None:
+        return
+    if settings.public_url is None:
+        raise SettingInvalid(
+            "OIDC_ISSUER is set and PUBLIC_URL is not. Set it to where colleagues reach this "
+            "server, such as https://frontdesk.example.com; they come back there signed in."
+        )
+    for name, address in _addresses(settings):
+        if not is_confidential(address):
+            raise SettingInvalid(
+                f"{name}={address!r} is plain HTTP, and others could read who signs in. Use "
+                "https://; http:// is for this machine alone."
+            )
+
+
+def _addresses(settings: Settings) -> Iterator[tuple[str, str]]:
+    given = ("OIDC_ISSUER", settings.oidc_issuer), ("PUBLIC_URL", settings.public_url)
+    return ((name, address) for name, address in given if address is not None)
+
+
+def _explain(error: ValidationError) -> list[str]:
+    return [_line(str(item["loc"][0]), item["input"], item["msg"]) for item in error.errors()]
+
+
+def _line(location: str, value: object, message: str) -> str:
+    shown = "(hidden)" if _secret(location) else repr(value)
+    return f"{_variable(location)}={shown} is wrong: {message}. {_cure(location)}"
+
+
+def _field(location: str) -> FieldInfo | None:
+    for name, field in Settings.model_fields.items():
+        if location.lower() in {name, (field.alias or "").lower()}:
+            return field
+    return None
+
+
+def _secret(location: str) -> bool:
+    field = _field(location)
+    return field is not None and "SecretStr" in str(field.annotation)
+
+
+def _variable(location: str) -> str:
+    field = _field(location)
+    return (field.alias if field and field.alias else location).upper()
+
+
+def _cure(location: str) -> str:
+    field = _field(location)
+    if field is None:
+        return "See docs/settings.md."
+    return f"It means: {field.description} Default: {field.get_default()!r}."
