@@ -1,0 +1,20 @@
+"""A question's way through the code does not get longer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.structure.trace import WAYS
+
+MOST_FILES = {"the web": 95, "Slack": 90, "Teams": 113}
+"""Files that one question may pass. The aim is 60 for Slack and 70 for Teams."""
+
+
+@pytest.mark.parametrize("platform", WAYS)
+async def test_a_question_passes_no_more_files_than_agreed(platform: str, tmp_path: Path) -> None:
+    way = await WAYS[platform](tmp_path)
+
+    assert "bot/answering/desk.py" in way.functions
+    assert len(way.functions) <= MOST_FILES[platform]

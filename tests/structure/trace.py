@@ -1,0 +1,163 @@
+"""Trace which of our files and functions one answered question passes, platform by platform.
+
+The whole application answers a warm-up question and then a traced one; what is traced ends when
+its outcome is recorded. Threads that the application starts are traced too, so a beat of its
+background work may be among the files. The platforms are the doubles of the tests.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from types import FrameType
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+
+from bot.domain.settings import Settings
+from bot.platforms import teams as adapter
+from tests.bot.adapters.slack.events import SECRET
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.visitor import Visitor as SlackVisitor
+from tests.bot.adapters.slack.workspace.names import HELP, TEAM, TOKEN
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.names import HELP as TEAMS_CHANNEL
+from tests.bot.adapters.teams.tenant.people import Human
+from tests.bot.adapters.teams.visitor import Visitor as TeamsVisitor
+from tests.bot.house import house, write_index
+from tests.bot.server import settings_for
+from tests.conformance.on_web import OnWeb
+from tests.conformance.platforms import Question
+from tests.structure.source import PRODUCT, ROOT
+from tests.teams.tenant import UNLIMITED, Local, on_teams
+from tests.whole.sameness import opened, recorded
+
+QUESTIONS = ("how many days of annual leave do we have", "vpn says error 809, what now")
+
+Ask = Callable[[str], Awaitable[object]]
+
+
+class Way:
+    """The functions of ours that were called, in the order of their first call, by file."""
+
+    def __init__(self) -> None:
+        self.functions: dict[str, dict[str, int]] = {}
+        self._tracing = False
+
+    @property
+    def count(self) -> int:
+        """How many different functions were called."""
+        return sum(len(names) for names in self.functions.values())
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch this thread and those that begin in the block; nothing is noted yet."""
+        threading.setprofile(self._note)
+        sys.setprofile(self._note)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+
+    @contextmanager
+    def tracing(self) -> Iterator[None]:
+        """Note what is called in the block."""
+        self._tracing = True
+        try:
+            yield
+        finally:
+            self._tracing = False
+
+    def _note(self, frame: FrameType, event: str, _: object) -> None:
+        if not self._tracing or event != "call":
+            return
+        path = frame.f_code.co_filename
+        if not path.startswith(_OURS):
+            return
+        file = path.removeprefix(f"{ROOT}/")
+        names = self.functions.setdefault(file, {})
+        names[frame.f_code.co_qualname] = names.get(frame.f_code.co_qualname, 0) + 1
+
+
+_OURS = tuple(f"{ROOT}/{top}/" for top in PRODUCT)
+
+
+async def on_web(folder: Path) -> Way:
+    """Trace a question in the browser's chat."""
+    settings = settings_for(folder, **UNLIMITED)
+    return await _traced(settings, lambda client: _web(folder, client))
+
+
+async def on_slack(folder: Path) -> Way:
+    """Trace a mention in a channel of Slack, signed as Slack signs."""
+    async with FakeSlack().serving() as slack:
+        settings = settings_for(
+            folder,
+            slack_bot_token=TOKEN,
+            slack_signing_secret=SECRET,
+            slack_api_url=slack.url,
+            slack_team_id=TEAM,
+            **UNLIMITED,
+        )
+
+        def ask(client: object) -> Ask:
+            alice = SlackVisitor(slack, client)  # type: ignore[arg-type]
+            return lambda text: alice.say(HELP, text, mention=True)
+
+        return await _traced(settings, ask)
+
+
+async def on_teams_chat(folder: Path) -> Way:
+    """Trace a message in a personal chat of Teams, with a token as Microsoft's."""
+    key = generate_private_key(public_exponent=65537, key_size=2048)
+    async with AsyncExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        teams = await stack.enter_async_context(FakeTeams(keys={"k1": key}).serving())
+        patch.setattr(adapter, "connect", Local(teams.url).connect)
+        address = "asker@acme.example"
+        teams.add(Human("asker-object-id", "29:asker", "Asker", address, address), TEAMS_CHANNEL)
+        settings = settings_for(folder, **on_teams(teams.url))
+
+        def ask(client: object) -> Ask:
+            asker = TeamsVisitor(teams, client, "asker-object-id")  # type: ignore[arg-type]
+            return lambda text: asker.say(asker.chat, text)
+
+        return await _traced(settings, ask)
+
+
+def _web(folder: Path, client: object) -> Ask:
+    web = OnWeb(folder)
+    web.client = client  # type: ignore[assignment]
+    numbers = iter(range(len(QUESTIONS)))
+
+    async def ask(text: str) -> object:
+        number = next(numbers)
+        return await web.ask(Question(text, number, number, private=True))
+
+    return ask
+
+
+async def _traced(settings: Settings, platform: Callable[[object], Ask]) -> Way:
+    await write_index(settings, settings.data_dir / "wiki")
+    way = Way()
+    with way.watching():
+        async with house(settings) as client, opened(settings) as store:
+            ask = platform(client)
+            await ask(QUESTIONS[0])
+            await recorded(store, 1)
+            with way.tracing():
+                await ask(QUESTIONS[1])
+                await recorded(store, 2)
+    return way
+
+
+WAYS: Mapping[str, Callable[[Path], Coroutine[object, object, Way]]] = {
+    "the web": on_web,
+    "Slack": on_slack,
+    "Teams": on_teams_chat,
+}
+"""How to trace one question, by where it is asked; each in a folder of its own."""
