@@ -23,5 +23,5 @@ def live(data_dir: Path, teams_url: str, port: int, tells: Connection) -> None:
 
 def forgetful(data_dir: Path, teams_url: str, port: int, tells: Connection) -> None:
     """Be a server until killed, that says of no answer that it may stand there twice."""
-    setattr(replies, "repeated", dict)  # noqa: B010 - this process is for nothing else
+    setattr(replies, "marked_as_repeated", dict)  # noqa: B010 - this process is for nothing else
     live(data_dir, teams_url, port, tells)

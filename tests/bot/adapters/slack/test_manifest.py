@@ -28,7 +28,7 @@ from tests.bot.adapters.slack.workspace import scopes, state
 from tests.bot.adapters.slack.workspace.manifests import manifest_problem
 
 ROOT = Path(__file__).parents[4]
-ADAPTER = ROOT / "bot" / "adapters" / "slack"
+ADAPTER = ROOT / "bot" / "platforms" / "slack"
 HTTP = ROOT / "infra" / "slack" / "manifest.yaml"
 SOCKET = ROOT / "infra" / "slack" / "manifest-socket.yaml"
 

@@ -33,7 +33,7 @@ class Fails:
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(dispatch, "_RETRY_SECONDS", 0.0)
 
 
 def not_kept() -> InboxUnavailable:

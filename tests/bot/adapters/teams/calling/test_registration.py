@@ -26,7 +26,7 @@ def test_msrest_searches_no_list_of_codes_whenever_it_is_set_up() -> None:
 
 async def test_who_issues_tokens_and_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Botbuilder gives MSAL no deadline: a connection that died silently hangs for ever."""
-    monkeypatch.setattr(registration, "_TOKEN_SECONDS", 0.1)
+    monkeypatch.setattr(registration, "_TOKEN_REQUEST_SECONDS", 0.1)
     limit_token_requests()
     closing = asyncio.Event()
 

@@ -31,7 +31,7 @@ from bot.platforms.teams.payloads.activity import ConversationKind
 from bot.platforms.teams.tenant.identity import COMMAND_SPELLING
 from tests.bot.adapters.teams.installing.pictures import Picture, read_png
 
-ADAPTER = Path(__file__).parents[5] / "bot" / "adapters" / "teams"
+ADAPTER = Path(__file__).parents[5] / "bot" / "platforms" / "teams"
 APP_ID = "12345678-1234-1234-1234-123456789abc"
 HOME = "https://frontdesk.example.com"
 NOTHING: PackageOptions = PackageOptions()
