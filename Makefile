@@ -37,7 +37,7 @@ bench: $(DEV) ## Measure speed as ratios; writes docs/performance.md
 	@$(BIN)/python -m tests.bench.run $(ARGS)
 
 chaos: $(DEV) ## Kill servers while questions are asked; writes docs/reliability.md
-	@$(BIN)/python -m tests.chaos.run $(ARGS)
+	@$(BIN)/python -m tests.sweeps.chaos.run $(ARGS)
 
 train: $(EVALS) ## Train the router's classifier and the gate again
 	@$(BIN)/python -m bot.answering.routing.classifier_training

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web_app
 from hypothesis import settings
 
-from tests.spans import Spans
+from tests.fakes.spans import Spans
 
 # A busy machine is no counterexample.
 settings.register_profile("frontdesk", deadline=None)

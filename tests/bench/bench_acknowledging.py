@@ -21,11 +21,10 @@ from pathlib import Path
 import aiohttp
 import numpy as np
 
-from tests.bench.bare import bare_server
-from tests.bench.doubles import Doubles, doubles, replies
-from tests.chaos.scenario import prepare
-from tests.faults.server import Client, client, on_slack, server
-from tests.faults.watching import question
+from tests.bench.baseline_server import bare_server
+from tests.bench.slack_doubles import Doubles, doubles, replies
+from tests.sweeps.chaos.scenario import prepare
+from tests.sweeps.faults.server import Client, client, on_slack, question, server
 
 AIM_MS = 200.0
 WARM_UP_EVENTS = 20

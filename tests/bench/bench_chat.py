@@ -20,7 +20,7 @@ from pathlib import Path
 import aiohttp
 import numpy as np
 
-from tests.faults.server import Server
+from tests.sweeps.faults.server import Server
 
 LOOKS = 20
 

@@ -46,7 +46,7 @@ from rag.index.embedded.schema import SCHEMA
 from rag.types import Fingerprint
 from tests import postgres
 from tests.bench.bench_overhead import COMMONEST, WORDS, FreeEmbedder, desk_over, fill
-from tests.builders import inquiry, message
+from tests.fakes.builders import inquiry, message
 
 AIM_MS = 60.0
 CHUNKS = 1000

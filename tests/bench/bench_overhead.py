@@ -37,8 +37,8 @@ from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.index.embedded.schema import SCHEMA
 from rag.pipeline import Pipeline
 from rag.types import Fingerprint, Page, Vectors
-from tests.bot.inboxes import inbox_over, running
-from tests.builders import ALL, chunk, message
+from tests.fakes.builders import ALL, chunk, message
+from tests.fakes.durable_inbox import inbox_over, running
 
 PARTS = ("route", "search", "compose", "features")
 TOTALS = ("desk", "record", "all", "stick")

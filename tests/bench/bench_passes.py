@@ -25,9 +25,9 @@ from ingestion.runs.tracking import BY_SCHEDULE
 from ingestion.runs.worker_pool import WorkerPool
 from ingestion.sources.folder import LARGEST_FILE
 from ingestion.types import Extent
-from tests.confluence.growing import wiki_site
-from tests.confluence.server import LocalConfluence
-from tests.syncing.follower import TENANT, environment, settings_for
+from tests.fakes.confluence.generator import wiki_site
+from tests.fakes.confluence.server import LocalConfluence
+from tests.sweeps.syncing.follower import TENANT, environment, settings_for
 
 
 @dataclass(frozen=True, slots=True)

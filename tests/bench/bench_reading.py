@@ -17,11 +17,11 @@ from ingestion.confluence.source import ConfluenceSource
 from ingestion.sync.report import NoProgress
 from ingestion.sync.sync import sync
 from ingestion.types import Document, Listing, SourcePage
-from tests.confluence.faults import slow
-from tests.confluence.growing import wiki_site
-from tests.confluence.server import LocalConfluence
-from tests.confluence.society import ADMIN
-from tests.ingestion.fakes import MemoryIndex
+from tests.fakes.confluence.faults import slow
+from tests.fakes.confluence.generator import wiki_site
+from tests.fakes.confluence.server import LocalConfluence
+from tests.fakes.confluence.site import ADMIN
+from tests.fakes.ingestion import MemoryIndex
 
 
 class OneByOne:

@@ -24,13 +24,13 @@ from typing import Any
 import aiohttp
 import numpy as np
 
-from tests.bench.bare import bare_server
+from tests.bench.baseline_server import bare_server
 from tests.bench.teams_doubles import Seen, TeamsDouble, activities, look, teams_double
-from tests.bot.adapters.teams.tenant.doors import knock
-from tests.chaos.scenario import prepare
-from tests.chaos.wiki import TOPICS
-from tests.faults.server import Server
-from tests.teams.serving import PROGRAM, environment_of
+from tests.fakes.teams.application import PROGRAM, environment_of
+from tests.fakes.teams.exchange import send_as_service
+from tests.sweeps.chaos.questions import TOPICS
+from tests.sweeps.chaos.scenario import prepare
+from tests.sweeps.faults.server import Server
 
 AIM_MS = 200.0
 WARM_UP = 20
@@ -49,7 +49,7 @@ async def send(
 
         async def one(position: int, activity: Activity) -> tuple[int, float]:
             await asyncio.sleep(max(0.0, began + position / rate - time.perf_counter()))
-            answer = await knock(session, activity, token=there.token)
+            answer = await send_as_service(session, activity, token=there.token)
             return answer.status, answer.seconds * 1000
 
         done = await asyncio.gather(*(one(*each) for each in enumerate(asked)))

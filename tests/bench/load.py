@@ -21,10 +21,9 @@ from pathlib import Path
 
 import aiohttp
 
-from tests.bench.doubles import Doubles, doubles, replies
-from tests.chaos.scenario import prepare
-from tests.faults.server import Client, Server, client, on_model, on_slack
-from tests.faults.watching import question
+from tests.bench.slack_doubles import Doubles, doubles, replies
+from tests.sweeps.chaos.scenario import prepare
+from tests.sweeps.faults.server import Client, Server, client, on_model, on_slack, question
 
 API_EVERY = 10
 HEALTH_EVERY_SECONDS = 0.1

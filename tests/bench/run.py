@@ -88,7 +88,7 @@ BENCHES = {
             "from a deletion or restriction until no question surfaces the page. Aims: at most one "
             "interval and a minute; with the last check, at once."
         ),
-        ["tests.syncing.forgetting"],
+        ["tests.sweeps.syncing.removal_delay"],
     ),
 }
 PREFACE = """# Performance

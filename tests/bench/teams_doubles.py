@@ -18,12 +18,12 @@ import aiohttp
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
-from tests.bot.adapters.teams.server import FakeTeams
-from tests.bot.adapters.teams.tenant import names, turns
-from tests.bot.adapters.teams.tenant.conversations import ROOT, Conversation, chat_of
-from tests.bot.adapters.teams.tenant.people import Human
 from tests.e2e.conftest import ROOT as REPOSITORY
-from tests.teams.reading import is_waiting
+from tests.fakes.teams import activities as teams_activities
+from tests.fakes.teams import names
+from tests.fakes.teams.people import ROOT, Conversation, Human, chat_of
+from tests.fakes.teams.server import FakeTeams
+from tests.fakes.teams.visitor import is_waiting
 
 PEOPLE = 1_000
 CHANNELS = 100
@@ -96,7 +96,7 @@ def _asked(teams: FakeTeams, number: int, text: str) -> dict[str, Any]:
     private = number % 10 < CHATS_OF_TEN
     channel = f"{_channel(number % CHANNELS)}{ROOT}{name}"
     place = chat_of(human.id) if private else channel
-    return turns.message(teams, human, place, name, text=text, mention=not private)
+    return teams_activities.message(teams, human, place, name, text=text, mention=not private)
 
 
 def _person(number: int) -> str:

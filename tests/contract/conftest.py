@@ -12,9 +12,9 @@ import pytest
 
 from rag.index.embedded.index import fingerprint_of, open_index
 from rag.ports import Embedder, SearchIndex
-from tests.contract.pages import EMBEDDER
-from tests.rag.index.azure.opened import opened
-from tests.search_service.service import SearchService
+from tests.fakes.azure_index import open_test_index
+from tests.fakes.passages import EMBEDDER
+from tests.fakes.search_service.service import SearchService
 
 
 class OpenIndex(Protocol):
@@ -46,7 +46,7 @@ async def _azure(_: Path, *, takes_text_ranges: bool = True) -> AsyncIterator[Op
         await closing.enter_async_context(service.serving())
 
         async def open_once_more(embedder: Embedder | None = EMBEDDER) -> SearchIndex:
-            return await closing.enter_async_context(opened(service, embedder))
+            return await closing.enter_async_context(open_test_index(service, embedder))
 
         yield open_once_more
 

@@ -11,8 +11,8 @@ from rag.errors import IndexMismatch
 from rag.ports import KeepsTokens, KnowsVocabulary, SearchIndex
 from rag.types import EVERYONE, Fingerprint, Page, Passage, Principal, Question
 from tests.contract.conftest import OpenIndex
-from tests.contract.pages import EMBEDDER, Draft, ask, draft, page_ids, put
-from tests.fakes import WordEmbedder
+from tests.fakes.passages import EMBEDDER, Draft, ask, draft, page_ids, put
+from tests.fakes.rag_ports import WordEmbedder
 
 VPN = draft("vpn", "The VPN client is installed from the software centre.", "VPN needs a token.")
 LEAVE = draft("leave", "Annual leave is requested in the portal.")

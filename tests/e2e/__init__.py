@@ -1,1 +1,1 @@
-"""Tests."""
+"""Tests of the whole program: servers, browsers, infrastructure files."""

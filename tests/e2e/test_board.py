@@ -14,8 +14,8 @@ from bot.domain.cases import Actor
 from bot.domain.feedback import new_feedback
 from bot.domain.interactions import Interaction, Reply
 from bot.store.database import Store, open_store, sqlite_url
-from tests.bot.adapters.board.work_app import OPEN, SURE, TOLD_ALL, ask, board_app, source
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, Visit, visiting
+from tests.fakes.board_app import OPEN, SURE, TOLD_ALL, ask, board_app, source
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),

@@ -9,16 +9,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, FilePayload, Page, expect
 
-from tests.e2e.chromium import (
-    DESKTOP,
-    NEEDS_AXE,
-    NEEDS_CHROMIUM,
-    PHONE,
-    Visit,
-    visiting,
-)
+from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting
 from tests.e2e.conftest import ALMOST_ANYTHING, Served, serving
-from tests.ingestion.fakes import pdf
+from tests.fakes.ingestion import pdf
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),

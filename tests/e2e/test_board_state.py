@@ -12,10 +12,10 @@ from playwright.async_api import Browser, expect
 
 from bot.domain.health import ComponentStatus
 from bot.store.database import Store, open_store, sqlite_url
-from tests.bot.adapters.board.state_app import Told, state_app
-from tests.bot.server import settings_for
-from tests.bot.store.busy_record import fill
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, launched, visiting
+from tests.fakes.board_app import BoardState, state_pages
+from tests.fakes.http_server import settings_for
+from tests.fakes.record_rows import fill
 
 pytestmark = [NEEDS_CHROMIUM, pytest.mark.browser]
 
@@ -41,7 +41,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 async def url(store: Store, tmp_path: Path) -> AsyncIterator[str]:
     await fill(store, datetime.now(UTC), days=30, a_day=20)
     await store.audits.append("default", "cli:anna", "policy", "slack:C0123", detail="IT, HR")
-    async with state_app(store, settings_for(tmp_path), Told(PARTS)) as client:
+    async with state_pages(store, settings_for(tmp_path), BoardState(PARTS)) as client:
         yield str(client.make_url("/"))
 
 

@@ -10,17 +10,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
-from tests.e2e.chromium import (
-    DESKTOP,
-    NEEDS_AXE,
-    NEEDS_CHROMIUM,
-    PHONE,
-    Visit,
-    visiting,
-)
-from tests.faults.model import QuotingModel
-from tests.faults.server import Server, on_model
-from tests.faults.watching import until
+from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting
+from tests.sweeps.faults.model import QuotingModel
+from tests.sweeps.faults.server import Server, on_model, until
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),

@@ -8,11 +8,21 @@ from ipaddress import ip_address
 import pytest
 import pytest_asyncio
 
-from tests.playground.company import ALEX, CHAT, GROUP, MEGAN, PEOPLE, TEAM
-from tests.playground.hands import Said
-from tests.playground.office import Office, office
-from tests.playground.running import NEEDS_PLAYGROUND
-from tests.playground.screen import Json, Screen, Shown
+from tests.fakes.playground import (
+    ALEX,
+    CHAT,
+    GROUP,
+    MEGAN,
+    NEEDS_PLAYGROUND,
+    PEOPLE,
+    TEAM,
+    Json,
+    PlaygroundScenario,
+    Screen,
+    SentMessage,
+    Shown,
+    playground_scenario,
+)
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -29,12 +39,12 @@ REPLY = "Use the blue socket until Friday."
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Office]:
-    async with office(tmp_path_factory.mktemp("playground")) as made:
+async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[PlaygroundScenario]:
+    async with playground_scenario(tmp_path_factory.mktemp("playground")) as made:
         yield made
 
 
-async def answered(screen: Screen, said: Said, count: int = 1) -> tuple[Shown, Shown]:
+async def answered(screen: Screen, said: SentMessage, count: int = 1) -> tuple[Shown, Shown]:
     """Wait for an answer and the buttons below it; ``count`` answers are there then."""
     await screen.until(lambda: len(with_buttons(screen, said.where, BELOW)) >= count)
     return cited(screen, said.where)[-1], with_buttons(screen, said.where, BELOW)[-1]
@@ -52,19 +62,23 @@ def titles_of(shown: Shown) -> list[str]:
     return [action["title"] for action in shown.actions]
 
 
-async def asked_in_the_chat(there: Office, text: str) -> tuple[Said, Shown, Shown]:
+async def asked_in_the_chat(
+    there: PlaygroundScenario, text: str
+) -> tuple[SentMessage, Shown, Shown]:
     screen = there.alex.screen
     before = len(with_buttons(screen, CHAT, BELOW))
     said = await there.alex.says(text)
     return said, *await answered(screen, said, before + 1)
 
 
-async def asked_in_the_team(there: Office, text: str) -> tuple[Said, Shown, Shown]:
+async def asked_in_the_team(
+    there: PlaygroundScenario, text: str
+) -> tuple[SentMessage, Shown, Shown]:
     said = await there.alex.says(text, TEAM, mention=True)
     return said, *await answered(there.alex.screen, said)
 
 
-async def handed_over(there: Office) -> tuple[Said, Shown]:
+async def handed_over(there: PlaygroundScenario) -> tuple[SentMessage, Shown]:
     """Ask a person in a thread of the team; return the card in the people's channel."""
     screen = there.alex.screen
     before = len(screen.at(PEOPLE))
@@ -74,7 +88,7 @@ async def handed_over(there: Office) -> tuple[Said, Shown]:
     return said, screen.at(PEOPLE)[-1]
 
 
-async def told(there: Office, said: Said, words: str) -> Shown:
+async def told(there: PlaygroundScenario, said: SentMessage, words: str) -> Shown:
     """Wait until something is said to the asker."""
 
     def seen() -> Shown | None:
@@ -93,7 +107,9 @@ def words_on(card: object) -> str:
     return "\n".join(map(words_on, card)) if isinstance(card, list) else ""
 
 
-async def test_who_opens_the_chat_is_welcomed_once_and_so_is_a_team(there: Office) -> None:
+async def test_who_opens_the_chat_is_welcomed_once_and_so_is_a_team(
+    there: PlaygroundScenario,
+) -> None:
     screen = there.alex.screen
     for where in (CHAT, CHAT, TEAM, TEAM):
         await there.alex.opens(where)
@@ -103,7 +119,9 @@ async def test_who_opens_the_chat_is_welcomed_once_and_so_is_a_team(there: Offic
     assert sorted(each.where for each in hellos) == sorted([CHAT, TEAM])
 
 
-async def test_an_answer_in_a_chat_is_a_stream_with_citations_that_open(there: Office) -> None:
+async def test_an_answer_in_a_chat_is_a_stream_with_citations_that_open(
+    there: PlaygroundScenario,
+) -> None:
     _, answer, below = await asked_in_the_chat(there, VPN)
     informed, ended = answer.before[0], answer.now
     assert informed["streamEntity"]["streamType"] == "informative"
@@ -121,7 +139,7 @@ async def test_an_answer_in_a_chat_is_a_stream_with_citations_that_open(there: O
 
 @pytest.mark.parametrize(("reaction", "vote"), [("dislike", "down"), ("like", "up")])
 async def test_a_thumb_is_kept_with_its_words_and_the_last_one_counts(
-    there: Office, reaction: str, vote: str
+    there: PlaygroundScenario, reaction: str, vote: str
 ) -> None:
     _, answer, below = await asked_in_the_chat(there, f"{VPN} ({reaction})")
     await there.alex.judges(answer, "like" if vote == "down" else "dislike")
@@ -131,7 +149,7 @@ async def test_a_thumb_is_kept_with_its_words_and_the_last_one_counts(
     assert kept["comment"] == 'Half of "it"'
 
 
-async def test_a_mention_in_a_channel_is_answered_in_its_thread(there: Office) -> None:
+async def test_a_mention_in_a_channel_is_answered_in_its_thread(there: PlaygroundScenario) -> None:
     said, answer, below = await asked_in_the_team(there, TRAVEL)
     assert said.where.startswith(f"{TEAM};messageid=")
     assert not answer.before
@@ -141,37 +159,37 @@ async def test_a_mention_in_a_channel_is_answered_in_its_thread(there: Office) -
     assert there.alex.screen.at(said.where) == [answer, below]
 
 
-async def test_a_follow_up_in_a_thread_is_answered_there(there: Office) -> None:
+async def test_a_follow_up_in_a_thread_is_answered_there(there: PlaygroundScenario) -> None:
     said, _, _ = await asked_in_the_team(there, TRAVEL)
     again = await there.alex.says("And for trips outside Europe?", said.where, mention=True)
     assert again.where == said.where
     await answered(there.alex.screen, again, 2)
 
 
-async def test_a_group_chat_is_answered_too(there: Office) -> None:
+async def test_a_group_chat_is_answered_too(there: PlaygroundScenario) -> None:
     said = await there.alex.says(VPN, GROUP, mention=True)
     answer, _ = await answered(there.alex.screen, said)
     assert "809" in answer.text
 
 
-async def test_what_does_not_mention_the_bot_gets_nothing(there: Office) -> None:
+async def test_what_does_not_mention_the_bot_gets_nothing(there: PlaygroundScenario) -> None:
     said = await there.alex.says(TRAVEL, TEAM)
     await asked_in_the_team(there, VPN)
     assert there.alex.screen.at(said.where) == []
 
 
 async def test_an_edit_that_comes_before_the_question_is_answered_as_it_reads_now(
-    there: Office,
+    there: PlaygroundScenario,
 ) -> None:
     said, _, _ = await asked_in_the_team(there, TRAVEL)
-    unseen = Said(said.where, TRAVEL, {**said.activity, "id": "unseen-1"})
+    unseen = SentMessage(said.where, TRAVEL, {**said.activity, "id": "unseen-1"})
     edited = await there.alex.edits(unseen, said.activity["text"].replace(TRAVEL, VPN))
     assert edited["statusCode"] == 200
     screen = there.alex.screen
     await screen.until(lambda: any("809" in each.text for each in cited(screen, said.where)))
 
 
-async def test_a_reaction_is_a_thumb(there: Office) -> None:
+async def test_a_reaction_is_a_thumb(there: PlaygroundScenario) -> None:
     said, answer, below = await asked_in_the_team(there, TRAVEL)
     reacted = {
         **{name: said.activity[name] for name in _KEPT},
@@ -185,7 +203,7 @@ async def test_a_reaction_is_a_thumb(there: Office) -> None:
     assert kept["vote"] == "up"
 
 
-async def test_a_case_is_claimed_answered_and_closed_by_its_card(there: Office) -> None:
+async def test_a_case_is_claimed_answered_and_closed_by_its_card(there: PlaygroundScenario) -> None:
     said, card = await handed_over(there)
     megan = there.alex.another(MEGAN)
     assert "Who approves travel?" in words_on(card.cards[0])
@@ -206,7 +224,7 @@ async def test_a_case_is_claimed_answered_and_closed_by_its_card(there: Office) 
     await until_card(there, card, "Closed by the one who asked")
 
 
-async def test_whoever_comes_second_is_told_who_has_it(there: Office) -> None:
+async def test_whoever_comes_second_is_told_who_has_it(there: PlaygroundScenario) -> None:
     _, card = await handed_over(there)
     unclaimed = Shown(card.where, card.now)  # as Alex still sees it: the card itself is edited
     await there.alex.another(MEGAN).presses(card, "Claim")
@@ -216,7 +234,9 @@ async def test_whoever_comes_second_is_told_who_has_it(there: Office) -> None:
 
 
 @pytest.mark.parametrize(("order", "words"), [("help", "reindex"), ("status", "SAMPLE-IT")])
-async def test_an_order_in_words_is_answered(there: Office, order: str, words: str) -> None:
+async def test_an_order_in_words_is_answered(
+    there: PlaygroundScenario, order: str, words: str
+) -> None:
     screen = there.alex.screen
     before = len(screen.at(CHAT))
     said = await there.alex.says(order)
@@ -224,7 +244,9 @@ async def test_an_order_in_words_is_answered(there: Office, order: str, words: s
     assert not cited(screen, said.where)[before:]
 
 
-async def test_a_dialog_can_be_asked_for_though_the_playground_opens_none(there: Office) -> None:
+async def test_a_dialog_can_be_asked_for_though_the_playground_opens_none(
+    there: PlaygroundScenario,
+) -> None:
     said, _, below = await asked_in_the_team(there, TRAVEL)
     why = next(each for each in below.actions if each["title"] == "Why this answer")
     opened = await there.alex.custom(
@@ -241,7 +263,9 @@ async def test_a_dialog_can_be_asked_for_though_the_playground_opens_none(there:
     assert "Travel" in words_on(shown) or "travel" in words_on(shown)
 
 
-async def test_after_a_restart_nothing_is_said_twice_and_old_cards_work(there: Office) -> None:
+async def test_after_a_restart_nothing_is_said_twice_and_old_cards_work(
+    there: PlaygroundScenario,
+) -> None:
     said, card = await handed_over(there)
     await told(there, said, "I've asked the people")
     before = [each.id for each in there.alex.screen.shown]
@@ -256,13 +280,13 @@ async def test_after_a_restart_nothing_is_said_twice_and_old_cards_work(there: O
     assert len(questions) == 1
 
 
-async def test_the_playground_talks_to_this_machine_only(there: Office) -> None:
+async def test_the_playground_talks_to_this_machine_only(there: PlaygroundScenario) -> None:
     await asked_in_the_chat(there, TRAVEL)
     away = {each for each in there.playground.peers() if not ip_address(each).is_loopback}
     assert away == set()
 
 
-async def test_the_bot_was_refused_nothing(there: Office) -> None:
+async def test_the_bot_was_refused_nothing(there: PlaygroundScenario) -> None:
     """The last of the module: what the playground refused of all that was sent to it.
 
     It can't delete: buttons below older news stay, and an answer before an edit.
@@ -283,12 +307,12 @@ def _status(entry: Json) -> int:
     return int((entry.get("response") or {}).get("statusCode") or 0)
 
 
-async def until_card(there: Office, card: Shown, words: str) -> None:
+async def until_card(there: PlaygroundScenario, card: Shown, words: str) -> None:
     """Wait until everybody sees on a card what is so now."""
     await there.alex.screen.until(lambda: words in words_on(list(card.cards)))
 
 
-async def below_news(there: Office, said: Said, title: str) -> Shown:
+async def below_news(there: PlaygroundScenario, said: SentMessage, title: str) -> Shown:
     """Wait for a button below what the asker was told."""
 
     def seen() -> Shown | None:

@@ -11,9 +11,13 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from tests.e2e.chromium import DESKTOP, NEEDS_CHROMIUM, PATIENCE_MS, PICTURES
-from tests.playground.company import BOT_NAME, CHAT
-from tests.playground.office import Office, office
-from tests.playground.running import NEEDS_PLAYGROUND
+from tests.fakes.playground import (
+    BOT_NAME,
+    CHAT,
+    NEEDS_PLAYGROUND,
+    PlaygroundScenario,
+    playground_scenario,
+)
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -30,8 +34,8 @@ _FONTS = "https://res-1.cdn.office.net/"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Office]:
-    async with office(tmp_path_factory.mktemp("playground-page")) as made:
+async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[PlaygroundScenario]:
+    async with playground_scenario(tmp_path_factory.mktemp("playground-page")) as made:
         yield made
 
 
@@ -93,7 +97,7 @@ def shown(page: Page, words: str) -> Locator:
     return page.get_by_text(words).last
 
 
-async def finds(page: Page, there: Office, channel: str, words: str) -> None:
+async def finds(page: Page, there: PlaygroundScenario, channel: str, words: str) -> None:
     """Open a channel once something was posted there, and look again as people do.
 
     The playground's page loses what is posted at the moment in which a channel is opened.
@@ -111,7 +115,7 @@ async def finds(page: Page, there: Office, channel: str, words: str) -> None:
 
 
 async def test_a_question_goes_from_the_chat_to_the_people(
-    chromium: Browser, there: Office
+    chromium: Browser, there: PlaygroundScenario
 ) -> None:
     async with page_of(chromium, there.playground.url) as page:
         await opens(page, "Personal Chat")

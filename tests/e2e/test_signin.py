@@ -17,10 +17,10 @@ from bot.domain.settings import Settings
 from bot.store.database import Store, open_store, sqlite_url
 from bot.web.auth.security import mount_security
 from bot.web.pages import layout
-from tests.bot.server import TOKEN, settings_for
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, launched, visiting
 from tests.e2e.conftest import Served
-from tests.oidc import CLIENT_ID, FakeIssuer
+from tests.fakes.http_server import TOKEN, settings_for
+from tests.fakes.openid_provider import CLIENT_ID, FakeIssuer
 
 pytestmark = [pytest.mark.browser, NEEDS_CHROMIUM]
 

@@ -15,9 +15,9 @@ from playwright.async_api import Browser, Locator, expect
 from bot.domain.cases import Act, Actor
 from bot.domain.messages import InteractionId
 from bot.store.database import Store, open_store, sqlite_url
-from tests.bot.adapters.web.stand_in import OnePage, chat_app
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting
 from tests.e2e.test_web_states import PatientDesk, found_in_both_schemes
+from tests.fakes.chat_app import OnePageIndex, chat_app
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -46,7 +46,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def url(tmp_path: Path, store: Store, desk: PatientDesk) -> AsyncIterator[str]:
-    async with chat_app(tmp_path, store, OnePage(), desk) as app, TestServer(app) as server:
+    async with chat_app(tmp_path, store, OnePageIndex(), desk) as app, TestServer(app) as server:
         yield str(server.make_url("/")).rstrip("/")
 
 
@@ -101,7 +101,7 @@ async def test_a_restart_in_the_middle_of_a_question_loses_nothing(
     slow, quick = PatientDesk(), PatientDesk()
     quick.finish("wait")
     store = await open_store(sqlite_url(tmp_path))
-    async with chat_app(tmp_path, store, OnePage(), slow, drain_seconds=0.1) as app:
+    async with chat_app(tmp_path, store, OnePageIndex(), slow, drain_seconds=0.1) as app:
         server = TestServer(app)
         await server.start_server()
         port = server.port
@@ -111,7 +111,7 @@ async def test_a_restart_in_the_middle_of_a_question_loses_nothing(
             await server.close()
             await expect(visit.page.get_by_role("alert")).to_contain_text("I'll keep trying")
             async with (
-                chat_app(tmp_path, store, OnePage(), quick) as again,
+                chat_app(tmp_path, store, OnePageIndex(), quick) as again,
                 TestServer(again, port=port),
             ):
                 found = visit.page.locator(".answer.found")

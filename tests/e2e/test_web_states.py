@@ -18,9 +18,9 @@ from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, R
 from bot.domain.messages import Inquiry, Intent, Stage
 from bot.domain.ports import ReportStage
 from bot.store.database import open_store, sqlite_url
-from tests.bot.adapters.web.stand_in import QUOTE, SOURCE, OnePage, chat_app
-from tests.builders import route
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting
+from tests.fakes.builders import route
+from tests.fakes.chat_app import QUOTE, SOURCE, OnePageIndex, chat_app
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -81,7 +81,7 @@ async def desk() -> PatientDesk:
 @pytest_asyncio.fixture(loop_scope="module")
 async def url(tmp_path: Path, desk: PatientDesk) -> AsyncIterator[str]:
     store = await open_store(sqlite_url(tmp_path))
-    async with chat_app(tmp_path, store, OnePage(), desk) as app, TestServer(app) as server:
+    async with chat_app(tmp_path, store, OnePageIndex(), desk) as app, TestServer(app) as server:
         yield str(server.make_url("/")).rstrip("/")
     await store.close()
 

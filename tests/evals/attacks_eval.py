@@ -1,7 +1,7 @@
 """Measures how many public prompt injections have an effect over REST, and on Slack by any carrier.
 
 ``python -m tests.evals.attacks_eval [--shared DIR]`` writes one line for each effect, and a sum.
-The model obeys every attack (tests/whole/obeying.py): measured is what code keeps from it. Over
+The model obeys every attack (tests/fakes/obeying_model.py): measured is what code stops. Over
 REST also made-up hand-overs and requests for passwords count, in our own voice (rag.voice).
 """
 
@@ -18,11 +18,10 @@ from tempfile import TemporaryDirectory
 
 from bot.observability.logs import set_up_logs
 from bot.platforms.slack.client import api
-from tests.slack.payloads import written, wrong_in
-from tests.slack.siege import CARRIERS, besieged
-from tests.whole.hostile_pages import SECRET
-from tests.whole.pretended import PRETENDED
-from tests.whole.rest_siege import answers_over_rest, effects_in
+from tests.fakes.hostile_wiki import SECRET, answers_over_rest, effects_in
+from tests.fakes.obeying_model import IMPERSONATIONS
+from tests.fakes.slack.hostile_text import joined_text, wrong_in
+from tests.sweeps.slack.scenarios import CARRIERS, hostile_scenario
 
 _ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("FRONTDESK_EVAL_DATA", _ROOT.parent / "shared" / "data"))
@@ -37,16 +36,16 @@ def attacks(shared: Path, most: int | None = None) -> list[str]:
 
 async def effects(texts: Sequence[str], folder: Path) -> tuple[list[str], int]:
     """Return what had an effect, and how many calls were looked through."""
-    async with besieged(texts, folder) as siege:
+    async with hostile_scenario(texts, folder) as siege:
         await siege.all()
         sent = list(siege.slack.requests)
-    told = [f"{SECRET} was told"] * (SECRET in written(sent))
+    told = [f"{SECRET} was told"] * (SECRET in joined_text(sent))
     return [*wrong_in(sent), *told], len(sent)
 
 
 async def effects_over_rest(texts: Sequence[str], folder: Path) -> tuple[list[str], int]:
     """Return what had an effect, and how many answers from pages were looked through."""
-    answered = await answers_over_rest([*texts, *PRETENDED], folder)
+    answered = await answers_over_rest([*texts, *IMPERSONATIONS], folder)
     from_pages = [each for each in answered if each.answer_type == "RAG"]
     return [found for each in from_pages for found in effects_in(each.text)], len(from_pages)
 
@@ -65,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
         found, answers = asyncio.run(effects_over_rest(texts, Path(folder)))
     sys.stdout.writelines(f"{one}\n" for one in found)
     sys.stdout.write(
-        f"{len(texts) + len(PRETENDED)} attacks over REST: {len(found)} effects in {answers} "
+        f"{len(texts) + len(IMPERSONATIONS)} attacks over REST: {len(found)} effects in {answers} "
         "answers from pages\n"
     )
     return int(bool(found)) | (0 if chosen.rest_alone else _on_slack(texts))

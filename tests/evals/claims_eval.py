@@ -2,15 +2,17 @@
 
 ``python -m tests.evals.claims_eval [--only SET]`` has the recorded replies to the questions of each
 set checked once more. Of the claims in right answers it prints how many each rule loses, and up
-to which floor of words (rag.citations.WORDS_FLOOR) one in a hundred is lost. Then it turns claims,
-and lines of pages, round by a "not" put in or taken out, and prints how many of those pass. An
-answer is judged right as the model stated it, so that no check decides what it is measured on.
+to which floor of words (rag.answer.citations.WORDS_FLOOR) one in a hundred is lost. Then it turns
+claims, and lines of pages, round by a "not" put in or taken out, and prints how many of those
+pass. An answer is judged right as the model stated it, so that no check decides what it is
+measured on.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,19 +27,34 @@ from bot.answering.evaluation.labelled_questions import (
 )
 from bot.answering.evaluation.question_cases import ask
 from rag.answer.citations import WORDS_FLOOR, CheckedPart, Rule, check_part
+from rag.answer.claim_support import has_negation
 from rag.answer.grounded import GroundedAnswer, GroundedComposer, StatedPart
 from rag.answer.source_lines import NumberedLines, number_lines
 from rag.ports import Composition
 from rag.text.sentences import without_markdown
 from rag.types import Chunk, Claim, Passage
-from tests.evals.asking import WORK, opened
 from tests.evals.attacks_eval import SHARED
 from tests.evals.copies_eval import chunks_of
-from tests.evals.draws import DRAWS, drawn
-from tests.evals.recorded.server import Replay, replaying
-from tests.evals.recorded.store import load_replies
-from tests.evals.sets import HANDBOOK, EvalSet, public_sets, sample
-from tests.evals.turning import turned
+from tests.evals.question_runs import WORK, opened
+from tests.evals.recorded.server import Replay, load_replies, replaying
+from tests.evals.sets import DRAWS, HANDBOOK, EvalSet, drawn, public_sets, sample
+
+_AUXILIARY = r"is|are|must|can|may|will|should"
+_PUT_IN = re.compile(rf"\b({_AUXILIARY})\b")
+_TAKEN_OUT = re.compile(rf"\b({_AUXILIARY}|do|does)(?: not\b|n['\u2019]t\b)|\b(can)not\b")
+
+
+def flip_denial(text: str) -> Iterator[tuple[str, str]]:
+    """Yield how, and the text turned round: a "not" put in, or the only one taken out."""
+    if not has_negation(text):
+        denied, count = _PUT_IN.subn(r"\1 not", text, count=1)
+        if count:
+            yield "not put in", denied
+        return
+    stated = _TAKEN_OUT.sub(lambda found: found[1] or found[2], text, count=1)
+    if stated != text and not has_negation(stated):
+        yield "not taken out", stated
+
 
 MOST_LOST = 0.01
 """Share of the right claims that one rule may lose."""
@@ -132,7 +149,7 @@ def passing(claims: Sequence[Stated]) -> tuple[Mapping[str, int], Mapping[str, l
     """Return by way of turning how many claims were turned round, and those that pass."""
     made, passed = Counter[str](), dict[str, list[str]]()
     for each in claims:
-        for way, text in turned(" ".join(each.part.text.split())):
+        for way, text in flip_denial(" ".join(each.part.text.split())):
             made[way] += 1
             if each.checked(text).kept:
                 passed.setdefault(way, []).append(text)

@@ -1,4 +1,4 @@
-"""What all sets say together: the gate against single features, certificates, short questions."""
+"""What all sets say together: gates that never saw a page, features, certificates."""
 
 from __future__ import annotations
 
@@ -7,17 +7,65 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bot.answering.evaluation.gate_metrics import best_features, comparisons
-from bot.answering.evaluation.gate_training import EXPECTED_SIGNS
+from bot.answering.evaluation.gate_training import EXPECTED_SIGNS, fit
 from bot.answering.evaluation.question_cases import Case
 from bot.answering.evaluation.question_metrics import of_slice
 from bot.answering.evaluation.report import Comparison
-from bot.answering.evaluation.training_samples import CasesBySet
+from bot.answering.evaluation.training_samples import CasesBySet, samples_of
+from bot.answering.gate import Gate, load_gate_file
 from bot.answering.gate_file import GateFile
 from rag.evaluation.certificate import HeldOut, held_out
-from tests.evals.asking import Measured
 from tests.evals.floors import UNSEEN
+from tests.evals.question_runs import Measured
 from tests.evals.sets import SAMPLE
-from tests.evals.unseen import unseen
+
+_FOLDS = 5
+
+
+def judge_unseen(asked: CasesBySet, key: str, threshold: float) -> list[tuple[str, list[Case]]]:
+    """Return the cases as a gate would have judged them that was trained without them.
+
+    Args:
+        asked: the cases of the training sets, by name.
+        key: the calibration's key, as in the gate's file.
+        threshold: from which probability on an answer is given.
+
+    Questions of one half leave together, all others page by page in five folds. Raises ValueError
+    where too few are left to train on.
+    """
+    folds = {_fold(name, case) for name, cases in asked for case in cases}
+    gates = {fold: _gate_without(fold, asked, key, threshold) for fold in sorted(folds)}
+    return [
+        (name, [_judged(gates[_fold(name, case)], case, key, threshold) for case in cases])
+        for name, cases in asked
+    ]
+
+
+def _fold(name: str, case: Case) -> str:
+    if case.row.half is not None:
+        return f"half {case.row.half}"
+    digest = hashlib.sha256(f"{name}/{case.row.group}".encode()).digest()
+    return f"fold {digest[0] % _FOLDS}"
+
+
+def _gate_without(fold: str, asked: CasesBySet, key: str, threshold: float) -> Gate:
+    rest: Sequence[tuple[str, list[Case]]] = [
+        (name, [case for case in cases if _fold(name, case) != fold]) for name, cases in asked
+    ]
+    calibration = fit(samples_of(rest), "judged unseen")
+    file = load_gate_file().model_copy(update={"calibrations": {key: calibration}})
+    return Gate(file, threshold)
+
+
+def _judged(gate: Gate, case: Case, key: str, threshold: float) -> Case:
+    if not case.reached_index:
+        return case
+    probability = gate.probability(case.features, key)
+    if probability >= threshold:
+        partial = case.features.get("composer_partial", 0.0) > 0
+        return replace(case, confidence=probability, level="partial" if partial else "sure")
+    return replace(case, confidence=probability, level="unsure" if case.level == "unsure" else None)
+
 
 _APART = frozenset({"generic", "human", "multi_turn"})
 """Kinds that say nothing of the gate: no pages, or a rewriting first."""
@@ -50,7 +98,7 @@ def findings(measured: Sequence[Measured], key: str, gate: GateFile) -> Findings
     training: CasesBySet = [(each.of.name, each.cases) for each in measured if each.of.trains_gate]
     threshold = next((each.report.operation.threshold for each in measured), None)
     if key in gate.calibrations and threshold is not None:
-        training = unseen(training, key, threshold)
+        training = judge_unseen(training, key, threshold)
     judged = {each.of.name: each.cases for each in measured} | dict(training)
     with_short = {each.of.name: _with_short(each, judged[each.of.name]) for each in measured}
     mixed = {name: _mix(cases) for name, cases in judged.items()}

@@ -21,11 +21,18 @@ from bot.answering.evaluation.question_cases import Case
 from bot.answering.gate import GATE_FILE, KEYWORD_ONLY, load_gate_file
 from prompts.files import load_prompt
 from tests.evals import document
-from tests.evals.asking import ROOT, WORK, Measured, bar, opened, with_recorded_model, without_model
 from tests.evals.findings import findings
 from tests.evals.floors import broken_floors, floors_name, load_floors
-from tests.evals.recorded.server import MODEL
-from tests.evals.recorded.store import file_name
+from tests.evals.question_runs import (
+    ROOT,
+    WORK,
+    Measured,
+    bar,
+    opened,
+    with_recorded_model,
+    without_model,
+)
+from tests.evals.recorded.server import MODEL, file_name
 from tests.evals.sets import EvalSet, public_sets, sample
 
 PUBLIC = 3

@@ -1,14 +1,23 @@
-"""The sample company is a wiki that can be indexed, and is nobody real."""
+"""The sample company's pages and its labelled questions hold what they promise."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import combinations
 
 import pytest
 
-from rag.types import EVERYONE
-from tests.evals.sample import ROOT, SamplePage, load_pages
+from rag.types import EVERYONE, Principal
+from tests.evals.sets import (
+    SAMPLE_ROOT,
+    SHORT_QUESTIONS,
+    Labelled,
+    SamplePage,
+    load_pages,
+    load_questions,
+    without_links,
+)
 
 PAGES = load_pages()
 MARKDOWN = [page for page in PAGES if page.path.suffix == ".md"]
@@ -77,7 +86,7 @@ def test_addresses_and_telephone_numbers_are_invented(page: SamplePage) -> None:
 )
 def test_documents_say_what_their_kept_source_says(source: str, page_id: str) -> None:
     document = next(page for page in PAGES if page.id == page_id)
-    written = _words((ROOT / "sources" / source).read_text("utf-8"))
+    written = _words((SAMPLE_ROOT / "sources" / source).read_text("utf-8"))
     assert written - _words(document.text) == set()
 
 
@@ -87,3 +96,156 @@ def _outside_code(text: str) -> str:
 
 def _words(text: str) -> set[str]:
     return set(re.findall(r"[^\W\d_]{2,}", text))
+
+
+QUESTIONS = load_questions()
+SHORT = load_questions(SHORT_QUESTIONS)
+EVERY = [*QUESTIONS, *SHORT]
+QUESTION_PAGES = {page.id: page for page in load_pages()}
+ANSWERED = [q for q in EVERY if q.kind in {"answerable", "multi_turn"}]
+NEAR = [q for q in QUESTIONS if q.kind == "near_miss"]
+RESTRICTED = [q for q in QUESTIONS if "restricted" in q.tags]
+MARKUP = re.compile(r"\*\*|\*\w|`|\]\(|^#|^\s*[-|]|\s{2,}|\n")
+
+
+def _each(questions: list[Labelled]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("labelled", questions, ids=lambda labelled: labelled.id)
+
+
+def test_the_mix_of_kinds_is_as_documented() -> None:
+    assert Counter(q.kind for q in QUESTIONS) == {
+        "answerable": 62,
+        "near_miss": 20,
+        "far": 8,
+        "generic": 12,
+        "human": 8,
+        "multi_turn": 6,
+        "underspecified": 4,
+    }
+
+
+def test_ids_count_upwards() -> None:
+    assert [q.id for q in QUESTIONS] == [f"smp-{n:03d}" for n in range(1, len(QUESTIONS) + 1)]
+    assert [q.id for q in SHORT] == [f"smp-s-{n:03d}" for n in range(1, len(SHORT) + 1)]
+
+
+def test_short_questions_have_at_most_eight_words_and_two_halves() -> None:
+    assert Counter(q.half for q in SHORT) == {1: 30, 2: 30}
+    assert all("short" in q.tags and len(q.question.split()) <= 8 for q in SHORT)
+    assert Counter(q.kind for q in SHORT) == {
+        "answerable": 38,
+        "near_miss": 18,
+        "underspecified": 4,
+    }
+
+
+def test_no_question_is_asked_twice_in_one_kind_or_in_two() -> None:
+    alone = [(q.id, set(_plain(q.question).split())) for q in EVERY if not q.history]
+    for (one, words), (other, others) in combinations(alone, 2):
+        same = words == others
+        near = len(words) > 3 and len(words & others) > 0.7 * len(words | others)
+        assert not same, (one, other)
+        assert not near, (one, other)
+
+
+@_each(EVERY)
+def test_named_pages_exist(labelled: Labelled) -> None:
+    assert {*labelled.pages, *labelled.alt_pages, *labelled.near_pages} <= set(QUESTION_PAGES)
+    assert not set(labelled.pages) & set(labelled.alt_pages)
+
+
+@_each(ANSWERED)
+def test_evidence_is_verbatim_in_its_pages_and_free_of_markup(labelled: Labelled) -> None:
+    assert labelled.evidence
+    for quote in labelled.evidence:
+        assert len(quote) <= 300
+        assert not MARKUP.search(quote), quote
+        assert any(quote in QUESTION_PAGES[page].text for page in labelled.pages), quote
+    for page in labelled.pages:
+        assert any(quote in QUESTION_PAGES[page].text for quote in labelled.evidence), page
+
+
+@_each(ANSWERED)
+def test_key_facts_are_in_the_pages(labelled: Labelled) -> None:
+    assert labelled.key_facts or labelled.polarity
+    text = _spaced(" ".join(QUESTION_PAGES[page].text for page in labelled.pages))
+    for fact in labelled.key_facts:
+        variants = fact.split("|")
+        assert all(variants), fact
+        assert any(_spaced(variant) in text for variant in variants), fact
+
+
+@_each(ANSWERED)
+def test_the_asker_may_read_the_pages(labelled: Labelled) -> None:
+    assert all(QUESTION_PAGES[page].readable_by(_principals(labelled)) for page in labelled.pages)
+    if labelled.groups:
+        public = frozenset({EVERYONE})
+        assert not any(QUESTION_PAGES[page].readable_by(public) for page in labelled.pages)
+
+
+@_each([q for q in EVERY if q.kind not in {"answerable", "multi_turn"}])
+def test_what_is_not_answered_has_no_evidence(labelled: Labelled) -> None:
+    assert not labelled.evidence
+    assert not labelled.key_facts
+    assert not labelled.groups
+    assert labelled.note
+
+
+@_each([q for q in EVERY if q.kind == "near_miss"])
+def test_a_near_miss_is_nowhere_the_asker_may_read(labelled: Labelled) -> None:
+    """Except for the restricted ones this holds for all pages, whoever may read them."""
+    assert labelled.near_pages
+    assert labelled.absent_regex
+    pattern = re.compile(labelled.absent_regex)
+    public = frozenset({EVERYONE})
+    restricted = "restricted" in labelled.tags
+    for page in QUESTION_PAGES.values():
+        if page.readable_by(public) or not restricted:
+            assert not pattern.search(without_links(page.text)), page.id
+    if restricted:
+        near = [QUESTION_PAGES[page] for page in labelled.near_pages]
+        assert not any(page.readable_by(public) for page in near)
+        assert any(pattern.search(page.text) for page in near)
+
+
+def test_four_restricted_questions_are_answered_in_a_group_and_four_others_are_refused() -> None:
+    kinds = Counter((q.kind, bool(q.groups)) for q in RESTRICTED)
+    assert kinds == {("answerable", True): 4, ("near_miss", False): 4}
+
+
+def test_only_follow_ups_have_history_and_only_open_questions_ask_back() -> None:
+    for labelled in EVERY:
+        follow_up = labelled.kind == "multi_turn"
+        assert bool(labelled.history) == bool(labelled.standalone) == follow_up, labelled.id
+        assert bool(labelled.clarify) == (labelled.kind == "underspecified"), labelled.id
+        assert [t.role for t in labelled.history] == ["user", "assistant"] * follow_up
+
+
+def test_length_does_not_tell_a_near_miss_from_an_answerable_question() -> None:
+    answerable = [len(q.question.split()) for q in QUESTIONS if q.kind == "answerable"]
+    near = [len(q.question.split()) for q in NEAR]
+    wins = sum((a > n) + (a == n) / 2 for a in answerable for n in near)
+    assert 0.45 <= wins / (len(answerable) * len(near)) <= 0.55
+
+
+def test_answers_come_from_many_pages_and_all_forms_of_text() -> None:
+    answerable = [q for q in QUESTIONS if q.kind == "answerable"]
+    tags = Counter(tag for q in answerable for tag in q.tags)
+    assert len({page for q in answerable for page in q.pages}) >= 36
+    assert tags["table"] >= 20
+    assert tags["list"] >= 10
+    assert tags["error_code"] >= 8
+    assert tags["paraphrase"] >= 30
+    assert min(tags["pdf"], tags["docx"], tags["two_page"]) >= 2
+
+
+def _principals(labelled: Labelled) -> frozenset[Principal]:
+    return frozenset({EVERYONE, *(Principal(f"group:{name}") for name in labelled.groups)})
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.lower().split())

@@ -1,14 +1,39 @@
+"""Question sets as they are read, the draws from them, and recorded replies to them."""
+
 from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import date
 from pathlib import Path
 
 import pytest
 
-from bot.answering.evaluation.labelled_questions import load_questions
+from bot.answering.evaluation.labelled_questions import LabelledQuestion, load_questions
+from rag.answer.grounded import GroundedAnswer
+from rag.models.chat.openai_compatible import ModelSettings, open_model
+from rag.ports import ChatMessage, Prompt
 from tests.evals import sets
-from tests.evals.sets import public_sets, sample
+from tests.evals.recorded.server import (
+    Recorded,
+    Replay,
+    import_replies,
+    load_replies,
+    replaying,
+    save_replies,
+)
+from tests.evals.sets import (
+    CONTOSO,
+    DRAWS,
+    HANDBOOK,
+    SAMPLE,
+    SQUAD,
+    Share,
+    drawn,
+    public_sets,
+    sample,
+)
+from tests.unit.bot.answering.evaluation.cases import row
 
 
 def lines(path: Path, *rows: object) -> None:
@@ -138,3 +163,127 @@ def test_near_misses_of_equal_length_replace_the_first_ones(tmp_path: Path) -> N
     (made,) = public_sets(tmp_path, tmp_path / "work")
 
     assert [row.id for row in load_questions(made.questions)] == ["1", "2-L", "s"]
+
+
+SHARES = (Share("answerable", 10, withheld=4), Share("far", 2), Share(None, 3, short=True))
+
+
+def rows(count: int) -> list[LabelledQuestion]:
+    answerable = [row(f"a{n}") for n in range(count)]
+    far = [row(f"f{n}", "far") for n in range(5)]
+    return [*answerable, *far, *(row(f"s{n}", "near_miss", tags=["short"]) for n in range(5))]
+
+
+def test_a_draw_has_as_many_of_each_share_as_was_written_down() -> None:
+    asks = drawn(SHARES, rows(30))
+
+    counts = Counter((ask.row.kind, ask.withheld) for ask in asks)
+    assert counts == {
+        ("answerable", False): 10,
+        ("answerable", True): 4,
+        ("far", False): 2,
+        ("near_miss", False): 3,
+    }
+
+
+def test_what_is_withheld_is_asked_with_its_pages_too() -> None:
+    asks = drawn(SHARES, rows(30))
+
+    asked = {ask.row.id for ask in asks if not ask.withheld}
+    assert {ask.row.id for ask in asks if ask.withheld} <= asked
+
+
+def test_one_question_more_changes_a_draw_by_one_at_most() -> None:
+    before = {ask.row.id for ask in drawn(SHARES, rows(30))}
+    after = {ask.row.id for ask in drawn(SHARES, rows(31))}
+
+    assert len(after - before) <= 1
+
+
+def test_the_draws_ask_for_seven_hundred_answers_in_all() -> None:
+    sizes = {
+        name: sum(share.asked + share.withheld for share in shares)
+        for name, shares in DRAWS.items()
+    }
+
+    assert sizes == {SAMPLE: 170, CONTOSO: 80, SQUAD: 100, HANDBOOK: 350}
+
+
+DAY = date(2026, 11, 23)
+REPLY = json.dumps({"answerable": False, "missing": "the price"})
+
+
+def recorded_prompt(text: str) -> Prompt:
+    return Prompt("answer@1", (ChatMessage("user", text),), temperature=0.1, max_output_tokens=99)
+
+
+def kept_below(folder: Path) -> list[Path]:
+    return list(folder.rglob("*.json"))
+
+
+async def ask_replay(replay: Replay, *texts: str) -> list[GroundedAnswer | None]:
+    """Ask one question's prompts over HTTP, each for a structured answer."""
+    replay.next_question()
+    async with replaying(replay) as url:
+        model = open_model(ModelSettings("recorded", url, "any"))
+        found = [
+            (await model.structured(recorded_prompt(text), GroundedAnswer)).value for text in texts
+        ]
+        await model.close()
+    return found
+
+
+async def test_a_written_reply_is_imported_and_replayed_over_http(tmp_path: Path) -> None:
+    prompts, written, kept = (tmp_path / name for name in ("prompts", "written", "kept"))
+    written.mkdir()
+    kept.mkdir()
+    await ask_replay(Replay("my set", {}, prompts), "what does it cost?")
+    (waiting,) = kept_below(prompts)
+    (written / f"{waiting.stem}.txt").write_text(REPLY)
+    (written / "unknown.txt").write_text(REPLY)
+
+    assert import_replies(prompts, written, DAY, kept) == 1
+    replay = Replay("my set", load_replies("my set", kept), None)
+    (answer,) = await ask_replay(replay, "what does it cost?")
+
+    assert answer is not None
+    assert answer.missing == "the price"
+    assert (replay.count("answer"), replay.missing, replay.dates) == (1, {}, (DAY, DAY))
+
+
+async def test_a_prompt_without_a_reply_is_declined_counted_and_kept(tmp_path: Path) -> None:
+    replay = Replay("my set", {}, tmp_path)
+
+    assert await ask_replay(replay, "first") == [None]
+
+    (key,) = replay.missing
+    kept = json.loads((tmp_path / "my-set" / f"{key}.json").read_text())
+    assert kept["messages"] == [{"role": "user", "content": "first"}]
+    assert kept["json_schema"]["properties"]["answerable"]
+
+
+async def test_only_the_first_missing_prompt_of_a_question_is_kept(tmp_path: Path) -> None:
+    replay = Replay("my set", {}, tmp_path)
+
+    await ask_replay(replay, "rewrite", "answer to a rewrite that is not known yet")
+    await ask_replay(replay, "another")
+
+    assert len(replay.missing) == 2
+    assert {each.stem for each in kept_below(tmp_path)} == set(replay.missing)
+
+
+@pytest.mark.parametrize("changed", ["what does it cost", "what does it  cost?"])
+async def test_a_changed_prompt_has_no_reply(tmp_path: Path, changed: str) -> None:
+    first = Replay("my set", {}, tmp_path)
+    await ask_replay(first, "what does it cost?")
+    replies = {key: Recorded(key=key, date=DAY, reply=REPLY) for key in first.missing}
+
+    assert await ask_replay(Replay("my set", replies, None), changed) == [None]
+
+
+def test_replies_are_kept_in_the_order_of_their_keys(tmp_path: Path) -> None:
+    replies = [Recorded(key=key, date=DAY, reply="DOMAIN") for key in ("b", "a")]
+
+    save_replies("my set", replies, tmp_path)
+
+    assert list(load_replies("my set", tmp_path)) == ["a", "b"]

@@ -19,21 +19,20 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
 from bot.domain.settings import Settings
 from bot.platforms import teams as adapter
-from tests.bot.adapters.slack.events import SECRET
-from tests.bot.adapters.slack.server import FakeSlack
-from tests.bot.adapters.slack.visitor import Visitor as SlackVisitor
-from tests.bot.adapters.slack.workspace.names import HELP, TEAM, TOKEN
-from tests.bot.adapters.teams.server import FakeTeams
-from tests.bot.adapters.teams.tenant.names import HELP as TEAMS_CHANNEL
-from tests.bot.adapters.teams.tenant.people import Human
-from tests.bot.adapters.teams.visitor import Visitor as TeamsVisitor
-from tests.bot.house import house, write_index
-from tests.bot.server import settings_for
-from tests.conformance.on_web import OnWeb
-from tests.conformance.platforms import Question
+from tests.contract.platforms.driver import Question
+from tests.contract.platforms.web_driver import OnWeb
+from tests.fakes.http_server import serving_application, settings_for, write_index
+from tests.fakes.slack.events import SECRET
+from tests.fakes.slack.names import HELP, TEAM, TOKEN
+from tests.fakes.slack.server import FakeSlack
+from tests.fakes.slack.visitor import Visitor as SlackVisitor
+from tests.fakes.teams.application import UNLIMITED, LocalCloud, teams_settings
+from tests.fakes.teams.names import HELP as TEAMS_CHANNEL
+from tests.fakes.teams.people import Human
+from tests.fakes.teams.server import FakeTeams
+from tests.fakes.teams.visitor import Visitor as TeamsVisitor
 from tests.structure.source import PRODUCT, ROOT
-from tests.teams.tenant import UNLIMITED, Local, on_teams
-from tests.whole.sameness import opened, recorded
+from tests.sweeps.web_comparison import opened, recorded
 
 QUESTIONS = ("how many days of annual leave do we have", "vpn says error 809, what now")
 
@@ -117,10 +116,10 @@ async def on_teams_chat(folder: Path) -> Way:
     async with AsyncExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         teams = await stack.enter_async_context(FakeTeams(keys={"k1": key}).serving())
-        patch.setattr(adapter, "connect", Local(teams.url).connect)
+        patch.setattr(adapter, "connect", LocalCloud(teams.url).connect)
         address = "asker@acme.example"
         teams.add(Human("asker-object-id", "29:asker", "Asker", address, address), TEAMS_CHANNEL)
-        settings = settings_for(folder, **on_teams(teams.url))
+        settings = settings_for(folder, **teams_settings(teams.url))
 
         def ask(client: object) -> Ask:
             asker = TeamsVisitor(teams, client, "asker-object-id")  # type: ignore[arg-type]
@@ -145,7 +144,7 @@ async def _traced(settings: Settings, platform: Callable[[object], Ask]) -> Way:
     await write_index(settings, settings.data_dir / "wiki")
     way = Way()
     with way.watching():
-        async with house(settings) as client, opened(settings) as store:
+        async with serving_application(settings) as client, opened(settings) as store:
             ask = platform(client)
             await ask(QUESTIONS[0])
             await recorded(store, 1)

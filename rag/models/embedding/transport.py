@@ -2,7 +2,7 @@
 
 The tokenizers of hosted models are fetched from the network when they are first used; an
 estimate is not. It errs upwards: whole pages of English and code are counted 15 to 55 % higher
-than WordPiece does, single lines of odd words now and then a little lower (tests/rag/models).
+than WordPiece does, single lines of odd words now and then a little lower (tests/unit/rag/models).
 Where a text turns out to be too long all the same, the server says so, and it is cut then.
 """
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.evals.recorded.store import REPLIES, import_replies
+from tests.evals.recorded.server import REPLIES, import_replies
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

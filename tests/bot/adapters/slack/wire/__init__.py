@@ -1,1 +1,0 @@
-"""Tests of bot.adapters.slack.wire."""

@@ -1,1 +1,0 @@
-"""What the Teams that runs here remembers, by topic."""

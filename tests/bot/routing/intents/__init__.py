@@ -1,1 +1,0 @@
-"""Tests of how a message is understood."""

@@ -1,0 +1,1 @@
+"""What a Confluence must pass: tests of the local one."""

@@ -1,0 +1,130 @@
+"""What a platform does not do, and why: the only place where this is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_PEOPLE = ("escalated: people see it", "escalation offered: people don't see it yet")
+_ASKED_FOR = "human: people see it"
+_WHISPER = "permission-limited, with a private addition"
+
+_IN_ORDER = "all steps are told in their order"
+_REMINDED = "unclaimed: people are reminded"
+
+_NO_PEOPLE = "no people's channel: `python -m bot escalations` lists the question"
+_NO_PLACE = "no people's channel: the board shows what waits"
+_AS_IT_STANDS = "the page shows how it stands now and what was said, not every step"
+_ALONE = "only the asker reads the thread: the answer itself has all that they may read"
+_ASK_ANEW = "a question is withdrawn and asked anew; the page has no editing"
+_AT_THE_BOARD = "people act at the board"
+_ADDRESSED = "all that is sent there is for the bot, by who is signed in"
+_NO_CHANNELS = "there are no channels: who asks is alone with the bot"
+_WORDS_ONLY = "a question there is words"
+_ORDERED_ELSEWHERE = "ordered at the board and by the API's own operations"
+_NOT_POSTED = "nothing is posted: it is read when somebody looks"
+_UNASKABLE = "Teams can't be asked what was posted: better told twice than never"
+_NOT_INSTALLED = "nothing is installed: it is there while the server runs"
+_NO_LABEL = "only Teams shows such a mark"
+_IN_WORDS = "the API has no buttons: a client asks for it in words"
+_SMALL = "the example is kept small"
+
+_UNADDRESSED = (
+    "a follow-up without a mention, where that is allowed",
+    "overheard and not sure: silent",
+    "overheard and only a guess: silent",
+    "overheard and only a part known: silent",
+    "other bots are left alone",
+)
+_ANSWER_LOST = "a notice is told once although the platform's answer to it was lost"
+_OTHERS = (
+    "what another asked in the same thread: people don't see it",
+    "human, after another's question: people don't see that",
+)
+_OUTSIDERS = (
+    "people from outside are refused, and colleagues where they read along",
+    "where spaces are open to people from outside, these alone are searched",
+    "a guest's question is marked as a guest's where people are asked",
+)
+_FILES = ("a file that comes with a question is read", "a file that can't be read is said")
+_CARD = (
+    "claimed by a button: one has it, and the card says who",
+    "a reply by button reaches who asked",
+)
+_ORDERS = (
+    "help: what can be ordered",
+    "status: what it answers from",
+    "reindex is refused to who is no admin",
+    "reindex by an admin is shown to its end",
+)
+_INSTALLING = ("a welcome where it is added, once", "removed: nothing is sent any more")
+_MARKED = "how sensitive it is, by the labels of its pages"
+_WHY = "why this answer"
+_BUTTONS = (
+    "a person is asked for by a button",
+    "a person asked below a part of an answer sees what it lacks",
+    "a person is asked below a guess",
+    "an option is chosen by a button",
+)
+
+
+def _because(reasons: Mapping[str, tuple[str, ...]]) -> Mapping[str, str]:
+    return MappingProxyType({name: why for why, names in reasons.items() for name in names})
+
+
+MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "web": _because(
+            {
+                _NO_PEOPLE: (*_PEOPLE, _ASKED_FOR),
+                _ALONE: (_WHISPER,),
+                _ASK_ANEW: ("edited while it is worked on", "edited after the answer"),
+                _AS_IT_STANDS: (_IN_ORDER,),
+                _NO_PLACE: (_REMINDED,),
+                _AT_THE_BOARD: _CARD,
+                _ADDRESSED: _UNADDRESSED,
+                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS),
+                _WORDS_ONLY: _FILES,
+                _ORDERED_ELSEWHERE: _ORDERS,
+                _NOT_INSTALLED: _INSTALLING,
+                _NOT_POSTED: (_ANSWER_LOST,),
+                _NO_LABEL: (_MARKED,),
+            }
+        ),
+        "rest": _because(
+            {
+                _NO_PEOPLE: (*_PEOPLE, _ASKED_FOR),
+                _ALONE: (_WHISPER,),
+                _NO_PLACE: (_REMINDED,),
+                _AT_THE_BOARD: _CARD,
+                _ADDRESSED: _UNADDRESSED,
+                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS),
+                _WORDS_ONLY: _FILES,
+                _ORDERED_ELSEWHERE: _ORDERS,
+                _NOT_INSTALLED: _INSTALLING,
+                _NOT_POSTED: (_ANSWER_LOST,),
+                _NO_LABEL: (_MARKED,),
+                _IN_WORDS: _BUTTONS,
+            }
+        ),
+        "slack": _because({_NO_LABEL: (_MARKED,)}),
+        "teams": _because({_UNASKABLE: (_ANSWER_LOST,)}),
+        "example": _because(
+            {
+                _SMALL: (
+                    _WHY,
+                    *_BUTTONS,
+                    _MARKED,
+                    *_OUTSIDERS,
+                    *_OTHERS,
+                    *_FILES,
+                    *_CARD,
+                    *_UNADDRESSED,
+                    *_ORDERS,
+                    *_INSTALLING,
+                ),
+            }
+        ),
+    }
+)
+"""By platform, by case."""

@@ -1,1 +1,0 @@
-"""What the proofs share that nothing is lost and nothing said twice, on whatever platform."""

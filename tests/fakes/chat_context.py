@@ -1,0 +1,370 @@
+"""Fake what a chat platform is connected to: documents, runs, commands and their context."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from bot.answering.admission import VouchedDirectory
+from bot.answering.explanations.explainer import Explainer
+from bot.answering.gate import load_gate
+from bot.answering.permitted_views import PrivateAnswers
+from bot.answering.visibility import PassageOnPage, ReadablePassages
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.reindexing import ReindexRuns
+from bot.chat.commands.run_status import RunWatcher
+from bot.chat.commands.types import Admins, CommandCaller, CommandSyntax
+from bot.chat.documents import SeenBy
+from bot.chat.messages import ListeningPolicy
+from bot.domain.errors import (
+    DeliveryFailed,
+    DocumentInTheWay,
+    DocumentRefused,
+    DocumentUnknown,
+    StoreUnavailable,
+)
+from bot.domain.health import ComponentStatus
+from bot.domain.messages import Person, Policy
+from bot.domain.ports import Audits, Inbox
+from bot.escalations.casework import Casework
+from bot.store.database import Store
+from bot.web import api
+from bot.web.forms import upload_limits
+from ingestion.library import Added, LibraryDocument, Space
+from ingestion.records.types import Failure, Run
+from rag.errors import IndexUnavailable
+from rag.types import EVERYONE, Chunk, Principal
+from tests.fakes.builders import chunk
+
+WHEN = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+RUN = Run(
+    id="r1",
+    space="HR",
+    dry_run=False,
+    allow_mass_delete=False,
+    by="anna",
+    state="done",
+    created_at=WHEN,
+    started_at=WHEN,
+    ended_at=WHEN,
+)
+
+
+class MemoryDocuments:
+    """Implements Documents and Reindex: what is added is indexed at once; FOLDER takes nothing."""
+
+    def __init__(self, *runs: Run) -> None:
+        self.kept: dict[tuple[str, str], LibraryDocument] = {}
+        self.contents: dict[tuple[str, str], bytes] = {}
+        self.runs = list(runs)
+        self.failures: tuple[Failure, ...] = ()
+
+    async def spaces(self, seen_by: SeenBy) -> Sequence[Space]:
+        names = sorted({space for space, _ in self.kept})
+        held = {name: len(await self.documents(name, seen_by)) for name in names}
+        return [self._space(name, pages) for name, pages in held.items() if pages]
+
+    async def documents(
+        self,
+        space: str,
+        seen_by: SeenBy,
+        *,
+        words: str = "",
+        after: str = "",
+        limit: int = 50,
+    ) -> Sequence[LibraryDocument]:
+        found = [
+            document
+            for (owner, name), document in sorted(self.kept.items())
+            if owner == space and name > after and _seen(document, seen_by)
+            if all(word.lower() in name.lower() for word in words.split())
+        ]
+        return found[:limit]
+
+    async def document(self, space: str, document_id: str, seen_by: SeenBy) -> LibraryDocument:
+        document = self.kept.get((space, document_id))
+        if document is None or not _seen(document, seen_by):
+            raise DocumentUnknown(f"There is no document {document_id!r}.")
+        return document
+
+    async def at(self, urls: Sequence[str], seen_by: SeenBy) -> LibraryDocument | None:
+        known = {each.url: each for each in self.kept.values() if _seen(each, seen_by)}
+        return next((known[url] for url in urls if url in known), None)
+
+    async def add(self, space: str, received: Path, *, name: str, readers: str, by: str) -> Added:
+        if not name or "/" in name:
+            raise DocumentRefused(f"{name!r} is no name.")
+        if space == "FOLDER":
+            raise DocumentInTheWay("FOLDER takes nothing.")
+        replaced = (space, name) in self.kept
+        self.contents[space, name] = received.read_bytes()  # noqa: ASYNC240 - a test's small file
+        self.kept[space, name] = document(space, name, readers=readers, by=by)
+        return Added(space, name, replaced, "r1")
+
+    async def remove(self, space: str, document_id: str, *, by: str) -> None:
+        if space == "FOLDER":
+            raise DocumentInTheWay("FOLDER keeps everything.")
+        await self.document(space, document_id, None)
+        del self.kept[space, document_id]
+
+    async def find_space(self, url: str) -> str | None:
+        asked = [each for each in self.kept.values() if each.source == "confluence"]
+        return next((each.space for each in asked if each.url == url), None)
+
+    async def start(
+        self,
+        space: str | None,
+        *,
+        by: str,
+        dry_run: bool = False,
+        allow_mass_delete: bool = False,
+        extent: Literal["all", "changes"] = "all",
+        page: str = "",
+    ) -> str:
+        if space == "NONE":
+            raise DocumentUnknown("There is no space 'NONE'.")
+        if any(run.active for run in self.runs):
+            raise DocumentInTheWay("A run is under way.")
+        run = replace(
+            RUN,
+            id=f"r{len(self.runs) + 1}",
+            space=space,
+            dry_run=dry_run,
+            by=by,
+            extent="page" if page else extent,
+            page=page,
+        )
+        self.runs.insert(0, run)
+        return run.id
+
+    async def newest(self, limit: int) -> Sequence[Run]:
+        return self.runs[:limit]
+
+    async def get(self, run_id: str) -> Run | None:
+        return next((run for run in self.runs if run.id == run_id), None)
+
+    async def cancel(self, run_id: str) -> None:
+        run = await self.get(run_id)
+        if run is None:
+            raise DocumentUnknown(f"There is no run {run_id!r}.")
+        state = "cancelled" if run.active else run.state
+        self.runs[self.runs.index(run)] = replace(run, state=state)
+
+    def _space(self, name: str, pages: int) -> Space:
+        uploads = name != "FOLDER"
+        kind = "upload" if uploads else "folder"
+        return Space(name, pages, pages, kind, uploads, reindexable=True, failures=self.failures)
+
+
+def document(
+    space: str, name: str, *, readers: str = "everyone", by: str = "anna"
+) -> LibraryDocument:
+    """A document that is indexed."""
+    return LibraryDocument(
+        space=space,
+        id=name,
+        title=name.rpartition(".")[0] or name,
+        url=f"/pages/{space}/{name}",
+        readers=readers,
+        chunks=1,
+        source="upload",
+        state="indexed",
+        uploaded_at=WHEN,
+        uploaded_by=by,
+        removable=space != "FOLDER",
+    )
+
+
+def documents_api(
+    audits: Audits, data_dir: Path, shelf: MemoryDocuments | None = None
+) -> api.DocumentsApi:
+    """The part of the API that is over documents."""
+    kept = shelf or MemoryDocuments()
+    return api.DocumentsApi(
+        tenant="default",
+        documents=kept,
+        reindexing=kept,
+        audits=audits,
+        data_dir=data_dir,
+        bounds=upload_limits(1),
+    )
+
+
+def _seen(document: LibraryDocument, seen_by: SeenBy) -> bool:
+    names = set(document.readers.split(","))
+    return seen_by is None or bool(names & {*seen_by, EVERYONE})
+
+
+SLACK = CommandSyntax("/frontdesk ", "/reindex")
+ADMINS = Admins("SLACK_ADMINS", ids=frozenset({"U1"}), groups=frozenset({"S1"}))
+RUNNING = replace(RUN, state="running", ended_at=None, pages=1, total=4, chunks=10)
+
+
+def command_caller(
+    person: str = "U1", *, admins: Admins = ADMINS, groups: FakeGroups | None = None
+) -> CommandCaller:
+    """Somebody who orders on Slack; U1 is an admin."""
+    return CommandCaller(Person(person), "slack", admins, SLACK, groups)
+
+
+class FakeGroups:
+    """Implements KnowsGroups; may be away."""
+
+    def __init__(self, *members: tuple[str, str], away: bool = False) -> None:
+        self._members = members
+        self._away = away
+        self.asked = 0
+
+    async def in_group(self, person_id: str, group_id: str) -> bool:
+        self.asked += 1
+        if self._away:
+            raise DeliveryFailed("Slack is away.")
+        return (person_id, group_id) in self._members
+
+
+class ScriptedRuns:
+    """Implements FollowsRuns: what is there at each second of a played clock.
+
+    ``None`` is a run that is not known, StoreUnavailable a ledger that can't be read. The last
+    scene stays.
+    """
+
+    def __init__(self, scenes: Sequence[tuple[float, dict[str, Run] | None]]) -> None:
+        self._scenes = scenes
+        self.seconds = 0.0
+
+    def clock(self) -> float:
+        return self.seconds
+
+    async def pause(self, seconds: float) -> None:
+        self.seconds += seconds
+
+    async def get(self, run_id: str) -> Run | None:
+        scene = [runs for begins, runs in self._scenes if begins <= self.seconds][-1]
+        if scene is None:
+            raise StoreUnavailable("The ledger is away.")
+        return scene.get(run_id)
+
+
+class MemoryAudits:
+    """Implements Audits; may be away."""
+
+    def __init__(self, *, away: bool = False) -> None:
+        self._away = away
+        self.acts: list[tuple[str, str, str, str]] = []
+
+    async def append(
+        self, tenant: str, actor: str, act: str, subject: str, *, detail: str = ""
+    ) -> None:
+        if self._away:
+            raise StoreUnavailable("The record is away.")
+        self.acts.append((actor, act, subject, detail))
+
+
+class MemoryPolicies:
+    """Implements KeepsPolicies."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Policy] = {}
+        self.actors: list[str] = []
+
+    async def of(self, tenant: str, channel: str) -> Policy | None:
+        return self.kept.get(channel)
+
+    async def set(self, tenant: str, channel: str, allowed: Policy, *, actor: str) -> None:
+        self.kept[channel] = allowed
+        self.actors.append(actor)
+
+
+class ReadsNothing:
+    """Implements ReadablePassages: of what was found, nothing may be read any more."""
+
+    async def readable(
+        self, tenant: str, found: Sequence[PassageOnPage], readers: frozenset[Principal]
+    ) -> Mapping[str, Chunk]:
+        return {}
+
+
+class ReadsEverything:
+    """Implements ReadablePassages: whatever was found is still there, for everyone."""
+
+    async def readable(
+        self, tenant: str, found: Sequence[PassageOnPage], readers: frozenset[Principal]
+    ) -> Mapping[str, Chunk]:
+        return {
+            each.chunk_id: chunk("", chunk_id=each.chunk_id, page_id=each.page_id) for each in found
+        }
+
+
+class ReadsPages:
+    """Implements ReadablePassages over a few passages; ``broken``: it can't be asked."""
+
+    def __init__(self, *chunks: Chunk) -> None:
+        self.chunks = list(chunks)
+        self.broken = False
+
+    async def readable(
+        self,
+        tenant: str,
+        found: Sequence[PassageOnPage],
+        readers: frozenset[Principal],
+    ) -> Mapping[str, Chunk]:
+        if self.broken:
+            raise IndexUnavailable("the disk is gone")
+        wanted = {each.chunk_id for each in found}
+        may = [each for each in self.chunks if all(readers & group for group in each.readers)]
+        return {each.id: each for each in may if each.id in wanted}
+
+
+async def _all_well() -> Sequence[ComponentStatus]:
+    return (ComponentStatus("knowledge", "ready", "12 chunks (IT 12)"),)
+
+
+def chat_context_over(
+    store: Store,
+    inbox: Inbox,
+    *,
+    tenant: str = "default",
+    shelf: MemoryDocuments | None = None,
+    readable: ReadablePassages | None = None,
+) -> ChatContext:
+    """Join an office; what is indexed is in memory."""
+    readable = readable or ReadsNothing()
+    shelf = shelf or MemoryDocuments()
+    return ChatContext(
+        tenant=tenant,
+        directory=VouchedDirectory(),
+        inbox=inbox,
+        interactions=store.interactions,
+        casework=Casework(
+            cases=store.escalations, interactions=store.interactions, readable=readable
+        ),
+        explaining=Explainer(
+            interactions=store.interactions, gate=load_gate(0.65), readable=readable
+        ),
+        fuller=PrivateAnswers(readable),
+        hearing=ListeningPolicy(store.policies, store.interactions),
+        policies=store.policies,
+        notes=store.notes,
+        audits=store.audits,
+        documents=shelf,
+        reindexing=shelf,
+        orders=_orders(store, shelf, tenant),
+        check_parts=_all_well,
+    )
+
+
+def _orders(store: Store, shelf: MemoryDocuments, tenant: str) -> CommandExecutor:
+    reindexing = ReindexRuns(tenant=tenant, documents=shelf, runs=shelf, audits=store.audits)
+    return CommandExecutor(
+        tenant=tenant,
+        reindexing=reindexing,
+        watch=RunWatcher(shelf),
+        policies=store.policies,
+        directory=VouchedDirectory(),
+        check_parts=_all_well,
+    )

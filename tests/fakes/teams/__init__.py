@@ -1,0 +1,1 @@
+"""A fake Teams: a tenant with its connector API, its hosts, and the people in it."""

@@ -1,1 +1,0 @@
-"""What Frontdesk is deployed with, read as its own tools would read it."""

@@ -1,1 +1,0 @@
-"""A Confluence as Frontdesk reads it, over HTTP against the one that runs here."""

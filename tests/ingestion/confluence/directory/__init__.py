@@ -1,1 +1,0 @@
-"""The directory of colleagues, and a Microsoft Graph that runs here."""

@@ -1,1 +1,0 @@
-"""Proofs of Slack over the whole application, as its people see it."""

@@ -1,0 +1,198 @@
+"""Server processes that are killed, come back or are replaced, and when that happened."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.e2e.conftest import ROOT, environment
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something that happened, ``at`` seconds after the beginning; a fault or its consequence."""
+
+    at: float
+    what: str
+    fault: bool
+
+
+@dataclass(slots=True)
+class Timeline:
+    """Begins when it is made; entries come in order."""
+
+    entries: list[Entry] = field(default_factory=list)
+    _began: float = field(default_factory=time.monotonic)
+
+    def now(self) -> float:
+        """Return the seconds since the beginning."""
+        return time.monotonic() - self._began
+
+    def note(self, what: str, *, fault: bool = False) -> None:
+        """Add what has just happened."""
+        self.entries.append(Entry(self.now(), what, fault))
+
+    @property
+    def last_fault(self) -> float | None:
+        """When the last fault came, None when there was none."""
+        return max((entry.at for entry in self.entries if entry.fault), default=None)
+
+    def lines(self) -> list[str]:
+        """Return it for reading."""
+        return [
+            f"{entry.at:8.2f}  {'!' if entry.fault else ' '} {entry.what}" for entry in self.entries
+        ]
+
+
+SERVING = re.compile(r"Serving (http://\S+) ")
+START_SECONDS = 60.0
+SUPERVISOR_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class Replica:
+    """One server: its data directory stays when it is killed and started again.
+
+    ``url`` is where it was last; nobody is told that it is dead.
+    """
+
+    name: str
+    data_dir: Path
+    url: str = ""
+    doomed: bool = False
+    ready: asyncio.Event = field(default_factory=asyncio.Event)
+    running: asyncio.subprocess.Process | None = None
+    watching: asyncio.Task[None] | None = None
+
+    @property
+    def alive(self) -> bool:
+        return self.running is not None and self.running.returncode is None
+
+
+class ServerProcesses:
+    """Starts and ends servers, all with the same settings and a copy of the same index.
+
+    Args:
+        folder: Data directories and logs go here.
+        prepared: A data directory in which the index is already.
+        settings: Environment variables that the servers are given.
+        timeline: Is told what happens.
+    """
+
+    def __init__(
+        self, folder: Path, prepared: Path, settings: Mapping[str, str], timeline: Timeline
+    ) -> None:
+        self._folder = folder
+        self._prepared = prepared
+        self._settings = settings
+        self._timeline = timeline
+        self._named = 0
+        self.replicas: list[Replica] = []
+        self.some_up = asyncio.Event()
+        self.ended_by_themselves: list[str] = []
+
+    def addresses(self) -> list[str]:
+        """Return where the servers are, or were before they were killed."""
+        return [replica.url for replica in self.replicas if replica.url]
+
+    async def add(self) -> Replica:
+        """Start one more server, with a data directory of its own."""
+        self._named += 1
+        name = f"server-{self._named}"
+        data_dir = self._folder / name
+        await asyncio.to_thread(shutil.copytree, self._prepared, data_dir)
+        replica = Replica(name, data_dir)
+        self.replicas.append(replica)
+        await self.start(replica)
+        return replica
+
+    async def start(self, replica: Replica) -> None:
+        """Start a server that does not run; it is not waited for."""
+        replica.doomed = False
+        with self._log(replica).open("ab") as log:
+            replica.running = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *("-m", "bot", "serve"),
+                cwd=ROOT,
+                env=environment(replica.data_dir, **self._settings),
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+            )
+        self._timeline.note(f"{replica.name} started")
+        replica.watching = asyncio.create_task(self._watch(replica, replica.running))
+
+    async def all_ready(self) -> None:
+        """Wait until every server takes questions. Raises TimeoutError."""
+        async with asyncio.timeout(START_SECONDS):
+            await asyncio.gather(*(replica.ready.wait() for replica in self.replicas))
+
+    async def kill(self, replica: Replica) -> None:
+        """End a server at once, in the middle of whatever it does."""
+        state = "" if replica.ready.is_set() else " while it started"
+        replica.doomed = True
+        if replica.running is not None:
+            with suppress(ProcessLookupError):
+                replica.running.kill()
+            self._timeline.note(f"{replica.name} killed{state}", fault=True)
+            await replica.running.wait()
+        if replica.watching is not None:
+            await replica.watching
+
+    def remove(self, replica: Replica) -> None:
+        """Forget a server that never comes back; events are no longer sent to it."""
+        self.replicas.remove(replica)
+        self._timeline.note(f"{replica.name} is gone for good")
+
+    async def end(self) -> None:
+        """End all servers, whatever state they are in."""
+        for replica in self.replicas:
+            replica.doomed = True
+            if replica.running is not None and replica.alive:
+                with suppress(ProcessLookupError):
+                    replica.running.kill()
+                await replica.running.wait()
+            if replica.watching is not None:
+                await replica.watching
+
+    async def _watch(self, replica: Replica, running: asyncio.subprocess.Process) -> None:
+        """Learn where a server listens; note when it ends without having been killed."""
+        assert running.stdout is not None
+        with self._log(replica).open("ab") as log:
+            async for line in running.stdout:
+                log.write(line)
+                log.flush()
+                if found := SERVING.search(line.decode()):
+                    replica.url = found.group(1)
+                    replica.ready.set()
+                    self._refresh()
+                    self._timeline.note(f"{replica.name} takes questions")
+        await running.wait()
+        replica.ready.clear()
+        self._refresh()
+        if not replica.doomed:
+            said = f"{replica.name} ended by itself with code {running.returncode}"
+            self.ended_by_themselves.append(said)
+            self._timeline.note(said, fault=True)
+            await self._supervise(replica)
+
+    async def _supervise(self, replica: Replica) -> None:
+        """Start a server again that ended by itself, as every way of running one does."""
+        await asyncio.sleep(SUPERVISOR_SECONDS)
+        if not replica.doomed:
+            await self.start(replica)
+
+    def _refresh(self) -> None:
+        if any(replica.ready.is_set() for replica in self.replicas):
+            self.some_up.set()
+        else:
+            self.some_up.clear()
+
+    def _log(self, replica: Replica) -> Path:
+        return self._folder / f"{replica.name}.log"

@@ -1,0 +1,1 @@
+"""One fault at a time, on a real server."""

@@ -1,0 +1,146 @@
+"""A server is stopped while it works, or killed while it reindexes by command."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from ingestion.records.database import sqlite_in
+from ingestion.records.ledger import Ledger
+from ingestion.records.types import FolderEntry
+from tests.fakes.slack.events import WebDoor
+from tests.fakes.slack.names import ALICE, HELP
+from tests.fakes.slack.posts import Post
+from tests.fakes.slack.server import FakeSlack
+from tests.fakes.slack.visitor import Visitor
+from tests.sweeps.faults.model import QuotingModel
+from tests.sweeps.faults.server import (
+    Client,
+    Server,
+    all_once,
+    on_model,
+    on_slack,
+    question,
+    server,
+    until,
+)
+
+pytestmark = pytest.mark.slow
+
+END_SECONDS = 25.0
+
+
+async def test_stopping_with_50_questions_under_way_takes_25_s_and_loses_none(
+    data_dir: Path, slack: FakeSlack, model: QuotingModel, asker: Client
+) -> None:
+    numbers = range(50)
+    model.hold()
+    async with server(data_dir, **on_slack(slack.url), **on_model(model.url)) as running:
+        await running.start()
+        sent = (asker.mention(running.url, *question(number)) for number in numbers)
+        statuses = set(await asyncio.gather(*sent))
+        waiting = asyncio.create_task(asker.ask(running.url, question(0)[0], "k"))
+        await until(lambda: model.waiting == 16, within_seconds=10)
+
+        running.send(signal.SIGTERM)
+        started = time.monotonic()
+        status, told = await waiting
+        code = await running.ended(END_SECONDS)
+        took = time.monotonic() - started
+
+        model.let_go()
+        await running.start()
+        await until(all_once(slack, numbers), within_seconds=30)
+        again, answer = await asker.ask(running.url, question(0)[0], "k")
+
+    assert statuses == {200}
+    assert code == 0
+    assert took < END_SECONDS
+    assert status == 503
+    assert "is kept" in told["detail"]
+    assert (again, answer["status"]) == (200, "answered")
+
+
+async def test_what_can_be_finished_is_finished_before_the_server_ends(
+    data_dir: Path, slack: FakeSlack, model: QuotingModel, asker: Client
+) -> None:
+    numbers = range(10)
+    model.hold()
+    async with server(data_dir, **on_slack(slack.url), **on_model(model.url)) as running:
+        await running.start()
+        statuses = {await asker.mention(running.url, *question(number)) for number in numbers}
+        await until(lambda: model.waiting == len(numbers), within_seconds=10)
+
+        running.send(signal.SIGTERM)
+        await asyncio.sleep(0.5)
+        model.let_go()
+        code = await running.ended(END_SECONDS)
+
+    assert statuses == {200}
+    assert code == 0
+    assert all_once(slack, numbers)()
+
+
+async def test_who_is_stopped_as_soon_as_it_serves_ends_in_order(data_dir: Path) -> None:
+    async with server(data_dir) as running:
+        await running.start()
+        running.send(signal.SIGTERM)
+        code = await running.ended(END_SECONDS)
+
+    assert code == 0
+    assert running.logged == []
+
+
+PAGES = 150
+
+
+def write_folder(folder: Path) -> None:
+    folder.mkdir()
+    for number in range(PAGES):
+        text = f"# Rule {number}\n\n" + f"Rule {number} says what is done on day {number}. " * 40
+        (folder / f"r{number:03}.md").write_text(text, encoding="utf-8")
+
+
+@asynccontextmanager
+async def alice_at(running: Server, slack: FakeSlack) -> AsyncIterator[Visitor]:
+    async with aiohttp.ClientSession(running.url) as session:
+        yield Visitor(slack, WebDoor(session), ALICE)
+
+
+def shown(slack: FakeSlack) -> list[Post]:
+    return [post for post in slack.posts if "Reindexing RULES" in post.shown and not post.only_for]
+
+
+@pytest.mark.parametrize("after_seconds", [0.0, 1.5, 4.0])
+async def test_a_run_comes_to_its_end_in_one_message_over_kills(
+    data_dir: Path, slack: FakeSlack, tmp_path: Path, after_seconds: float
+) -> None:
+    write_folder(tmp_path / "rules")
+    entry = FolderEntry(str(tmp_path / "rules"), (("everyone",),), None)
+    await Ledger(sqlite_in(data_dir), "default").note_folder("RULES", entry)
+    settings = {**on_slack(slack.url), "SLACK_ADMINS": ALICE}
+    async with server(data_dir, **settings) as running:
+        await running.start()
+        async with alice_at(running, slack) as alice:
+            await alice.command(HELP, "/reindex", "RULES")
+        for _ in range(2):
+            await asyncio.sleep(after_seconds)
+            running.send(signal.SIGKILL)
+            await running.ended(10)
+            await running.start()
+        await until(
+            lambda: any("Reindexing RULES: done" in post.shown for post in shown(slack)),
+            within_seconds=90,
+        )
+        await asyncio.sleep(3)
+
+    (post,) = shown(slack)
+    assert "Reindexing RULES: done" in post.shown
+    assert post.labels == []

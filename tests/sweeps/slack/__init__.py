@@ -1,0 +1,1 @@
+"""Long runs over the whole application on Slack."""

@@ -1,0 +1,187 @@
+"""Send activities often, late and in disorder to a server that dies; each is answered once.
+
+``python -m tests.sweeps.teams.delivery [--events 3000] [--seed N] [--forgetful]`` does it at
+length, and returns 1 when a promise was broken. ``--forgetful`` has the servers say of no answer
+that it may stand there twice, so that some are doubled: the check can be seen to find them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+
+from bot.platforms.teams.rendering.plain_text import MAY_BE_TWICE
+from tests.fakes.teams.exchange import Fault, send_as_service
+from tests.fakes.teams.posts import Sent
+from tests.fakes.teams.server import FakeTeams
+from tests.sweeps.delivery import (
+    NOTHING_BROKEN,
+    EventSender,
+    RestartableServer,
+    Run,
+    ScheduledEvent,
+    SendEvent,
+    ServerTarget,
+    count_answered_as_edited,
+    read_record,
+    restartable_server,
+    send_all,
+    verdict_of,
+    wait_until_settled,
+)
+from tests.sweeps.teams.scenarios import Script, serve_until_killed, serve_without_repeat_notes
+
+EVENTS_A_SECOND = 20
+EVENTS_A_KILL = 100
+QUIET_SECONDS = 2.0
+
+FAULTS: Sequence[tuple[Fault | None, int]] = (
+    (None, 870),
+    (Fault(429, retry_after="1", code="TooManyRequests"), 30),
+    (Fault(502), 25),
+    (Fault(502, after=True), 30),
+    (Fault(0), 15),
+    (Fault(0, after=True), 25),
+    (Fault(200, seconds=1.0), 5),
+    (Fault(504, after=True, seconds=16.0), 2),
+)
+"""What goes wrong with a call, and how often in about a thousand; the last is a time-out."""
+
+FIRST = ("message", "typing")
+FAULTY = (*FIRST, "update", "delete", "member")
+
+AT_A_KILL = 10
+"""So many posts are on their way, or not noted yet, when a server is killed."""
+
+_MARK = re.compile(r"Q\d{5}")
+
+
+def answers(teams: FakeTeams) -> Mapping[str, Sequence[str]]:
+    """Return what stands in the conversations for each question, by its mark.
+
+    What says that it may stand there twice is an answer only where no other is.
+    """
+    found: dict[str, list[str]] = {}
+    for post in sorted(teams.messages, key=says_again):
+        mark = _MARK.search(post.shown)
+        if mark and not (says_again(post) and mark[0] in found):
+            found.setdefault(mark[0], []).append(post.shown)
+    return found
+
+
+def says_again(post: Sent) -> bool:
+    """Tell whether a message says that it may stand there twice."""
+    return MAY_BE_TWICE in post.text
+
+
+def orphans(teams: FakeTeams) -> int:
+    """Count the messages which say that a question is worked on, and always will."""
+    words = [post for post in teams.messages if post.text]
+    return sum(not _MARK.search(post.shown) for post in words)
+
+
+def repeated(teams: FakeTeams) -> int:
+    """Count what stands there once more: answers that say so, and cards below answers."""
+    below = Counter(post.reply_to for post in teams.messages if not post.text)
+    said = sum(map(says_again, teams.messages))
+    return said + sum(count - 1 for count in below.values())
+
+
+def _broken(teams: FakeTeams, faults: Mapping[str, Sequence[Fault | None]]) -> int:
+    """Count the posts that got through while their sender saw an error."""
+    done = [each for call in FIRST for each in faults[call][: -len(teams.faults[call]) or None]]
+    return sum(fault is not None and fault.after for fault in done)
+
+
+async def run_delivery(
+    events: int, seed: int, folder: Path, server_is: ServerTarget = serve_until_killed
+) -> Run:
+    """Let so many events happen, be sent up to four times each, and the server die meanwhile."""
+    draw = random.Random(seed)  # noqa: S311 - no secret
+    loop = asyncio.get_running_loop()
+    key = generate_private_key(public_exponent=65537, key_size=2048)
+    async with (
+        FakeTeams(keys={"k1": key}).serving() as teams,
+        restartable_server(server_is, folder, teams.url) as server,
+    ):
+        script = Script(teams, server.session, draw, seconds=events / EVENTS_A_SECOND)
+        await script.write(events)
+        kinds, weights = zip(*FAULTS, strict=True)
+        faults = {call: draw.choices(kinds, weights, k=9 * events) for call in FAULTY}
+        for call, coming in faults.items():
+            teams.fail(*coming, call=call)
+        post, began = EventSender(server, _at_door(server, teams)), loop.time()
+        kills = len(script.sendings) // EVENTS_A_KILL
+        await send_all(post, script.sendings, kills, draw=draw, seconds=script.seconds)
+        await wait_until_settled(partial(answers, teams), script.asked)
+        seconds = loop.time() - began
+        await server.kill()
+        await server.begin()
+        await asyncio.sleep(QUIET_SECONDS)
+        seen, deaths = answers(teams), server.deaths
+        left, again, broken = orphans(teams), repeated(teams), _broken(teams, faults)
+    record = await read_record(folder, "teams", script.asked)
+    return Run(
+        verdict_of(seen, script.sendings, post, record),
+        events=len(script.sendings),
+        questions=len(script.asked),
+        deliveries=post.sent,
+        refused=post.refused.total(),
+        deaths=deaths,
+        answered_as_edited=count_answered_as_edited(seen),
+        seconds=seconds,
+        orphans=left,
+        repeated=again,
+        unknown=broken + AT_A_KILL * deaths,
+    )
+
+
+def meets_promises(run: Run) -> bool:
+    """Tell whether every promise was kept.
+
+    What got through unseen can't be found: it may stand there twice, if it says so, and can't be
+    removed with its question. No more of that may be there than can have got through unseen.
+    """
+    left = run.repeated + len(run.verdict.not_withdrawn)
+    promised = replace(run.verdict, not_withdrawn=[]) == NOTHING_BROKEN
+    return promised and run.orphans == 0 and left <= run.unknown
+
+
+def _at_door(server: RestartableServer, teams: FakeTeams) -> SendEvent:
+    token = teams.token()
+
+    async def send(sending: ScheduledEvent, _: int) -> int:
+        return (await send_as_service(server.session, sending.event, token=token)).status
+
+    return send
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Return 1 when a promise was broken."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.sweeps.teams.delivery", description=__doc__
+    )
+    parser.add_argument("--events", type=int, default=3_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--forgetful", action="store_true")
+    chosen = parser.parse_args(arguments)
+    with TemporaryDirectory() as folder:
+        server = serve_without_repeat_notes if chosen.forgetful else serve_until_killed
+        run = asyncio.run(run_delivery(chosen.events, chosen.seed, Path(folder), server))
+    sys.stdout.write(f"seed {chosen.seed}: {run}\n")
+    return int(not meets_promises(run))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,1 +1,0 @@
-"""Proofs of Teams over the whole application, as its people see it."""

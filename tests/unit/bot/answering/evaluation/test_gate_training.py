@@ -1,0 +1,179 @@
+"""Tests of the training of the gate; they need scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+
+import numpy as np
+import pytest
+
+from bot.answering.evaluation.labelled_questions import Grade
+from bot.answering.evaluation.question_cases import Case
+from bot.answering.evaluation.training_samples import (
+    EVENTS_PER_FEATURE,
+    UNANSWERABLE_SHARE,
+    Sample,
+    samples_of,
+)
+from bot.answering.gate import CAREFUL_RULE, Gate
+from bot.answering.gate_file import GateFile
+from tests.unit.bot.answering.evaluation.cases import WRONG, case, row
+
+training = pytest.importorskip(
+    "bot.answering.evaluation.gate_training", reason="scikit-learn is in requirements-evals.txt"
+)
+
+
+def samples(n: int = 300) -> list[Sample]:
+    """Right where the cosine is high; the keyword score misleads."""
+    generator = np.random.default_rng(4)
+    cosine = generator.uniform(0, 1, n)
+    right = generator.uniform(0, 1, n) < cosine
+    return [
+        Sample(
+            features={"vector_best": float(cosine[i]), "keyword_best": float(~right[i])},
+            right=bool(right[i]),
+            kind=("far", "answerable", "answerable", "near_miss")[i % 4],
+            group=f"page {i % 40}",
+            data="own" if i % 2 else "other",
+        )
+        for i in range(n)
+    ]
+
+
+def test_the_regression_finds_what_tells_right_from_wrong() -> None:
+    found = training.fit(samples(), "right")
+
+    (used,) = found.features
+    assert used.name == "vector_best"
+    assert used.coefficient > 0
+    assert found.validation["auroc"] > 0.75
+    assert [(each.name, each.questions) for each in found.trained_on] == [
+        ("other", 150),
+        ("own", 150),
+    ]
+
+
+def test_a_feature_that_speaks_the_wrong_way_is_left_out_however_well_it_fits() -> None:
+    assert "keyword_best" not in {used.name for used in training.fit(samples(), "right").features}
+
+
+def answers_of_a_model(n: int = 120) -> list[Sample]:
+    """One in eight is wrong, and only the careful rule knows; the rest is noise."""
+    generator = np.random.default_rng(7)
+    noise = {name: generator.uniform(0, 1, n) for name in training.EXPECTED_SIGNS}
+    return [
+        Sample(
+            features={name: float(values[i]) for name, values in noise.items()}
+            | {CAREFUL_RULE: 0.3 if i % 8 == 0 else 0.9},
+            right=i % 8 != 0,
+            kind="answerable",
+            group=f"page {i}",
+            data=("a", "b", "c")[i % 3],
+        )
+        for i in range(n)
+    ]
+
+
+def test_few_wrong_answers_bear_few_features() -> None:
+    found = training.fit(answers_of_a_model(), "right")
+
+    assert CAREFUL_RULE in {used.name for used in found.features}
+    assert len(found.features) <= 120 // 8 // EVENTS_PER_FEATURE
+
+
+def test_the_threshold_of_a_model_keeps_wrong_answers_rare() -> None:
+    samples = answers_of_a_model()
+    found = training.fit(samples, "right")
+
+    assert found.threshold is not None
+    file = GateFile(version=2, date=date(2026, 11, 23), calibrations={"extractive": found})
+    judged = [
+        Gate(file).probability({**each.features, "has_claims": 1.0}, "extractive")
+        >= found.threshold
+        for each in samples
+    ]
+    assert judged == [each.right for each in samples]
+
+
+def test_the_same_samples_give_the_same_file() -> None:
+    assert training.fit(samples(), "right") == training.fit(samples(), "right")
+
+
+def asked(counts: Mapping[tuple[str, str], int]) -> list[tuple[str, list[Case]]]:
+    """Return so many cases of each kind in each set."""
+    kinds: Mapping[str, Case] = {
+        "answerable": case(),
+        "far": case(row("f", "far")),
+        "withheld": case(withheld=True),
+    }
+    sets = dict.fromkeys(data for data, _ in counts)
+    return [
+        (data, [kinds[kind] for (of, kind), n in counts.items() if of == data for _ in range(n)])
+        for data in sets
+    ]
+
+
+def share(rows: Sequence[Sample], data: str, kind: str) -> float:
+    return sum(row.weight for row in rows if (row.data, row.kind) == (data, kind))
+
+
+def test_sets_count_alike_and_so_does_every_kind_without_an_answer() -> None:
+    counts = {
+        ("a", "answerable"): 10,
+        ("a", "far"): 1,
+        ("a", "withheld"): 9,
+        ("b", "answerable"): 80,
+    }
+    rows = samples_of(asked(counts))
+
+    assert share(rows, "b", "answerable") == pytest.approx(1)
+    assert share(rows, "a", "answerable") == pytest.approx(1 - UNANSWERABLE_SHARE)
+    assert share(rows, "a", "far") == pytest.approx(UNANSWERABLE_SHARE / 2)
+    assert share(rows, "a", "withheld") == pytest.approx(UNANSWERABLE_SHARE / 2)
+
+
+def test_questions_that_a_model_refused_leave_less_weight_to_their_kind() -> None:
+    ((name, cases),) = asked({("a", "answerable"): 10, ("a", "withheld"): 10})
+    refused = [replace(each, features={"has_claims": 0.0}) for each in cases[11:]]
+
+    rows = samples_of([(name, [*cases[:11], *refused])])
+
+    assert share(rows, "a", "withheld") == pytest.approx(UNANSWERABLE_SHARE / 10)
+
+
+def test_an_answer_that_names_what_is_missing_is_right_for_what_it_says() -> None:
+    half = Grade(facts=False, cited=True, evidence=True, citations=1, valid=1, facts_held=0.5)
+    named = case(verdict=half, features={"composer_partial": 1.0})
+
+    rows = samples_of([("own", [named, case(verdict=half), replace(named, withheld=True)])])
+
+    assert [each.right for each in rows] == [True, False, False]
+
+
+@pytest.mark.parametrize("labels", [[True] * 100, [True, False] * 10])
+def test_too_little_to_learn_from_is_refused(labels: list[bool]) -> None:
+    few = [
+        Sample({"vector_best": 1.0}, right=right, kind="answerable", group=str(n), data="own")
+        for n, right in enumerate(labels)
+    ]
+
+    with pytest.raises(ValueError, match="too few"):
+        training.fit(few, "right")
+
+
+def test_samples_are_quoted_answers_to_questions_with_a_label() -> None:
+    cases = [
+        case(),
+        case(withheld=True),
+        case(verdict=WRONG),
+        case(row("q2", "near_miss")),
+        case(row("q3", "generic")),
+    ]
+
+    found = samples_of([("own", cases)])
+
+    assert [each.right for each in found] == [True, False, False, False]
+    assert [each.kind for each in found] == ["answerable", "withheld", "answerable", "near_miss"]

@@ -1,0 +1,88 @@
+"""Tests of whether a passage may be read, by a real index."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bot.answering.visibility import ReadableInIndex
+from rag.index.embedded.index import EmbeddedIndex, open_index
+from rag.types import EVERYONE, Page, Principal, Readers
+from tests.fakes.builders import ALL, chunk
+
+HR: Readers = (frozenset({Principal("group:hr")}),)
+NOBODY: Readers = ()
+COLLEAGUE = frozenset({EVERYONE})
+IN_HR = frozenset({EVERYONE, Principal("group:hr")})
+
+
+@dataclass(frozen=True)
+class Found:
+    chunk_id: str
+    page_id: str
+
+
+PAY = Found("pay", "pay.md")
+VPN = Found("vpn", "vpn.md")
+SEALED = Found("sealed", "sealed.md")
+
+
+class ByPage:
+    """An index that can't be asked for passages."""
+
+    def __init__(self, index: EmbeddedIndex) -> None:
+        self.spaces = index.spaces
+        self.page = index.page
+
+
+@pytest.fixture(params=["by passage", "by page"])
+def reading(request: pytest.FixtureRequest, index: EmbeddedIndex) -> ReadableInIndex:
+    return ReadableInIndex(index if request.param == "by passage" else ByPage(index))
+
+
+@pytest.fixture
+async def index(tmp_path: Path) -> AsyncIterator[EmbeddedIndex]:
+    opened = await open_index(tmp_path / "index.sqlite", None)
+    for found, space, readers in ((VPN, "IT", ALL), (PAY, "HR", HR), (SEALED, "HR", NOBODY)):
+        page = Page("default", space, found.page_id, "1", readers)
+        part = chunk(
+            f"All about {found.chunk_id}",
+            chunk_id=found.chunk_id,
+            page_id=found.page_id,
+            space=space,
+            readers=readers,
+        )
+        await opened.upsert_page(page, [part], None)
+    yield opened
+    await opened.close()
+
+
+async def test_a_passage_of_any_space_is_given_to_those_who_may_read_it(
+    reading: ReadableInIndex,
+) -> None:
+    found = [VPN, PAY, SEALED]
+
+    assert set(await reading.readable("default", found, COLLEAGUE)) == {"vpn"}
+    may_read = await reading.readable("default", found, IN_HR)
+    assert {name: each.text for name, each in may_read.items()} == {
+        "vpn": "All about vpn",
+        "pay": "All about pay",
+    }
+
+
+async def test_what_everyone_may_read_needs_no_name(reading: ReadableInIndex) -> None:
+    assert set(await reading.readable("default", [VPN], frozenset())) == {"vpn"}
+
+
+async def test_what_is_gone_or_anothers_may_not_be_read(
+    reading: ReadableInIndex, index: EmbeddedIndex
+) -> None:
+    assert await reading.readable("other", [VPN], IN_HR) == {}
+    assert await reading.readable("default", [Found("old", "vpn.md")], IN_HR) == {}
+    assert await reading.readable("default", [Found("vpn", "pay.md")], IN_HR) == {}
+    await index.delete_pages("default", "IT", ["vpn.md"])
+    assert await reading.readable("default", [VPN], IN_HR) == {}
+    assert await reading.readable("default", [], IN_HR) == {}

@@ -1,0 +1,259 @@
+"""Tests of the components: which models are called, and the sample company's index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.answering.gate import GATE_FILE, load_gate_file
+from bot.answering.gate_file import CAREFUL, calibration_name
+from bot.app.components import Components, open_components, status
+from bot.app.documents import reindex_sample
+from bot.domain.errors import SettingInvalid
+from bot.domain.health import calibration
+from bot.domain.interactions import Outcome, Reply
+from bot.domain.messages import NO_MODEL, Attached, Policy, Stage
+from bot.domain.settings import Settings
+from prompts.files import load_prompt
+from rag.types import Page
+from tests.fakes.builders import ALL, chunk, inquiry, message
+from tests.fakes.http_server import LIKELY, LOW, settings_for, write_index
+from tests.fakes.model_server import KEY, OpenAIServer, embeds, fails, openai_server, replies_citing
+from tests.fakes.model_server import VECTOR_LENGTH as VECTOR
+from tests.fakes.search_service.service import SearchService
+
+FACT = "blocks UDP port 4500"
+GROUNDED = replies_citing(("The office router blocks UDP port 4500.", FACT))
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[OpenAIServer]:
+    async with openai_server(GROUNDED) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def settings(server: OpenAIServer, tmp_path: Path) -> Settings:
+    made = settings_for(
+        tmp_path / "data",
+        confidence_threshold=LOW,
+        openai_base_url=server.url,
+        openai_api_key=KEY,
+        openai_model="large",
+        openai_channel_models="small, large",
+    )
+    await write_index(made, tmp_path / "pages")
+    return made
+
+
+async def quiet(_: Stage, __: int = 0) -> None:
+    """Nobody waits."""
+
+
+async def asked(
+    settings: Settings, policy: Policy, text: str = LIKELY, *, overheard: bool = False
+) -> Outcome:
+    said = replace(message(text, private=False), overheard=overheard)
+    async with open_components(settings) as parts:
+        return await parts.desk.handle(replace(inquiry(said), policy=policy), quiet)
+
+
+def models(server: OpenAIServer) -> set[object]:
+    return {seen.body["model"] for seen in server.seen}
+
+
+@pytest.mark.parametrize(
+    ("named", "asked_for"), [("", "large"), ("large", "large"), ("small", "small"), ("x", "large")]
+)
+async def test_a_channel_is_answered_with_the_model_of_its_policy(
+    settings: Settings, server: OpenAIServer, named: str, asked_for: str
+) -> None:
+    outcome = await asked(settings, Policy(model=named))
+
+    assert models(server) == {asked_for}
+    assert isinstance(outcome.response, Reply)
+    assert outcome.response.tone == "answer"
+    assert bool(outcome.trace.notes) == (named == "x")
+
+
+@pytest.mark.parametrize("text", [LIKELY, "Who wrote Faust?", "tell me a joke", "und der Preis?"])
+async def test_without_a_model_no_call_is_made_whatever_is_asked(
+    settings: Settings, server: OpenAIServer, text: str
+) -> None:
+    outcome = await asked(settings, Policy(model=NO_MODEL), text)
+
+    assert server.seen == []
+    assert outcome.trace.calls == ()
+
+
+async def test_without_a_model_the_pages_are_quoted_and_judged_as_quotes(
+    settings: Settings,
+) -> None:
+    outcome = await asked(settings, Policy(model=NO_MODEL))
+
+    assert isinstance(outcome.response, Reply)
+    assert outcome.response.tone == "found"
+
+
+@pytest.mark.parametrize("text", ["Who wrote Faust?", "tell me a joke", "thanks!", "xqz zzkw?"])
+async def test_what_is_overheard_costs_nothing_before_the_index_speaks_of_it(
+    settings: Settings, server: OpenAIServer, text: str
+) -> None:
+    outcome = await asked(settings, Policy(), text, overheard=True)
+
+    assert outcome.silent
+    assert server.seen == []
+
+
+async def test_what_is_overheard_and_spoken_of_is_answered(
+    settings: Settings, server: OpenAIServer
+) -> None:
+    outcome = await asked(settings, Policy(), overheard=True)
+
+    assert not outcome.silent
+    assert len(server.seen) == 1
+
+
+async def test_a_file_is_read_by_the_model_as_it_is_served(
+    settings: Settings, server: OpenAIServer
+) -> None:
+    log = Attached("vpn.log", "start\nError 809: UDP port 4500 is blocked\nend of it all")
+    asked_with = replace(inquiry(message("What is wrong here?")), attached=(log,))
+
+    async with open_components(settings) as parts:
+        outcome = await parts.desk.handle(asked_with, quiet)
+
+    assert "end of it all" in json.dumps(server.seen[-1].body)
+    assert isinstance(outcome.response, Reply)
+    assert outcome.trace.calls[-1].prompt == "answer_attached@2"
+
+
+async def test_models_without_a_calibration_are_named_until_there_is_one(
+    settings: Settings,
+) -> None:
+    async with open_components(settings) as parts:
+        named = parts.uncalibrated
+    shown = calibration(settings, named)
+
+    prompt = load_prompt("answer").id
+    assert (shown.state, f"large with {prompt}" in shown.detail) == ("absent", True)
+    assert f"small with {prompt}" in shown.detail
+
+    known = load_gate_file()
+    own = {calibration_name("large", prompt): known.calibrations["extractive"]}
+    with_own = known.model_copy(update={"calibrations": {**known.calibrations, **own}})
+    (settings.data_dir / GATE_FILE.name).write_text(with_own.model_dump_json())
+    async with open_components(settings) as parts:
+        assert f"large with {prompt}" not in parts.uncalibrated
+        assert f"small with {prompt}" in parts.uncalibrated
+
+
+async def test_a_models_answer_is_judged_carefully_until_something_is_learned(
+    settings: Settings,
+) -> None:
+    assert (await asked(settings, Policy())).trace.calibration == CAREFUL
+    assert (await asked(settings, Policy(model=NO_MODEL))).trace.calibration != CAREFUL
+
+
+def test_no_model_can_be_called_none(tmp_path: Path) -> None:
+    with pytest.raises(SettingInvalid, match="stands for no model"):
+        settings_for(tmp_path, openai_channel_models="small,none")
+
+
+async def test_search_embeds_by_the_server_that_is_set_and_routing_by_what_is_installed(
+    tmp_path: Path,
+) -> None:
+    async with openai_server(embeds(VECTOR)) as vectors:
+        settings = settings_for(
+            tmp_path / "data",
+            embedding_model="small",
+            embedding_base_url=vectors.url,
+            embedding_api_key=KEY,
+            embedding_dimensions=VECTOR,
+        )
+        async with open_components(settings) as parts:
+            assert parts.embedder is not None
+            assert parts.embedder.name == f"small@{VECTOR}"
+            asked = inquiry(message("where is the canteen menu kept?", channel="c"))
+            await parts.desk.handle(asked, quiet)
+
+    assert len(vectors.seen) == 1
+
+
+async def test_search_is_by_keyword_when_the_server_that_embeds_refuses(tmp_path: Path) -> None:
+    async with openai_server(fails(401)) as vectors:
+        settings = settings_for(
+            tmp_path / "data",
+            embedding_model="small",
+            embedding_base_url=vectors.url,
+            embedding_api_key=KEY,
+        )
+        async with open_components(settings) as parts:
+            assert parts.embedder is None
+            assert "EMBEDDING_API_KEY" in parts.embedder_trouble
+
+
+async def put(parts: Components, space: str) -> None:
+    page = Page("default", space, "vpn.md", "1", ALL)
+    await parts.index.upsert_page(page, [chunk("Text.", chunk_id=space, space=space)], None)
+
+
+async def test_the_sample_goes_once_pages_of_ones_own_are_indexed(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    async with open_components(settings) as parts:
+        await put(parts, "SAMPLE-IT")
+        await put(parts, "OURS")
+
+        (said,) = await reindex_sample(settings, parts)
+
+        assert dict(await parts.index.spaces("default")) == {"OURS": 1}
+    assert "OURS is indexed. Its 1 pages are removed." in said
+
+
+async def test_an_index_that_cannot_be_read_is_told_as_failed(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    async with open_components(settings) as parts:
+        await parts.index.close()
+
+        states = {part.name: part.state for part in await status(settings, parts)}
+
+    assert states["knowledge"] == "failed"
+
+
+async def test_a_fresh_installation_has_nothing_that_failed(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    async with open_components(settings) as parts:
+        assert "failed" not in {part.state for part in await status(settings, parts)}
+
+
+async def test_the_sample_is_not_written_without_the_vectors_that_are_wanted(
+    tmp_path: Path,
+) -> None:
+    async with openai_server(fails(401)) as server:
+        settings = settings_for(
+            tmp_path, embedding_model="small", embedding_base_url=server.url, embedding_api_key=KEY
+        )
+        async with open_components(settings, fills=True) as parts:
+            (said,) = await reindex_sample(settings, parts)
+
+            assert dict(await parts.index.spaces("default")) == {}
+    assert "left as it is" in said
+    assert "EMBEDDING_API_KEY" in said
+
+
+async def test_the_sample_goes_into_an_index_in_azure_as_well(tmp_path: Path) -> None:
+    async with SearchService().serving() as service:
+        settings = settings_for(
+            tmp_path,
+            azure_search_endpoint=service.url,
+            azure_search_key=service.access.admin_key,
+        )
+        async with open_components(settings, fills=True) as parts:
+            lines = await reindex_sample(settings, parts)
+
+            assert set(await parts.index.spaces("default")) == {"SAMPLE-IT", "SAMPLE-HR"}
+    assert not [line for line in lines if line.startswith(("Failed", "Warning"))]

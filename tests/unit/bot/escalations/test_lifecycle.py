@@ -1,0 +1,255 @@
+"""Tests of the rules of a case's life, tried in every order."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import get_args
+
+import pytest
+from hypothesis import assume, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from bot.domain.cases import Act, Actor, CaseStatus, State
+from bot.domain.errors import ActRefused, EscalationTaken
+from bot.escalations.lifecycle import (
+    ASKERS_ACTS,
+    OWNED,
+    SETTLED,
+    UNNAMED_PERSON,
+    UNSETTLED,
+    WAITING,
+    ReminderSchedule,
+    after,
+    display_name,
+    is_change,
+    recipients_of,
+)
+from tests.fakes.builders import NOON
+
+ANNA = Actor("u1", "Anna", "expert")
+BEN = Actor("u2", "Ben", "expert")
+CLEO = Actor("u3", "Cleo", "asker")
+STRANGER = Actor("u4", "Dan", "asker")
+ASKING_EXPERT = Actor("u3", "Cleo", "expert")
+
+OPEN = CaseStatus("open")
+REOPENED = CaseStatus("reopened")
+CLAIMED = CaseStatus("claimed", "u1", "Anna")
+ANSWERED = CaseStatus("answered", "u1", "Anna")
+RESOLVED = CaseStatus("resolved", "u1", "Anna")
+DECLINED = CaseStatus("declined", "u1", "Anna")
+TAKEN = "Anna has it already. Leave it to them, or ask them to release it."
+
+
+def does(standing: CaseStatus, act: Act, actor: Actor) -> CaseStatus:
+    return after(standing, act, actor, is_asker=actor.id == CLEO.id)
+
+
+@pytest.mark.parametrize(
+    ("standing", "act", "actor", "then"),
+    [
+        (OPEN, "claim", ANNA, CLAIMED),
+        (REOPENED, "claim", ANNA, CLAIMED),
+        (CLAIMED, "claim", ANNA, CLAIMED),
+        (ANSWERED, "claim", ANNA, ANSWERED),
+        (CLAIMED, "release", ANNA, OPEN),
+        (ANSWERED, "release", ANNA, OPEN),
+        (REOPENED, "release", BEN, REOPENED),
+        (OPEN, "reply", ANNA, ANSWERED),
+        (REOPENED, "reply", ANNA, ANSWERED),
+        (CLAIMED, "reply", ANNA, ANSWERED),
+        (ANSWERED, "reply", ANNA, ANSWERED),
+        (OPEN, "resolve", ANNA, RESOLVED),
+        (CLAIMED, "resolve", ANNA, RESOLVED),
+        (ANSWERED, "resolve", ANNA, RESOLVED),
+        (ANSWERED, "resolve", CLEO, RESOLVED),
+        (ANSWERED, "resolve", ASKING_EXPERT, RESOLVED),
+        (OPEN, "resolve", CLEO, CaseStatus("resolved")),
+        (RESOLVED, "resolve", BEN, RESOLVED),
+        (OPEN, "decline", ANNA, DECLINED),
+        (REOPENED, "decline", ANNA, DECLINED),
+        (CLAIMED, "decline", ANNA, DECLINED),
+        (DECLINED, "decline", BEN, DECLINED),
+        (ANSWERED, "reopen", CLEO, REOPENED),
+        (RESOLVED, "reopen", CLEO, REOPENED),
+        (DECLINED, "reopen", CLEO, REOPENED),
+        (RESOLVED, "reopen", BEN, REOPENED),
+        (OPEN, "reopen", CLEO, OPEN),
+        (REOPENED, "reopen", BEN, REOPENED),
+    ],
+)
+def test_what_may_be_done(standing: CaseStatus, act: Act, actor: Actor, then: CaseStatus) -> None:
+    assert does(standing, act, actor) == then
+
+
+@pytest.mark.parametrize("standing", [CLAIMED, ANSWERED], ids=lambda each: each.state)
+@pytest.mark.parametrize("act", ["claim", "release", "reply", "resolve", "decline"])
+def test_who_comes_second_is_told_who_has_it(standing: CaseStatus, act: Act) -> None:
+    with pytest.raises(EscalationTaken, match=re.escape(TAKEN)) as refused:
+        does(standing, act, BEN)
+
+    assert refused.value.owner_name == "Anna"
+
+
+@pytest.mark.parametrize(
+    ("standing", "act", "actor", "words"),
+    [
+        (RESOLVED, "claim", BEN, "It was resolved by Anna already. Reopen it first."),
+        (RESOLVED, "reply", ANNA, "It was resolved by Anna already. Reopen it first."),
+        (DECLINED, "resolve", ANNA, "It was declined by Anna already. Reopen it first."),
+        (DECLINED, "resolve", CLEO, "It was declined by Anna already. Reopen it first."),
+        (RESOLVED, "decline", ANNA, "It was resolved by Anna already. Reopen it first."),
+        (CaseStatus("resolved"), "release", ANNA, "It was resolved already. Reopen it first."),
+        (ANSWERED, "decline", ANNA, "You have answered it already. Resolve it, or release it"),
+        (CLAIMED, "reopen", ANNA, "You have it. Release it if somebody else should take it."),
+        (CLAIMED, "reopen", BEN, "Anna has it and has not answered yet. Ask them to release it."),
+        (CLAIMED, "reopen", CLEO, "Anna has your question and has not answered yet. Close it if"),
+        (OPEN, "claim", CLEO, "Only those who answer can do this. You can close your question"),
+        (OPEN, "resolve", Actor("", "Eve", "expert"), "It is not known who you are. Sign in"),
+    ],
+)
+def test_what_may_not_be_done_is_said_with_what_can(
+    standing: CaseStatus, act: Act, actor: Actor, words: str
+) -> None:
+    with pytest.raises(ActRefused, match=re.escape(words)):
+        does(standing, act, actor)
+
+
+@pytest.mark.parametrize("standing", [OPEN, CLAIMED, ANSWERED, RESOLVED, DECLINED, REOPENED])
+@pytest.mark.parametrize("act", get_args(Act))
+def test_a_stranger_does_nothing_at_all(standing: CaseStatus, act: Act) -> None:
+    with pytest.raises(ActRefused, match="Only the one who asked"):
+        does(standing, act, STRANGER)
+
+
+@pytest.mark.parametrize(
+    ("act", "by_expert"),
+    [
+        ("claim", ("asker", "people")),
+        ("release", ("people",)),
+        ("reply", ("asker", "people")),
+        ("resolve", ("asker", "people")),
+        ("decline", ("asker", "people")),
+        ("reopen", ("asker", "people")),
+    ],
+)
+def test_people_see_every_act_and_the_asker_is_told_of_others(
+    act: Act, by_expert: tuple[str, ...]
+) -> None:
+    assert recipients_of(act, is_asker=True) == ("people",)
+    assert recipients_of(act, is_asker=False) == by_expert
+
+
+def test_an_owner_is_known_by_an_earlier_id_of_theirs() -> None:
+    had = CaseStatus("claimed", "oidc-1", "Anna")
+    anna = Actor("anna@acme.example", "Anna", "expert", frozenset({"oidc-1"}))
+    assert does(had, "release", anna) == CaseStatus("open")
+    assert does(had, "reply", anna).owner_id == "anna@acme.example"
+    with pytest.raises(ActRefused, match="You have it"):
+        does(had, "reopen", anna)
+    with pytest.raises(EscalationTaken):
+        does(had, "release", BEN)
+
+
+def test_every_state_is_of_one_kind() -> None:
+    assert set(get_args(State)) == WAITING | OWNED | SETTLED
+    assert len(WAITING) + len(OWNED) + len(SETTLED) == len(get_args(State))
+    assert set(get_args(State)) - SETTLED == UNSETTLED
+
+
+def test_a_name_is_shown_on_one_line_and_never_missing() -> None:
+    assert display_name(" Anna\nLopez ") == "Anna Lopez"
+    assert display_name(" ") == UNNAMED_PERSON
+    assert len(display_name("a" * 500)) <= 81
+
+
+def test_reminders_come_at_even_distances_until_there_were_enough() -> None:
+    reminders = ReminderSchedule(timedelta(minutes=10), most=2)
+
+    assert reminders.due(NOON) == NOON + timedelta(minutes=10)
+    assert reminders.due(NOON, pings=1) == NOON + timedelta(minutes=10)
+    assert reminders.due(NOON, pings=2) is None
+    assert ReminderSchedule(timedelta(0)).due(NOON) is None
+    assert ReminderSchedule(most=0).due(NOON) is None
+
+
+EXPERTS = st.sampled_from([ANNA, BEN, ASKING_EXPERT])
+ANYBODY = st.sampled_from([ANNA, BEN, CLEO, STRANGER, ASKING_EXPERT])
+ACTS: st.SearchStrategy[Act] = st.sampled_from(get_args(Act))
+
+
+class Lives(RuleBasedStateMachine):
+    """Whatever is tried by whoever in whatever order."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.standing = OPEN
+        self.answered = False
+
+    def attempt(self, act: Act, actor: Actor) -> None:
+        before = self.standing
+        try:
+            self.standing = does(before, act, actor)
+        except ActRefused as refused:
+            self.is_fair(refused, actor)
+        else:
+            self.holds(act, actor, before)
+
+    def is_fair(self, refused: ActRefused, actor: Actor) -> None:
+        assert str(refused)
+        if isinstance(refused, EscalationTaken):
+            assert self.standing.state in OWNED
+            assert self.standing.owner_id != actor.id
+            assert refused.owner_name == self.standing.owner_name
+
+    def holds(self, act: Act, actor: Actor, before: CaseStatus) -> None:
+        then = self.standing
+        assert actor != STRANGER
+        assert actor.role == "expert" or act in ASKERS_ACTS
+        if before.state in SETTLED and then != before:
+            assert act == "reopen"
+        if before.state in OWNED and actor.id not in {before.owner_id, CLEO.id}:
+            assert act == "reopen" or then == before
+        if act == "reply":
+            self.answered = True
+        elif then.state != before.state and then.state in WAITING:
+            self.answered = False
+        assert is_change(act, before, then) is (act == "reply" or then != before)
+
+    @rule(act=ACTS, actor=ANYBODY)
+    def anything(self, act: Act, actor: Actor) -> None:
+        self.attempt(act, actor)
+
+    @rule(act=ACTS, actor=EXPERTS)
+    def twice(self, act: Act, actor: Actor) -> None:
+        self.attempt(act, actor)
+        first = self.standing
+        self.attempt(act, actor)
+        assert self.standing == first
+
+    @rule(first=EXPERTS, second=EXPERTS)
+    def two_at_once(self, first: Actor, second: Actor) -> None:
+        assume(self.standing.state in WAITING and first.id != second.id)
+        self.attempt("claim", first)
+        with pytest.raises(EscalationTaken):
+            does(self.standing, "claim", second)
+        assert self.standing.owner_id == first.id
+
+    @invariant()
+    def an_owner_is_there_exactly_where_one_is_needed(self) -> None:
+        standing = getattr(self, "standing", OPEN)
+        if standing.state in WAITING:
+            assert (standing.owner_id, standing.owner_name) == ("", "")
+        if standing.state in OWNED:
+            assert standing.owner_id in {ANNA.id, BEN.id, ASKING_EXPERT.id}
+
+    @invariant()
+    def it_is_answered_only_after_a_reply(self) -> None:
+        if getattr(self, "standing", OPEN).state == "answered":
+            assert self.answered
+
+
+Lives.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
+TestLives = Lives.TestCase

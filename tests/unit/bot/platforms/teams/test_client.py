@@ -1,0 +1,495 @@
+"""Test calls of the connector: errors, retries, rate limits, and threads."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.settings import Settings
+from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.client.connections import CONNECTIONS, DaemonThreadPool
+from bot.platforms.teams.client.errors import BotRemoved, RateLimited, StreamRefused, Unavailable
+from bot.platforms.teams.client.rate_limits import (
+    OVERALL_LIMITS,
+    SEND_LIMITS,
+    CallWindow,
+    RateLimit,
+    RateLimiter,
+    Timing,
+)
+from bot.platforms.teams.client.registration import Cloud
+from bot.platforms.teams.rendering.answers import typing_activity
+from bot.store.database import Store
+from tests.fakes.desk import delivery
+from tests.fakes.teams.activities import CHANNEL, question
+from tests.fakes.teams.credentials import CountingCredentials
+from tests.fakes.teams.exchange import Fault
+from tests.fakes.teams.server import FakeTeams
+
+
+async def test_a_short_limit_is_waited_out(
+    teams: FakeTeams, channel: TeamsChannel, waits: list[float]
+) -> None:
+    teams.fail(Fault(status=429, retry_after="1"), Fault(status=412))
+    await channel.deliver(delivery(question(teams)))
+    assert waits == [pytest.approx(1.125, abs=0.125)] * 2
+    assert len(teams.messages) == 1
+
+
+@pytest.mark.parametrize("status", [412, 429])
+@pytest.mark.parametrize(("asked", "faults"), [("3", 1), ("3600", 1), ("1", 3), ("0", 5)])
+async def test_a_longer_limit_goes_back_with_its_time(
+    teams: FakeTeams,
+    channel: TeamsChannel,
+    waits: list[float],
+    status: int,
+    asked: str,
+    faults: int,
+) -> None:
+    teams.fail(*[Fault(status=status, retry_after=asked)] * faults)
+    with pytest.raises(DeliveryFailed, match="rate limit") as failed:
+        await channel.deliver(delivery(question(teams)))
+    assert failed.value.retry_after_seconds == max(float(asked), 0.5)
+    assert sum(waits) <= 2.0 * 1.25
+    assert not teams.messages
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(status=401, code="BotNotRegistered"),
+        Fault(status=403, code="NotEnoughPermissions"),
+        Fault(status=403, code="InvalidBotApiHost"),
+        Fault(status=500, after=True),
+        Fault(status=502, after=True),
+        Fault(status=503),
+        Fault(status=504),
+    ],
+    ids=lambda fault: f"{fault.status} {fault.code}",
+)
+async def test_what_may_pass_or_be_mended_is_tried_again_later_and_not_at_once(
+    teams: FakeTeams, channel: TeamsChannel, fault: Fault
+) -> None:
+    """Msrest would send again on its own what may have been posted."""
+    teams.fail(replace(fault, retry_after="9"))
+    with pytest.raises(DeliveryFailed, match=str(fault.status)) as failed:
+        await channel.deliver(delivery(question(teams)))
+    assert not isinstance(failed.value, DeliveryRefused)
+    assert failed.value.retry_after_seconds == 9.0
+    assert teams.calls == ["message"]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(status=403, code="BotNotInConversationRoster"),
+        Fault(status=403, code="ConversationBlockedByUser"),
+        Fault(status=403, code="BotDisabledByAdmin"),
+        Fault(status=403, code="ForbiddenOperationException"),
+        Fault(status=403, code="MessageWritesBlocked"),
+        Fault(status=404, code="ConversationNotFound"),
+    ],
+    ids=lambda fault: f"{fault.status} {fault.code}",
+)
+async def test_what_will_not_change_is_given_up(
+    teams: FakeTeams, channel: TeamsChannel, fault: Fault
+) -> None:
+    teams.fail(fault)
+    with pytest.raises(DeliveryRefused, match=fault.code):
+        await channel.deliver(delivery(question(teams)))
+    assert teams.calls == ["message"]
+
+
+async def test_a_connector_that_is_not_there_fails_at_once(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    """Msrest would try again by itself for five seconds."""
+    away = question(teams).reply_to.replace(teams.url, "http://127.0.0.1:1")
+    began = time.monotonic()
+    with pytest.raises(DeliveryFailed, match="cannot be reached"):
+        await channel.deliver(delivery(replace(question(teams), reply_to=away)))
+    assert time.monotonic() - began < 1.0
+
+
+@pytest.mark.parametrize(
+    "reply_to", ["", "{", "[]", "{}", '{"serviceUrl": "http://x"}', '{"conversation": 5}']
+)
+async def test_a_message_from_nowhere_is_given_up(
+    teams: FakeTeams, channel: TeamsChannel, reply_to: str
+) -> None:
+    with pytest.raises(DeliveryRefused):
+        await channel.deliver(delivery(replace(question(teams), reply_to=reply_to)))
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("Content stream was canceled by user.", "stopped"),
+        ("Content stream was cancelled by user.", "stopped"),
+        ("Content stream is not allowed on an already completed streamed message.", "completed"),
+        ("Content stream finished due to exceeded streaming time.", "late"),
+        ("Content stream is not allowed.", "refused"),
+        ("Message size too large", "refused"),
+        ("", "refused"),
+    ],
+)
+async def test_the_end_of_a_stream_is_told_by_its_words(
+    teams: FakeTeams, channel: TeamsChannel, words: str, why: str
+) -> None:
+    teams.fail(Fault(status=403, code="ContentStreamNotAllowed", message=words))
+    with pytest.raises(StreamRefused) as refused:
+        await channel.connector.send(question(teams).reply_to, {"type": "message", "text": "x"})
+    assert refused.value.why == why
+
+
+async def test_who_was_removed_is_told_from_what_is_wrong(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    teams.fail(Fault(status=403, code="BotNotInConversationRoster"), Fault(status=413))
+    with pytest.raises(BotRemoved):
+        await channel.deliver(delivery(question(teams)))
+    with pytest.raises(DeliveryRefused) as refused:
+        await channel.connector.send(question(teams).reply_to, {"type": "message", "text": "x"})
+    assert not isinstance(refused.value, BotRemoved)
+
+
+WORDS = {"type": "message", "text": "x"}
+
+
+@pytest.mark.parametrize("status", [502, 504])
+async def test_an_edit_and_a_deletion_are_tried_again_for_twice_is_the_same_as_once(
+    teams: FakeTeams, channel: TeamsChannel, waits: list[float], status: int
+) -> None:
+    there = question(teams).reply_to
+    posted = await channel.connector.send(there, WORDS)
+    teams.fail(Fault(status, after=True), call="update")
+    await channel.connector.update(there, posted, {"type": "message", "text": "y"})
+    teams.fail(Fault(status), call="delete")
+    await channel.connector.delete(there, posted)
+    assert teams.calls == ["message", "update", "update", "delete", "delete"]
+    assert len(waits) == 2
+    assert all(0.5 <= wait <= 0.625 for wait in waits)
+
+
+@pytest.mark.parametrize("status", [502, 504])
+async def test_a_post_whose_outcome_is_unknown_is_left_to_the_inbox(
+    teams: FakeTeams, channel: TeamsChannel, status: int
+) -> None:
+    teams.fail(Fault(status, after=True))
+    with pytest.raises(Unavailable):
+        await channel.connector.send(question(teams).reply_to, WORDS)
+    assert teams.calls == ["message"]
+
+
+async def test_the_end_of_a_stream_is_tried_again(teams: FakeTeams, channel: TeamsChannel) -> None:
+    there = question(teams, private=True).reply_to
+    begun = {"type": "streaminfo", "streamType": "informative", "streamSequence": 1}
+    stream = await channel.connector.send(
+        there, {"type": "typing", "text": "Looking", "entities": [begun]}
+    )
+    teams.fail(Fault(502))
+    ended = {"type": "streaminfo", "streamId": stream, "streamType": "final"}
+    await channel.connector.send(there, {**WORDS, "entities": [ended]})
+    assert [sent.id for sent in teams.messages] == [stream]
+
+
+async def test_what_has_no_patience_is_not_tried_again(
+    teams: FakeTeams, channel: TeamsChannel, waits: list[float]
+) -> None:
+    there = question(teams).reply_to
+    posted = await channel.connector.send(there, WORDS)
+    teams.fail(Fault(502), call="update")
+    with pytest.raises(Unavailable):
+        await channel.connector.update(there, posted, WORDS, patience_seconds=0.0)
+    assert not waits
+
+
+async def test_where_the_bot_was_removed_nothing_more_is_called_until_something_comes(
+    teams: FakeTeams, settings: Settings, cloud: Cloud, store: Store
+) -> None:
+    channel = connect(settings, store.notes, cloud=cloud, credentials=CountingCredentials())
+    there = question(teams).reply_to
+    teams.fail(Fault(403, code="BotNotInConversationRoster"))
+    with pytest.raises(BotRemoved):
+        await channel.connector.send(there, WORDS)
+    for _ in range(2):
+        with pytest.raises(BotRemoved):
+            await channel.connector.send(there, WORDS)
+        with pytest.raises(BotRemoved):
+            await channel.connector.update(there, "1", WORDS)
+    assert teams.calls == ["message"]
+    await channel.presence.back(CHANNEL)
+    await channel.connector.send(there, WORDS)
+    assert len(teams.messages) == 1
+
+
+async def test_a_refusal_that_says_nothing_of_removal_closes_no_conversation(
+    teams: FakeTeams, settings: Settings, cloud: Cloud, store: Store
+) -> None:
+    channel = connect(settings, store.notes, cloud=cloud, credentials=CountingCredentials())
+    teams.fail(Fault(403, code="MessageWritesBlocked"))
+    with pytest.raises(BotRemoved):
+        await channel.connector.send(question(teams).reply_to, WORDS)
+    await channel.connector.send(question(teams).reply_to, WORDS)
+    assert len(teams.messages) == 1
+
+
+async def test_a_burst_in_one_conversation_stays_below_what_teams_takes(
+    teams: FakeTeams, channel: TeamsChannel, waits: list[float]
+) -> None:
+    for _ in range(20):
+        await channel.connector.send(question(teams).reply_to, WORDS)
+    assert len(teams.messages) == 20
+    assert sum(waits) >= 4.0
+
+
+_HANGING = """
+import asyncio, sys, time
+from bot.platforms.teams.client.connections import Threads
+
+async def main():
+    hanging = asyncio.get_running_loop().run_in_executor(Threads(1), time.sleep, 3600)
+    await asyncio.wait([hanging], timeout=0.1)
+
+asyncio.run(main())
+"""
+
+
+async def test_as_many_calls_as_allowed_run_side_by_side() -> None:
+    threads, together = DaemonThreadPool(4), threading.Barrier(4, timeout=10.0)
+    loop = asyncio.get_running_loop()
+    await asyncio.gather(*(loop.run_in_executor(threads, together.wait) for _ in range(8)))
+
+
+async def test_no_more_calls_run_than_are_allowed() -> None:
+    threads, loop = DaemonThreadPool(3), asyncio.get_running_loop()
+    names = [
+        await asyncio.gather(*(loop.run_in_executor(threads, _name) for _ in range(20)))
+        for _ in range(3)
+    ]
+    assert {name for each in names for name in each} <= {"teams-1", "teams-2", "teams-3"}
+
+
+async def test_what_a_call_raises_is_raised_to_who_waits() -> None:
+    with pytest.raises(ZeroDivisionError):
+        await asyncio.get_running_loop().run_in_executor(DaemonThreadPool(1), lambda: 1 // 0)
+
+
+async def test_a_call_that_nobody_waits_for_any_more_is_not_begun() -> None:
+    threads, may = DaemonThreadPool(1), threading.Event()
+    done: list[str] = []
+    loop = asyncio.get_running_loop()
+    first = loop.run_in_executor(threads, may.wait)
+    given_up = loop.run_in_executor(threads, done.append, "given up")
+    given_up.cancel()
+    # The loop tells the threads of it in its next turn.
+    await asyncio.sleep(0)
+    may.set()
+    await first
+    await loop.run_in_executor(threads, done.append, "waited for")
+    assert done == ["waited for"]
+
+
+async def test_threads_end_with_who_made_them() -> None:
+    threads = DaemonThreadPool(2)
+    loop = asyncio.get_running_loop()
+    begun = await loop.run_in_executor(threads, threading.current_thread)
+    del threads
+    gc.collect()
+    await asyncio.to_thread(begun.join, 10.0)
+    assert not begun.is_alive()
+
+
+async def test_a_process_ends_though_a_call_hangs() -> None:
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", _HANGING)
+    async with asyncio.timeout(20.0):
+        assert await process.wait() == 0
+
+
+async def test_a_connector_that_hangs_leaves_the_loops_own_threads_alone(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    """Msrest calls in the loop's own, in which names are looked up and work is begun."""
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+    teams.fail(*[Fault(200, seconds=60.0)] * CONNECTIONS, call="typing")
+    there = question(teams, private=True).reply_to
+    sends = [
+        asyncio.create_task(channel.connector.send(there, typing_activity())) for _ in range(5)
+    ]
+    while teams.calls.count("typing") < len(sends):  # noqa: ASYNC110 - they get there soon
+        await asyncio.sleep(0.01)
+    assert await asyncio.to_thread(_name)
+    for send in sends:
+        send.cancel()
+    await asyncio.gather(*sends, return_exceptions=True)
+
+
+def _name() -> str:
+    return threading.current_thread().name
+
+
+class SteppingClock:
+    """A clock, and the pause that lets it go on."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_000.0
+        self.waits: list[float] = []
+
+    def now(self) -> float:
+        return self.seconds
+
+    async def pause(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.seconds += seconds
+        await asyncio.sleep(0)
+
+
+PATIENT = 10_000.0
+
+
+def rates(clock: SteppingClock) -> RateLimiter:
+    return RateLimiter(Timing(clock.pause, clock.now, lambda: 0.0))
+
+
+async def taken(paced: RateLimiter, room: str = "a", patience: float = PATIENT) -> float:
+    return await paced.take(room, SEND_LIMITS, now=paced.now(), patience_seconds=patience)
+
+
+async def _at_once(_: float) -> None:
+    await asyncio.sleep(0)
+
+
+def most_within(times: Sequence[float], seconds: float) -> int:
+    return max(sum(at <= other < at + seconds for other in times) for at in times)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0.0, 5.0), min_size=1, max_size=200), st.lists(st.booleans(), max_size=9))
+def test_no_span_ever_has_more_calls_than_teams_takes(
+    gaps: list[float], optional: list[bool]
+) -> None:
+    windows, now, times = CallWindow(SEND_LIMITS), 0.0, []
+    for number, gap in enumerate(gaps):
+        now += gap
+        may_be_left_out = bool(optional) and optional[number % len(optional)]
+        at = windows.next(now, optional=may_be_left_out)
+        if may_be_left_out and at > now:
+            continue
+        windows.give(at)
+        times.append(at)
+    assert times == sorted(times)
+    for span in SEND_LIMITS:
+        assert not times or most_within(times, span.seconds) <= span.most
+
+
+async def test_an_hours_worth_of_calls_is_spread_over_an_hour() -> None:
+    clock = SteppingClock()
+    paced = rates(clock)
+    times = [await taken(paced) for _ in range(2_000)]
+    for span in SEND_LIMITS:
+        assert most_within(times, span.seconds) <= span.most
+    assert times[1_800] - times[0] >= 3_600
+
+
+async def test_many_who_call_at_once_are_given_turns_in_order() -> None:
+    paced, done = RateLimiter(Timing(_at_once, lambda: 0.0)), []
+
+    async def call(number: int) -> None:
+        at = await taken(paced)
+        done.append((at, number))
+
+    await asyncio.gather(*(call(number) for number in range(40)))
+    assert [number for _, number in sorted(done)] == list(range(40))
+    assert most_within([at for at, _ in done], 2.0) <= 8
+
+
+async def test_no_more_than_thirty_calls_a_second_go_out_in_all() -> None:
+    clock = SteppingClock()
+    paced = rates(clock)
+    times = [await taken(paced, room=f"room {number}") for number in range(100)]
+    assert most_within(times, 1.0) == OVERALL_LIMITS[0].most
+
+
+async def test_a_busy_conversation_holds_up_no_other() -> None:
+    clock = SteppingClock()
+    paced = rates(clock)
+    for _ in range(60):
+        await taken(paced)
+    clock.seconds += 2.0
+    clock.waits.clear()
+    await taken(paced, room="b")
+    assert not clock.waits
+
+
+async def test_what_may_be_left_out_leaves_room_for_replies() -> None:
+    clock = SteppingClock()
+    paced = rates(clock)
+    for _ in range(5):
+        await taken(paced, patience=0.0)
+    with pytest.raises(RateLimited):
+        await taken(paced, patience=0.0)
+    await taken(paced)
+    await taken(paced)
+    assert not clock.waits
+
+
+async def test_who_would_wait_too_long_is_told_how_long_and_takes_no_turn() -> None:
+    clock = SteppingClock()
+    paced = rates(clock)
+    for _ in range(60):
+        await taken(paced)
+    for _ in range(3):
+        with pytest.raises(RateLimited) as busy:
+            await taken(paced, patience=5.0)
+    wait = busy.value.retry_after_seconds or 0.0
+    assert wait > 5.0
+    clock.seconds += wait
+    clock.waits.clear()
+    await taken(paced, patience=5.0)
+    assert not clock.waits
+
+
+async def test_where_teams_says_to_wait_everybody_waits() -> None:
+    clock = SteppingClock()
+    paced = rates(clock)
+    paced.hold("a", SEND_LIMITS, until=clock.now() + 4.0)
+    with pytest.raises(RateLimited):
+        await taken(paced, patience=0.0)
+    await taken(paced, room="b", patience=0.0)
+    await taken(paced)
+    assert clock.waits == [pytest.approx(4.0)]
+
+
+async def test_a_long_wait_is_spread() -> None:
+    clock = SteppingClock()
+    chances = iter([0.0, 0.5, 1.0])
+    spread = RateLimiter(Timing(clock.pause, clock.now, lambda: next(chances)))
+    for _ in range(3):
+        await spread.wait(4.0, now=clock.now())
+    assert clock.waits == [4.0, 4.5, 5.0]
+
+
+async def test_no_more_conversations_are_kept_than_a_bound() -> None:
+    clock = SteppingClock()
+    paced = rates(clock)
+    for number in range(6_000):
+        await taken(paced, room=f"room {number}")
+    assert len(paced._rooms) == 5_000  # noqa: SLF001
+
+
+def test_a_window_keeps_no_more_times_than_it_looks_at() -> None:
+    windows = CallWindow((RateLimit(3, 1.0, 2),))
+    for _ in range(10):
+        windows.give(windows.next(0.0))
+    assert windows.next(0.0) == pytest.approx(3 * 1.05)

@@ -1,0 +1,390 @@
+"""Tests of the life of escalations in the record, on both databases."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import get_args
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep, State
+from bot.domain.errors import ActRefused, EscalationTaken, InteractionUnknown
+from bot.domain.handoff import PERSON_REQUEST
+from bot.domain.interactions import Escalation, Outcome, PostedRef, Trace
+from bot.domain.messages import Intent, InteractionId, Outsider, Person
+from bot.domain.person_requests import person_request_id
+from bot.escalations.lifecycle import SETTLED, UNSETTLED, WAITING
+from bot.store.database import Store, unopened
+from tests.fakes.bot_ports import generic_outcome
+from tests.fakes.builders import NOON, message, route
+from tests.fakes.durable_inbox import record_answer
+from tests.fakes.record_rows import add_escalation, add_interaction, rows
+
+ANNA = Actor("u1", "Anna", "expert")
+BEN = Actor("u2", "Ben", "expert")
+ASKER = Actor("anna", "Asker", "asker")
+ONE = InteractionId("i1")
+ALL = CaseQuery()
+
+
+async def add_case(store: Store, name: str = "i1", **more: object) -> InteractionId:
+    await add_interaction(store, name, channel="slack:C1")
+    await add_escalation(store, name, asker="anna", **more)
+    return InteractionId(name)
+
+
+async def act(
+    store: Store, act: Act, actor: Actor = ANNA, text: str = "", *, case_id: InteractionId = ONE
+) -> Case:
+    return await store.escalations.act("default", case_id, act, actor, text)
+
+
+async def history(store: Store, case_id: InteractionId = ONE) -> list[str]:
+    return [each.step for each in await store.escalations.steps("default", case_id)]
+
+
+async def find(store: Store, query: CaseQuery = ALL, tenant: str = "default") -> list[str]:
+    found = await store.escalations.find(tenant, query, limit=10)
+    return [each.interaction_id for each in found]
+
+
+async def hand_over(
+    store: Store, question: str = "VPN?", *, outsider: Outsider = ""
+) -> InteractionId:
+    """Have the bot hand a question over, as it does when it can't answer."""
+    asked = message("hi", private=False)
+    asked = replace(asked, author=Person("anna", "Anna\x00 Lopez", outsider=outsider))
+    opened = await store.work.open(asked, "me")
+    response = Escalation("Noted.", "low_confidence", question)
+    await store.work.close(opened, replace(generic_outcome(""), response=response), last=True)
+    return opened.id
+
+
+async def test_what_is_handed_over_is_a_case_with_a_beginning(store: Store) -> None:
+    question = "please \x00" + "help " * 13_000
+
+    case_id = await hand_over(store, question)
+
+    (case,) = await store.escalations.find("default", ALL, limit=10)
+    assert case == await store.escalations.get("default", case_id)
+    assert (case.standing.state, case.version, case.pings) == ("open", 0, 0)
+    assert (case.asker_id, case.asker_name, case.private) == ("anna", "Anna\ufffd Lopez", False)
+    assert (case.channel, case.reason) == ("web:anna", "low_confidence")
+    assert case.question == question.replace("\x00", "\ufffd")
+    assert case.due_at == case.opened_at + timedelta(minutes=30)
+    (step,) = await store.escalations.steps("default", case_id)
+    opener = Actor("anna", "Anna\ufffd Lopez", "asker")
+    assert step == CaseStep(case_id, 1, "open", opener, "", case.opened_at)
+
+
+@pytest.mark.mended(id="slack-2")
+async def test_a_case_says_that_its_asker_is_no_colleague(store: Store) -> None:
+    case_id = await hand_over(store, outsider="guest")
+
+    (listed,) = await store.escalations.find("default", ALL, limit=10)
+    claimed = await act(store, "claim", case_id=case_id)
+    assert [listed.outsider, claimed.outsider] == ["guest", "guest"]
+
+
+FOLLOW_UP, STAND_ALONE = "how much is a new one?", "how much is a new badge?"
+
+
+@pytest.mark.mended(id="ux-5")
+@pytest.mark.parametrize("pressed", [True, False])
+@pytest.mark.parametrize(
+    ("private", "before", "title"),
+    [
+        (True, "how do I order a badge?", STAND_ALONE),
+        (True, "how do I order one?", FOLLOW_UP),
+        (False, "how do I order a badge?", FOLLOW_UP),
+    ],
+    ids=["own words", "words of an answer", "others write too"],
+)
+async def test_a_wish_about_a_follow_up_names_what_it_is_about(
+    store: Store, before: str, title: str, *, pressed: bool, private: bool
+) -> None:
+    """It stays as written where the words may be another person's, or a page's."""
+    earlier = message(before, message_id="m0", private=private)
+    await record_answer(store, earlier, generic_outcome("At the desk."))
+    asked = message(FOLLOW_UP, message_id="m1", private=private)
+    leaned = replace(route(Intent.DOMAIN, STAND_ALONE), leaned_on=(earlier.interaction_id,))
+    found = replace(generic_outcome("30 euros."), trace=Trace(leaned))
+    await record_answer(store, asked, found)
+    wish = replace(asked, id="m2", text="a person please")
+    if pressed:
+        wish = replace(asked, id=person_request_id(asked.id), text=PERSON_REQUEST)
+    response = Escalation("Of course.", "asked_for_human", f"{FOLLOW_UP}\nPlease!")
+    handed = Outcome(response, Trace(route(Intent.HUMAN, FOLLOW_UP)))
+    case_id = (await record_answer(store, wish, handed)).id
+
+    case = await store.escalations.get("default", case_id)
+    assert case is not None
+    assert case.question == f"{title}\nPlease!"
+
+
+async def test_a_life_from_claim_to_reopening_is_kept_with_every_word(store: Store) -> None:
+    case_id = await hand_over(store)
+
+    claimed = await act(store, "claim", case_id=case_id)
+    answered = await act(store, "reply", text="Restart \x00it.", case_id=case_id)
+    await act(store, "resolve", ASKER, "thanks", case_id=case_id)
+    reopened = await act(store, "reopen", ASKER, "no, not yet", case_id=case_id)
+
+    assert (claimed.standing.state, claimed.standing.owner_id) == ("claimed", "u1")
+    assert (answered.standing.state, answered.due_at) == ("answered", None)
+    assert (reopened.standing.state, reopened.standing.owner_id) == ("reopened", "")
+    assert reopened.version == 4
+    assert reopened.due_at == reopened.changed_at + timedelta(minutes=30)
+    assert await store.escalations.get("default", case_id) == reopened
+    taken = await store.escalations.steps("default", case_id)
+    assert [(each.number, each.step) for each in taken] == list(
+        enumerate(["open", "claim", "reply", "resolve", "reopen"], start=1)
+    )
+    assert [each.text for each in taken] == ["", "", "Restart \ufffdit.", "thanks", "no, not yet"]
+    assert taken[1].actor == ANNA
+    assert taken[3].actor == ASKER
+    assert abs(datetime.now(UTC) - taken[4].at) < timedelta(minutes=1)
+
+
+@pytest.mark.mended(id="ux-5")
+async def test_acts_of_experts_are_audited_and_no_words_are(store: Store) -> None:
+    await add_case(store)
+
+    await act(store, "reply", text="my words")
+    await act(store, "resolve", ASKER)
+
+    (audited,) = await store.audits.newest("default", 10)
+    assert (audited.actor, audited.act, audited.subject) == ("u1", "reply", "i1")
+    assert (audited.name, audited.detail) == ("Anna", "")
+
+
+async def test_what_is_so_already_adds_nothing(store: Store) -> None:
+    await add_case(store)
+    claimed = await act(store, "claim")
+
+    again = await act(store, "claim")
+
+    assert again == claimed
+    assert await history(store) == ["claim"]
+    assert len(await store.audits.newest("default", 10)) == 1
+
+
+async def test_words_with_an_act_that_changes_nothing_are_not_lost_in_silence(
+    store: Store,
+) -> None:
+    await add_case(store)
+    await act(store, "decline", text="Ask facilities.")
+
+    again = await act(store, "decline", text="Ask facilities.")
+    with pytest.raises(ActRefused, match="not sent"):
+        await act(store, "decline", text="Ask the caterers.")
+
+    assert again.version == 1
+    assert await history(store) == ["decline"]
+
+
+async def test_the_same_reply_twice_is_two_replies(store: Store) -> None:
+    await add_case(store)
+
+    for _ in range(2):
+        answered = await act(store, "reply", text="Restart it.")
+
+    assert answered.version == 2
+    assert await history(store) == ["reply", "reply"]
+
+
+async def test_a_refused_act_leaves_no_trace(store: Store) -> None:
+    await add_case(store)
+    claimed = await act(store, "claim")
+
+    with pytest.raises(EscalationTaken, match="Anna has it already"):
+        await act(store, "reply", BEN, "mine")
+    with pytest.raises(ActRefused):
+        await act(store, "resolve", Actor("stranger", "", "asker"))
+
+    assert await store.escalations.get("default", ONE) == claimed
+    assert await history(store) == ["claim"]
+
+
+async def test_of_two_who_claim_at_once_one_wins_and_the_other_is_told_who(
+    store: Store, url: str
+) -> None:
+    """Two experts, each with a process of their own, reach for 200 questions at the same time."""
+    cases = [await add_case(store, f"i{number}") for number in range(200)]
+    other = unopened(url)
+    experts = ((store, ANNA), (other, BEN))
+
+    outcomes = await asyncio.gather(
+        *(act(own, "claim", who, case_id=case_id) for case_id in cases for own, who in experts),
+        return_exceptions=True,
+    )
+    await other.close()
+
+    for number, case_id in enumerate(cases):
+        both = outcomes[2 * number : 2 * number + 2]
+        (won,) = (each for each in both if isinstance(each, Case))
+        (lost,) = (each for each in both if isinstance(each, EscalationTaken))
+        assert won.standing.owner_id in {"u1", "u2"}
+        assert lost.owner_name == won.standing.owner_name
+        assert won.standing.owner_name in str(lost)
+        assert await store.escalations.get("default", case_id) == won
+        assert await history(store, case_id) == ["claim"]
+    audits = await store.audits.newest("default", 1000)
+    assert len(audits) == 200
+
+
+async def test_all_at_once_on_one_question_are_one_act_each(store: Store) -> None:
+    await add_case(store)
+    acts: Sequence[tuple[Act, Actor]] = [
+        ("claim", ANNA),
+        ("reply", BEN),
+        ("resolve", ASKER),
+        ("reopen", ASKER),
+        ("decline", ANNA),
+        ("release", BEN),
+    ] * 5
+
+    outcomes = await asyncio.gather(
+        *(act(store, what, who, "words") for what, who in acts), return_exceptions=True
+    )
+
+    assert all(isinstance(each, Case | ActRefused) for each in outcomes)
+    case = await store.escalations.get("default", ONE)
+    assert case is not None
+    taken = await store.escalations.steps("default", ONE)
+    assert [each.number for each in taken] == list(range(1, case.version + 1))
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    acts=st.lists(
+        st.tuples(st.sampled_from(get_args(Act)), st.sampled_from([ANNA, BEN, ASKER])), max_size=12
+    )
+)
+async def test_only_what_waits_is_reminded_of_and_the_history_tells_every_change(
+    store: Store, acts: Sequence[tuple[Act, Actor]]
+) -> None:
+    case_id = await add_case(store, f"i{len(await find_all(store))}", due_at=NOON)
+    for number, (what, who) in enumerate(acts):
+        try:
+            case = await act(store, what, who, str(number), case_id=case_id)
+        except ActRefused:
+            continue
+        waits = case.standing.state in WAITING
+        assert (case.due_at is not None) == waits
+        assert bool(case.standing.owner_id) or case.standing.state in WAITING | SETTLED
+        assert case == await store.escalations.get("default", case_id)
+        assert case.version == len(await history(store, case_id))
+
+
+async def find_all(store: Store) -> Sequence[Case]:
+    return await store.escalations.find("default", ALL, limit=1000)
+
+
+async def test_what_waits_longest_comes_first_page_by_page(store: Store) -> None:
+    await add_case(store, "late", opened_at=NOON + timedelta(hours=1))
+    await add_case(store, "b")
+    await add_case(store, "a")
+
+    first = await store.escalations.find("default", ALL, limit=2)
+    rest = await store.escalations.find("default", ALL, limit=2, after=first[-1])
+
+    assert [each.interaction_id for each in first] == ["a", "b"]
+    assert [each.interaction_id for each in rest] == ["late"]
+    assert await store.escalations.find("default", ALL, limit=2, after=rest[-1]) == []
+    newest = CaseQuery(newest_first=True)
+    assert await find(store, newest) == ["late", "b", "a"]
+    (last,) = await store.escalations.find("default", newest, limit=2, after=first[-1])
+    assert last.interaction_id == "a"
+
+
+async def test_cases_are_found_by_state_owner_and_words(store: Store) -> None:
+    await add_case(store, "i1", question="The VPN is down")
+    await add_case(store, "i2", question="100% of disks full", state="claimed", owner="u1")
+    await add_case(store, "i3", question="vpn, again", state="resolved", owner="u1")
+
+    assert await find(store, CaseQuery(states=UNSETTLED)) == ["i1", "i2"]
+    assert await find(store, CaseQuery(states=frozenset[State]({"resolved"}))) == ["i3"]
+    assert await find(store, CaseQuery(owner_id="u1")) == ["i2", "i3"]
+    assert await find(store, CaseQuery(words="vpn")) == ["i1", "i3"]
+    assert await find(store, CaseQuery(words="down vpn")) == ["i1"]
+    assert await find(store, CaseQuery(words="%")) == ["i2"]
+    assert await find(store, CaseQuery(words="v_n")) == []
+    assert await find(store, CaseQuery(words="\x00\ud800")) == []
+
+
+@pytest.mark.parametrize("name", ["nobody", "i\x001", "x" * 70_000])
+async def test_an_unknown_one_is_named_with_the_cure(store: Store, name: str) -> None:
+    unknown = InteractionId(name)
+    assert await store.escalations.get("default", unknown) is None
+    assert await store.escalations.steps("default", unknown) == []
+
+    with pytest.raises(InteractionUnknown, match="escalations --all"):
+        await act(store, "claim", case_id=unknown)
+
+    assert await store.audits.newest("default", 10) == []
+
+
+async def test_another_tenants_case_is_unknown(store: Store) -> None:
+    case_id = await hand_over(store)
+
+    assert await find(store, tenant="other") == []
+    assert await store.escalations.get("other", case_id) is None
+    assert await store.escalations.steps("other", case_id) == []
+    with pytest.raises(InteractionUnknown):
+        await store.escalations.act("other", case_id, "claim", ANNA)
+
+
+async def test_nothing_is_left_of_a_withdrawn_question(store: Store, url: str) -> None:
+    case_id = await hand_over(store, "my secret")
+    await act(store, "reply", text="the secret answer", case_id=case_id)
+
+    withdrawn = await store.work.cancel(case_id)
+
+    assert withdrawn.told == ()
+    assert await store.escalations.get("default", case_id) is None
+    assert await store.escalations.steps("default", case_id) == []
+    assert await find(store) == []
+    for table in ("escalations", "escalation_steps", "notices", "audit"):
+        left = repr(rows(url, f"SELECT * FROM {table}"))  # noqa: S608 - a test's own name
+        assert "secret" not in left
+        assert "Lopez" not in left
+    with pytest.raises(InteractionUnknown):
+        await act(store, "reply", text="late", case_id=case_id)
+    assert await store.notices.due("me", datetime.now(UTC), 10) == []
+    assert await store.notices.remind(datetime.now(UTC) + timedelta(days=1)) == 0
+
+    await store.work.cancelled(case_id)
+    for table in ("escalations", "escalation_steps", "notices"):
+        assert rows(url, f"SELECT * FROM {table}") == []  # noqa: S608 - a test's own name
+
+
+async def test_what_people_replied_is_known_until_it_is_taken_back(store: Store) -> None:
+    case_id = await hand_over(store)
+    for text in ("one", "two"):
+        await act(store, "reply", text=text, case_id=case_id)
+        told, shown = await store.notices.due("me", datetime.now(UTC), 10)
+        assert (told.to, shown.to) == ("asker", "people")
+        await store.notices.sent(told, PostedRef("C1", text))
+        await store.notices.sent(shown, None)
+
+    withdrawn = await store.work.cancel(case_id)
+
+    assert withdrawn.told == (PostedRef("C1", "one"), PostedRef("C1", "two"))
+    taken_up = await store.work.claim(case_id, "another")
+    assert taken_up is not None
+    assert taken_up.told == withdrawn.told
+    await store.work.cancelled(case_id)
+    gone = await store.interactions.get(case_id)
+    assert gone is not None
+    assert gone.told == ()

@@ -1,0 +1,464 @@
+"""Tests of sessions, of the admin token and of the limit on wrong tokens."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
+
+from bot.domain.messages import Person
+from bot.domain.text.source_links import link_to_quote
+from bot.domain.users import SignedIn
+from bot.store.database import Store
+from bot.web.auth.credentials import (
+    MAX_WRONG_TOKENS,
+    SESSION_SECONDS,
+    WRONG_TOKEN_PAUSE_SECONDS,
+    WRONG_TOKEN_WINDOW_SECONDS,
+    AdminTokenCheck,
+    Sessions,
+    SessionStore,
+    WrongTokenLimit,
+)
+from bot.web.auth.identity import Identities
+from tests.fakes.http_server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
+
+
+@dataclass
+class Clock:
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_nine_wrong_tokens_hold_nobody_back() -> None:
+    wrong = WrongTokenLimit(Clock())
+    for _ in range(MAX_WRONG_TOKENS - 1):
+        wrong.add()
+
+    assert wrong.held_seconds == 0
+
+
+def test_ten_within_a_minute_hold_for_a_minute() -> None:
+    clock = Clock()
+    wrong = WrongTokenLimit(clock)
+    for _ in range(MAX_WRONG_TOKENS):
+        wrong.add()
+        clock.now += 1
+
+    assert 0 < wrong.held_seconds <= WRONG_TOKEN_PAUSE_SECONDS
+    clock.now += WRONG_TOKEN_PAUSE_SECONDS
+    assert wrong.held_seconds == 0
+    wrong.add()
+    assert wrong.held_seconds == 0
+
+
+def test_ten_over_a_longer_time_hold_nobody_back() -> None:
+    clock = Clock()
+    wrong = WrongTokenLimit(clock)
+    for _ in range(3 * MAX_WRONG_TOKENS):
+        wrong.add()
+        clock.now += WRONG_TOKEN_WINDOW_SECONDS / (MAX_WRONG_TOKENS - 1)
+
+    assert wrong.held_seconds == 0
+
+
+@dataclass
+class RecordedActs:
+    """Keeps what was written down."""
+
+    kept: list[tuple[str, str, str, str]] = field(default_factory=list)
+
+    async def append(
+        self, tenant: str, actor: str, act: str, subject: str, *, detail: str = ""
+    ) -> None:
+        self.kept.append((actor, act, subject, detail))
+
+
+def admin_token_check(
+    tmp_path: Path, acts: RecordedActs, token: str | None = TOKEN
+) -> AdminTokenCheck:
+    identities = Identities(settings_for(tmp_path, admin_token=token))
+    return AdminTokenCheck(identities, acts, "default", WrongTokenLimit())
+
+
+async def test_experts_and_admins_are_written_down_and_askers_are_not(tmp_path: Path) -> None:
+    acts = RecordedActs()
+    keeper = admin_token_check(tmp_path, acts)
+
+    await keeper.came_in(SignedIn("oidc", "asker", Person("oidc-1", "Anna")))
+    await keeper.came_in(SignedIn("oidc", "expert", Person("oidc-2", "Ben")))
+    await keeper.came_in(SignedIn("oidc", "admin", Person("oidc-3", "Cleo", "c@acme.example")))
+    await keeper.came_in(SignedIn("token", "admin"))
+
+    assert acts.kept == [
+        ("web:Ben", "sign_in", "oidc-2", "expert"),
+        ("web:c@acme.example", "sign_in", "oidc-3", "admin"),
+        ("web:admin token", "sign_in", "", "admin"),
+    ]
+
+
+async def test_a_wrong_token_is_written_down_without_it(tmp_path: Path) -> None:
+    acts = RecordedActs()
+    headers = {"Authorization": "Bearer almost-the-token"}
+
+    assert not await admin_token_check(tmp_path, acts).check_bearer(
+        make_mocked_request("GET", "/x", headers=headers)
+    )
+    assert [kept[:3] for kept in acts.kept] == [("web:unknown", "wrong_token", "/x")]
+    assert "almost-the-token" not in str(acts.kept)
+
+
+async def test_without_an_admin_token_none_is_wrong(tmp_path: Path) -> None:
+    acts = RecordedActs()
+    keeper = admin_token_check(tmp_path, acts, token=None)
+
+    assert not await keeper.check_bearer(make_mocked_request("GET", "/x", headers=BEARER))
+    assert acts.kept == []
+
+
+PUBLIC = {"host": "0.0.0.0"}  # noqa: S104 - the case that needs the token
+
+
+def own(client: Client) -> dict[str, str]:
+    return {"Origin": f"http://127.0.0.1:{client.port}"}
+
+
+async def sign_in(client: Client, token: str = TOKEN) -> int:
+    response = await client.post(
+        "/session", data={"token": token}, headers=own(client), allow_redirects=False
+    )
+    return response.status
+
+
+async def test_the_page_signs_a_browser_in(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        page = await client.get("/session", headers=PAGE_VIEW)
+        signed = await client.post(
+            "/session", data={"token": TOKEN}, headers=own(client), allow_redirects=False
+        )
+        chat = await client.get("/", headers=PAGE_VIEW, allow_redirects=False)
+        again = await client.get("/session", headers=PAGE_VIEW, allow_redirects=False)
+
+        assert 'action="/session"' in await page.text()
+        assert (signed.status, signed.headers["Location"]) == (303, "/")
+        cookie = signed.cookies["frontdesk_session"]
+        assert cookie["httponly"]
+        assert cookie["samesite"] == "Lax"
+        assert TOKEN not in cookie.value
+        assert chat.status == 200
+        assert (again.status, again.headers["Location"]) == (303, "/")
+
+
+async def test_the_page_needs_nothing_inline(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path)) as client:
+        page = await (await client.get("/session")).text()
+        found = re.findall(r'<link rel="stylesheet" href="([^"]+)"', page)
+        styles = [await client.get(address) for address in found]
+
+    assert "<script" not in page
+    assert "style=" not in page
+    assert [style.content_type for style in styles] == ["text/css", "text/css"]
+
+
+async def test_json_signs_in_too(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        signed = await client.post("/session", json={"token": TOKEN})
+
+        assert signed.status == 204
+        assert (await client.get("/openapi.json")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [('{"token": "wrong"}', 401), ('{"token": 1}', 422), ("[]", 422), ("{", 400)],
+)
+async def test_a_wrong_body_signs_nobody_in(
+    store: Store, tmp_path: Path, body: str, status: int
+) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        response = await client.post(
+            "/session", data=body, headers={"Content-Type": "application/json"}
+        )
+
+        assert response.status == status
+        assert (await client.get("/openapi.json")).status == 401
+
+
+async def test_a_wrong_token_is_told_on_the_page(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        response = await client.post("/session", data={"token": "<b>"}, headers=own(client))
+
+        assert response.status == 401
+        assert "not the admin token" in await response.text()
+        assert "<b>" not in await response.text()
+        assert "frontdesk_session" not in response.cookies
+
+
+async def test_another_site_cannot_sign_a_browser_in(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        response = await client.post(
+            "/session", data={"token": TOKEN}, headers={"Origin": "https://evil.example"}
+        )
+
+    assert response.status == 403
+
+
+async def test_another_site_cannot_use_a_session(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        assert await sign_in(client) == 303
+        evil = {"Origin": "https://evil.example"}
+        form = await client.post("/chat", data={"question": "hi"}, headers=evil)
+        plain = await client.post("/chat", data={"question": "hi"})
+        read = await client.get("/openapi.json", headers=evil)
+        ours = await client.post("/chat", data={"question": "hi"}, headers=own(client))
+
+    assert (form.status, plain.status, read.status, ours.status) == (403, 415, 403, 200)
+
+
+@dataclass(frozen=True)
+class BackdatedSessions:
+    """Keeps sessions as if they had begun some time ago."""
+
+    kept: SessionStore
+    ago: timedelta
+
+    async def begin(
+        self, tenant: str, session_id: str, signed_in: SignedIn, now: datetime, until: datetime
+    ) -> None:
+        then = now - self.ago, until - self.ago
+        await self.kept.begin(tenant, session_id, signed_in, *then)
+
+    async def find(self, tenant: str, session_id: str, now: datetime) -> SignedIn | None:
+        return await self.kept.find(tenant, session_id, now)
+
+    async def end(self, tenant: str, session_id: str) -> None:
+        await self.kept.end(tenant, session_id)
+
+
+async def begun(sessions: Sessions) -> str:
+    """Return the cookie of a new session."""
+    response = web.Response()
+    request = make_mocked_request("POST", "/session")
+    await sessions.begin(request, response, SignedIn("token", "admin"))
+    return response.cookies["frontdesk_session"].value
+
+
+async def test_signing_out_ends_the_session(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        await sign_in(client)
+        ended = await client.post("/session/end", headers=own(client), allow_redirects=False)
+
+        assert (ended.status, ended.headers["Location"]) == (303, "/session")
+        assert (await client.get("/openapi.json")).status == 401
+
+
+async def session_of(client: Client) -> str:
+    response = await client.post("/session", json={"token": TOKEN})
+    return response.cookies["frontdesk_session"].value
+
+
+async def status_with(client: Client, session: str) -> int:
+    client.session.cookie_jar.clear()
+    headers = {"Cookie": f"frontdesk_session={session}"}
+    return (await client.get("/openapi.json", headers=headers)).status
+
+
+async def test_a_forged_session_opens_nothing(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        real = await session_of(client)
+        other = "A" if real[0] != "A" else "B"
+
+        assert await status_with(client, real) == 200
+        for forged in (other + real[1:], real[:-1], real + "A", "x", "", "' OR 1=1 --", "é" * 43):
+            assert await status_with(client, forged) == 401
+
+
+async def test_the_record_keeps_only_a_hash_of_what_the_browser_has(
+    store: Store, tmp_path: Path
+) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        session = await session_of(client)
+        async with store.transactions.reading() as connection:
+            rows = (await connection.exec_driver_sql("SELECT * FROM sessions")).all()
+
+    assert len(rows) == 1
+    assert session not in str(rows)
+    assert TOKEN not in str(rows)
+
+
+async def test_a_session_ends_by_itself(store: Store, tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)
+    sessions = Sessions(
+        BackdatedSessions(store.sessions, timedelta(seconds=SESSION_SECONDS + 1)), settings
+    )
+    younger = Sessions(
+        BackdatedSessions(store.sessions, timedelta(seconds=SESSION_SECONDS - 60)), settings
+    )
+    async with serving(store, settings) as client:
+        assert await status_with(client, await begun(sessions)) == 401
+        assert await status_with(client, await begun(younger)) == 200
+
+
+async def test_signing_in_again_gives_another_session_and_ends_the_old_one(
+    store: Store, tmp_path: Path
+) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        first = await session_of(client)
+        second = await session_of(client)
+
+        assert first != second
+        assert await status_with(client, first) == 401
+        assert await status_with(client, second) == 200
+
+
+async def test_a_session_that_the_browser_brought_along_is_not_taken(
+    store: Store, tmp_path: Path
+) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        planted = "planted-by-somebody-else-planted-by-somebod"
+        response = await client.post(
+            "/session",
+            json={"token": TOKEN},
+            headers={"Cookie": f"frontdesk_session={planted}"},
+        )
+
+        assert response.cookies["frontdesk_session"].value != planted
+        assert await status_with(client, planted) == 401
+
+
+async def test_signing_out_ends_a_copy_of_the_cookie_too(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        session = await session_of(client)
+        await client.post("/session/end", headers=own(client), allow_redirects=False)
+
+        assert await status_with(client, session) == 401
+
+
+async def test_signing_out_is_nothing_that_a_link_can_do(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        session = await session_of(client)
+        got = await client.get("/session/end", headers=PAGE_VIEW)
+        evil = await client.post("/session/end", headers={"Origin": "https://evil.example"})
+
+        assert (got.status, evil.status) == (405, 403)
+        assert await status_with(client, session) == 200
+
+
+async def test_a_new_token_ends_the_sessions_of_the_old_one(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        session = await session_of(client)
+    changed = settings_for(tmp_path, admin_token=f"{TOKEN}-2", **PUBLIC)
+    async with serving(store, changed) as client:
+        assert await status_with(client, session) == 401
+
+
+async def test_a_session_survives_a_restart(store: Store, tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)
+    async with serving(store, settings) as client:
+        session = await session_of(client)
+    async with serving(store, settings) as client:
+        assert await status_with(client, session) == 200
+
+
+async def test_without_a_token_the_page_says_how_to_make_one(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path, **PUBLIC)) as client:
+        page = await client.get("/session")
+        posted = await client.post("/session", json={"token": "None"}, headers=BEARER)
+
+        assert page.status == 403
+        assert "FRONTDESK_ADMIN_TOKEN=" in await page.text()
+        assert posted.status == 401
+
+
+async def test_behind_tls_cookies_are_of_this_host_and_stay_on_tls(
+    store: Store, tmp_path: Path
+) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        tls = {"X-Forwarded-Proto": "https"}
+        signed = await client.post("/session", json={"token": TOKEN}, headers=tls)
+        cookie = signed.cookies["__Host-frontdesk_session"]
+        planted = {"Cookie": f"frontdesk_session={cookie.value}", **tls}
+        client.session.cookie_jar.clear()
+
+        assert (cookie["secure"], cookie["path"], cookie["domain"]) == (True, "/", "")
+        assert "frontdesk_session" not in signed.cookies
+        assert (await client.get("/openapi.json", headers=planted)).status == 401
+
+
+async def test_at_the_public_address_cookies_stay_on_tls_whatever_the_proxy_says(
+    store: Store, tmp_path: Path
+) -> None:
+    address = {"public_url": "https://desk.example"}
+    settings = settings_for(tmp_path, admin_token=TOKEN, **PUBLIC, **address)
+    async with serving(store, settings) as client:
+        signed = await client.post(
+            "/session", json={"token": TOKEN}, headers={"Host": "desk.example"}
+        )
+
+    assert signed.cookies["__Host-frontdesk_session"]["secure"]
+
+
+async def test_who_signs_in_goes_on_to_where_they_wanted(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        sent = await client.get("/broken?a=1&b=2", headers=PAGE_VIEW, allow_redirects=False)
+        page = await (await client.get(sent.headers["Location"], headers=PAGE_VIEW)).text()
+        signed = await client.post(
+            "/session",
+            data={"token": TOKEN, "next": "/broken?a=1&b=2"},
+            headers=own(client),
+            allow_redirects=False,
+        )
+        form = {"token": TOKEN, "next": "//evil.example"}
+        away = await client.post("/session", data=form, headers=own(client), allow_redirects=False)
+
+    assert sent.headers["Location"] in {
+        "/session?next=/broken?a%3D1%26b%3D2",
+        "/session?next=/broken%3Fa%3D1%26b%3D2",
+    }
+    assert 'value="/broken?a=1&amp;b=2"' in page
+    assert signed.headers["Location"] == "/broken?a=1&b=2"
+    assert away.headers["Location"] == "/"
+
+
+@pytest.mark.mended(id="slack-4")
+async def test_signing_in_goes_on_to_the_quoted_lines_of_a_page(
+    store: Store, tmp_path: Path
+) -> None:
+    page = link_to_quote("/pages/IT/vpn.md", "c1", ["Open it, & wait: 50 % #1", "\u00e4 " * 70])
+    wanted, _, place = page.partition("#")
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        sent = await client.get(wanted, headers=PAGE_VIEW, allow_redirects=False)
+        (kept,) = parse_qs(urlsplit(sent.headers["Location"]).query)["next"]
+        signed = await client.post(
+            "/session",
+            data={"token": TOKEN, "next": kept},
+            headers=own(client),
+            allow_redirects=False,
+        )
+
+    gone_on, _, there = signed.headers["Location"].partition("#")
+    assert parse_qs(urlsplit(gone_on).query) == parse_qs(urlsplit(wanted).query)
+    assert there == place
+
+
+async def test_a_fragment_of_a_page_leads_the_whole_page_to_signing_in(
+    store: Store, tmp_path: Path
+) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        shown = f"{own(client)['Origin']}/broken?x=1"
+        htmx = {"HX-Request": "true", "HX-Current-URL": shown}
+        evil = {"HX-Request": "true", "HX-Current-URL": "https://[evil"}
+        response = await client.get("/broken", headers=htmx, allow_redirects=False)
+        odd = await client.get("/broken", headers=evil, allow_redirects=False)
+
+    assert (response.status, odd.status) == (401, 401)
+    assert response.headers["HX-Redirect"] == "/session?next=/broken%3Fx%3D1"
+    assert odd.headers["HX-Redirect"] == "/session"

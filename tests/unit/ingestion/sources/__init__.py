@@ -1,0 +1,1 @@
+"""Tests of folders and uploads as sources."""

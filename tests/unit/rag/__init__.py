@@ -1,0 +1,1 @@
+"""Tests of rag: retrieval, answers, models and their settings."""

@@ -1,0 +1,1 @@
+"""Tests of how passages become cited answers."""

@@ -1,0 +1,1 @@
+"""Tests of the two indexes and of the ranking that they share."""

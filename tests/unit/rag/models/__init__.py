@@ -1,0 +1,1 @@
+"""Tests of chat models and embedders, against local servers."""

@@ -1,0 +1,104 @@
+"""A question is searched for, and the sections of what was found are read whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from structlog.testing import capture_logs
+
+from rag.answer.extractive import ExtractiveComposer
+from rag.errors import ModelUnavailable
+from rag.index.embedded.index import fingerprint_of, open_index
+from rag.pipeline import MOST_ADDED, Pipeline, Scope
+from rag.ports import Composer, Composition
+from rag.types import EVERYONE, Answer, Passage, Vectors
+from tests.fakes.passages import Draft, draft
+from tests.fakes.rag_ports import WordEmbedder
+
+
+class Away(WordEmbedder):
+    async def embed_query(self, text: str) -> Vectors:
+        raise ModelUnavailable("The model 'small' answered 503 and is busy or broken.")
+
+
+@pytest.mark.parametrize("away", [False, True], ids=["there", "away"])
+async def test_an_embedder_that_is_away_costs_the_vectors_and_not_the_answer(
+    tmp_path: Path, *, away: bool
+) -> None:
+    embedder = Away() if away else WordEmbedder()
+    stored = draft("vpn", "Error 809 means that UDP port 4500 is blocked.")
+    index = await open_index(tmp_path / "index.sqlite", fingerprint_of(embedder))
+    vectors = await embedder.embed([chunk.text for chunk in stored.chunks])
+    await index.upsert_page(stored.page, stored.chunks, vectors)
+    pipeline = Pipeline(index, embedder, ExtractiveComposer(None))
+
+    with capture_logs() as logs:
+        found = await pipeline.retrieve("error 809", Scope("acme", frozenset({EVERYONE})))
+    await index.close()
+
+    (passage,) = found.passages
+    assert "keyword" in passage.signals
+    assert ("vector" in passage.signals) is not away
+    assert [each["event"] for each in logs] == (["retrieval.by_words_alone"] if away else [])
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """A composer that says nothing and keeps what it was given."""
+
+    name: Literal["extractive", "model"]
+    given: list[Passage] = field(default_factory=list)
+
+    async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
+        del question
+        self.given.extend(passages)
+        return Composition(claims=())
+
+
+@pytest.mark.parametrize("name", ["extractive", "model"])
+async def test_a_composer_reads_the_whole_section_of_what_was_found(
+    tmp_path: Path, name: Literal["extractive", "model"]
+) -> None:
+    texts = ("Error 809 on the way in.", "Second.", "Third.", "Fourth.")
+    recorder = Recorder(name)
+    pipeline = await _over(tmp_path, draft("vpn", *texts), recorder)
+
+    await _asked(pipeline, "error 809")
+
+    assert [passage.chunk.text for passage in recorder.given] == list(texts)
+
+
+async def test_a_section_for_a_model_is_bounded(tmp_path: Path) -> None:
+    texts = ["Error 809 on the way in.", *(f"Part {n}." for n in range(40))]
+    recorder = Recorder("model")
+    pipeline = await _over(tmp_path, draft("vpn", *texts), recorder)
+
+    found = await _asked(pipeline, "error 809")
+
+    assert len(recorder.given) <= len(found.passages) + MOST_ADDED
+
+
+async def test_of_what_completes_a_section_only_what_is_quoted_is_recorded(tmp_path: Path) -> None:
+    texts = ["1. Error 809: open.", "2. Press.", *(f"{'More words here. ' * 30}" for _ in range(4))]
+    pipeline = await _over(tmp_path, draft("vpn", *texts), ExtractiveComposer(None))
+
+    answer = await _asked(pipeline, "error 809")
+
+    cited = {citation.chunk_id for claim in answer.claims for citation in claim.citations}
+    assert len(cited) > 1
+    assert {passage.chunk.id for passage in answer.passages} == cited
+
+
+async def _over(tmp_path: Path, stored: Draft, composer: Composer) -> Pipeline:
+    index = await open_index(tmp_path / "index.sqlite", None)
+    await index.upsert_page(stored.page, stored.chunks, None)
+    return Pipeline(index, None, composer)
+
+
+async def _asked(pipeline: Pipeline, question: str) -> Answer:
+    scope = Scope("acme", frozenset({EVERYONE}))
+    return await pipeline.compose(await pipeline.retrieve(question, scope), scope)

@@ -1,1 +1,0 @@
-"""What proofs of a whole application share, on whatever platform."""
