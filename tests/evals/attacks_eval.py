@@ -2,7 +2,7 @@
 
 ``python -m tests.evals.attacks_eval [--shared DIR]`` writes one line for each effect, and a sum.
 The model obeys every attack (tests/fakes/obeying_model.py): measured is what code stops. Over
-REST also made-up hand-overs and requests for passwords count, in our own voice (rag.voice).
+REST also made-up hand-overs and requests for passwords count, in our own voice (``guardrails``).
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ WARNING_SIGN = "\u26a0\ufe0f"
 
 
 class Dated(Protocol):
-    """A page, as far as its age goes; bot.domain.messages.Source says what each part means."""
+    """A page, as far as its age goes; bot.domain.interactions.Source says what each part means."""
 
     @property
     def updated_at(self) -> datetime | None: ...

@@ -1,13 +1,13 @@
 """How a call to Teams can fail, and what Teams' answers mean: ask again now, later, or never.
 
-- bot.errors.BotError
+- bot.domain.errors.BotError
   - KeysUnavailable     the keys that tokens are signed with cannot be fetched
-  - bot.errors.DeliveryFailed
+  - bot.domain.errors.DeliveryFailed
     - RateLimited       Teams did nothing; ask again after a while
     - NotPermitted      Teams did nothing; an administrator can mend that
     - NoToken           Teams was not called: Microsoft gives the bot no token
     - Unavailable       for a moment; what Teams did is unknown
-    - bot.errors.DeliveryRefused
+    - bot.domain.errors.DeliveryRefused
       - ContentRefused  Teams does not take what the activity holds; a plainer one may do
       - Gone            the activity or its conversation is not there
       - BotRemoved      the bot is not in the conversation, or is blocked there

@@ -130,38 +130,38 @@ CONVERSATION = {"tenant": "acme", "thread": "t", "last_at": NOON}
 
 STATEMENTS: dict[str, Callable[[str], ClauseElement]] = {
     "insert_once": lambda dialect: queries.insert_once(dialect, InteractionRow, {"id": "i"}),
-    "interaction": lambda _: queries.select_interaction("i"),
-    "held": lambda _: queries.select_interaction_for_update("i"),
-    "posted_at": lambda _: queries.select_posted_at("acme", REF),
-    "answered": lambda _: queries.select_answered("acme", 5),
-    "newest_of": lambda _: queries.select_newest_of(THREAD, "anna"),
-    "in_thread": lambda _: queries.select_in_thread(THREAD, 5),
-    "see_conversation": lambda dialect: queries.upsert_conversation(dialect, CONVERSATION),
+    "select_interaction": lambda _: queries.select_interaction("i"),
+    "select_interaction_for_update": lambda _: queries.select_interaction_for_update("i"),
+    "select_posted_at": lambda _: queries.select_posted_at("acme", REF),
+    "select_answered": lambda _: queries.select_answered("acme", 5),
+    "select_newest_of": lambda _: queries.select_newest_of(THREAD, "anna"),
+    "select_in_thread": lambda _: queries.select_in_thread(THREAD, 5),
+    "upsert_conversation": lambda dialect: queries.upsert_conversation(dialect, CONVERSATION),
     "finish": lambda _: queries.finish("i", NOON, {"outcome": "{}"}),
     "give_up": lambda _: queries.give_up("i", "The channel is gone."),
-    "forget": lambda _: queries.withdraw_interaction("i", "{}", NOON),
-    "forgotten": lambda _: queries.finish_withdrawal("i", "{}"),
+    "withdraw_interaction": lambda _: queries.withdraw_interaction("i", "{}", NOON),
+    "finish_withdrawal": lambda _: queries.finish_withdrawal("i", "{}"),
     "keep_message": lambda _: queries.keep_message("i", "{}"),
     "begin_posting": lambda _: queries.begin_posting("i"),
     "count_attempt": lambda _: queries.count_attempt("i"),
     "mark_placeholder": lambda _: queries.mark_placeholder("i", REF),
     "replace_message": lambda _: queries.replace_message("i", "{}"),
     "mark_posted": lambda _: queries.mark_posted("i", REF),
-    "asked_before": lambda _: queries.select_asked_before(message("and?"), "vpn?"),
-    "history": lambda _: queries.select_history(THREAD, "i", 5),
+    "select_asked_before": lambda _: queries.select_asked_before(message("and?"), "vpn?"),
+    "select_history": lambda _: queries.select_history(THREAD, "i", 5),
     "refused_without_text": lambda _: queries.refused_without_text(),
-    "last_stage": lambda _: queries.select_last_stage("i"),
-    "stages": lambda _: queries.select_stages("i", 0),
-    "rate": lambda dialect: queries.upsert_feedback(
+    "select_last_stage": lambda _: queries.select_last_stage("i"),
+    "select_stages": lambda _: queries.select_stages("i", 0),
+    "upsert_feedback": lambda dialect: queries.upsert_feedback(
         dialect, "acme", {"interaction_id": "i", "person": "p"}
     ),
-    "unrate": lambda _: queries.delete_feedback("i", "p"),
-    "feedback": lambda _: queries.select_feedback("i"),
-    "forget_rows": lambda _: queries.delete_texts("i")[0],
-    "forget_case": lambda _: queries.delete_case("i"),
-    "told": lambda _: queries.select_notices_posted_to_asker("i"),
+    "delete_feedback": lambda _: queries.delete_feedback("i", "p"),
+    "select_feedback": lambda _: queries.select_feedback("i"),
+    "delete_texts": lambda _: queries.delete_texts("i")[0],
+    "delete_case": lambda _: queries.delete_case("i"),
+    "select_notices_posted_to_asker": lambda _: queries.select_notices_posted_to_asker("i"),
 }
-LISTS = ("posted_at", "answered", "in_thread", "history")
+LISTS = ("select_posted_at", "select_answered", "select_in_thread", "select_history")
 
 
 @pytest.mark.parametrize("name", STATEMENTS)

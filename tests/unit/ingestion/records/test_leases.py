@@ -195,8 +195,8 @@ async def test_a_run_that_is_cancelled_lets_go(opens: Opens) -> None:
 HOLD_FILE_LOCK = """
 import sys, time
 from pathlib import Path
-from ingestion.records.leases import lease
-with lease(Path(sys.argv[1]), "acme", "HR"):
+from ingestion.records.leases import file_lease
+with file_lease(Path(sys.argv[1]), "acme", "HR"):
     print("held", flush=True)
     time.sleep(60)
 """

@@ -236,7 +236,7 @@ async def test_a_worker_does_one_job_at_least_whatever_it_holds() -> None:
 def test_what_a_large_server_holds_does_not_count_for_its_workers() -> None:
     """What the kernel says of a child's usage begins with its parent's."""
     held = b"x" * (400 * 1024**2)
-    code = "from ingestion.runs.worker import most_bytes; print(most_bytes())"
+    code = "from ingestion.runs.worker import peak_memory_bytes; print(peak_memory_bytes())"
 
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
 

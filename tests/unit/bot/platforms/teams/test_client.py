@@ -256,10 +256,10 @@ async def test_a_burst_in_one_conversation_stays_below_what_teams_takes(
 
 _HANGING = """
 import asyncio, sys, time
-from bot.platforms.teams.client.connections import Threads
+from bot.platforms.teams.client.connections import DaemonThreadPool
 
 async def main():
-    hanging = asyncio.get_running_loop().run_in_executor(Threads(1), time.sleep, 3600)
+    hanging = asyncio.get_running_loop().run_in_executor(DaemonThreadPool(1), time.sleep, 3600)
     await asyncio.wait([hanging], timeout=0.1)
 
 asyncio.run(main())
