@@ -17,7 +17,6 @@ from aiohttp import BodyPartReader, ClientError, MultipartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler
 
-from bot.chat.adapters import is_platform_endpoint
 from bot.domain.errors import StoreUnavailable
 from bot.web.problems import MAX_BODY, Problem, max_body_bytes, problem
 
@@ -37,14 +36,10 @@ _FORM_ERRORS = (
 async def form_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Read a request's form; handlers then find it read. Raises Problem (400).
 
-    A platform reads its own requests, and so does a handler that takes files.
+    A handler that takes files reads them itself.
     """
     takes_files = max_body_bytes(request) > MAX_BODY
-    if (
-        request.content_type in _FORM_TYPES
-        and not takes_files
-        and not is_platform_endpoint(request.path)
-    ):
+    if request.content_type in _FORM_TYPES and not takes_files:
         await _read_form(request)
     return await handler(request)
 

@@ -73,7 +73,9 @@ async def serving(
 ) -> AsyncIterator[Client]:
     """Serve until the block ends; ``accepts`` and the next four replace what the API uses."""
     app = web.Application()
-    mount_security(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
+    security = mount_security(
+        app, settings, sessions=store.sessions, audits=store.audits, sample=sample
+    )
     opened = inbox_over(store, desk=desk, limits=limits or SOON)
 
     async def check_parts() -> Sequence[ComponentStatus]:
@@ -92,6 +94,7 @@ async def serving(
         ask_seconds=ask_seconds,
     )
     _add_pages(app)
+    security.exempt_webhooks(app)
     async with running(opened), TestClient(TestServer(app)) as client:
         yield client
 

@@ -7,11 +7,12 @@ be signed in or send the admin token; platforms' endpoints check their own signa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial, update_wrapper
 from http import HTTPStatus
 from urllib.parse import quote
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
+from aiohttp.typedefs import Handler, Middleware
 
 from bot.chat.adapters import is_platform_endpoint
 from bot.domain.errors import SettingInvalid
@@ -180,8 +181,6 @@ class SecurityMiddleware:
         """Let a request through or refuse it."""
         if (request.content_length or 0) > (most := max_body_bytes(request)):
             raise body_too_long(most)
-        if self.guarded and is_platform_endpoint(request.path):
-            return await handler(request)
         if not self.guarded:
             check_host(request)
             check_origin(request)
@@ -210,6 +209,26 @@ class SecurityMiddleware:
         response.headers.update(SECURITY_HEADERS)
         if not request.path.startswith(_STATIC):
             response.headers.setdefault("Cache-Control", "no-store")
+
+    def exempt_webhooks(self, app: web.Application, *kept: Middleware) -> None:
+        """Let platforms' webhooks pass the ``kept`` middlewares alone; call it when all are added.
+
+        What checks sessions, forms and pages is for browsers and API clients. A webhook is
+        authenticated by its adapter, from the platform's signature. On loopback alone, where there
+        may be none, Host and Origin are checked as for everybody.
+        """
+        always = [*kept, problem_middleware, *([] if self.guarded else [self.check])]
+        others = [middleware for middleware in app.middlewares if middleware not in always]
+
+        @web.middleware
+        async def run_others(request: web.Request, handler: Handler) -> web.StreamResponse:
+            if not is_platform_endpoint(request.path):
+                for middleware in reversed(others):
+                    # As aiohttp chains them: the handler keeps its name.
+                    handler = update_wrapper(partial(middleware, handler=handler), handler)
+            return await handler(request)
+
+        app.middlewares[:] = [*always, run_others]
 
     async def _recognise_session(self, request: web.Request) -> None:
         if self._sessions is None or request.path.startswith(_STATIC):
@@ -316,11 +335,11 @@ def _is_page_view(request: web.Request) -> bool:
 async def continue_trace(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Continue the caller's trace, if the doors let the caller in; put it behind the doors.
 
-    Nobody else is believed: the sampled flag would let anyone on the internet, through a
-    platform's endpoint, decide what is recorded.
+    Nobody else is believed: the sampled flag would let anyone on the internet decide what is
+    recorded.
     """
     headers = request.headers.getall(TRACEPARENT, [])
-    if len(headers) != 1 or is_public_path(request.path) or is_platform_endpoint(request.path):
+    if len(headers) != 1 or is_public_path(request.path):
         return await handler(request)
     state = ",".join(request.headers.getall(TRACESTATE, []))
     with trace_continued_from(headers[0], state):
