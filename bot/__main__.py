@@ -26,7 +26,7 @@ _LARGEST_LIMIT = 1_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit code. A known error is one line and code 2."""
+    """Run a command; return its exit code. A known error prints one line and returns 2."""
     started = time.perf_counter()
     options = _parser().parse_args(arguments)
     if options.command == "settings":
@@ -143,14 +143,14 @@ def _add_pause_and_resume(commands: argparse._SubParsersAction[argparse.Argument
 
 
 def _positive_number(argument: str) -> int:
-    """Read a number from 1 on."""
+    """Parse a number from 1 to _LARGEST_LIMIT."""
     if not argument.isdecimal() or not 1 <= int(argument) <= _LARGEST_LIMIT:
         raise argparse.ArgumentTypeError(f"it must be a number from 1 to {_LARGEST_LIMIT}")
     return int(argument)
 
 
 def _non_empty_text(argument: str) -> str:
-    """Read a text that says something."""
+    """Parse a text that is not blank."""
     if not argument.strip():
         raise argparse.ArgumentTypeError("it must not be empty")
     return argument.strip()

@@ -1,1 +1,1 @@
-"""Documents in, index up to date."""
+"""Read documents from their sources and keep the search index up to date with them."""

@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code.
 
     0: done. 1: done, but something could not be read, or the index or embedder failed on the way.
-    2: refused: wrong usage or setting, the brake against mass deletion, or another run.
+    2: refused: wrong usage or setting, the mass-deletion limit, or another run.
     """
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     options = _parser().parse_args(arguments)
@@ -135,7 +135,7 @@ _COMMANDS = {
 
 if __name__ == "__main__":
     os.umask(GROUP_AND_OTHERS)
-    # Reports are what standard output is for.
+    # Reports go to standard output.
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     log_long_waits()
     sys.exit(main())

@@ -25,7 +25,7 @@ from rag.errors import RagError
 log = structlog.get_logger(__name__)
 
 MAINTENANCE_SECONDS = 10.0
-"""So often it is looked what is due, and whether another process died over its work."""
+"""Interval at which due passes and the work of dead processes are checked for."""
 
 
 def library_of(
@@ -39,10 +39,10 @@ def library_of(
     wiki: Sources | None = None,
     on_held_back: OnRemovalRefused | None = None,
 ) -> Library:
-    """Return the library over an index; nothing is read or begun yet.
+    """Return the library over an index; reads and starts nothing yet.
 
-    ``work`` takes the place of the processes that bring spaces up to date. ``records`` are the
-    file in the data directory unless given. ``wiki`` fills the spaces that it has.
+    ``work`` replaces the worker processes that sync spaces. ``records`` default to the file in the
+    data directory. ``wiki`` is the source of the spaces that it lists.
     """
     largest = max(largest, LARGEST_FILE)
     kept = records or records_at(data_dir, tenant)
@@ -61,7 +61,7 @@ def library_of(
 
 
 def cadence_of(settings: Settings) -> Cadence:
-    """Return how often a wiki is read; never without one."""
+    """Return the intervals between passes over the wiki; 0 (never) without a wiki."""
     if not settings.confluence_configured:
         return Cadence(0, 0)
     changes, whole = settings.confluence_sync_minutes, settings.confluence_reconcile_minutes
@@ -69,15 +69,15 @@ def cadence_of(settings: Settings) -> Cadence:
 
 
 def scheduler_of(library: Library, records: Records, cadence: Cadence) -> Scheduler:
-    """Return what begins the passes over a wiki's spaces."""
+    """Return the scheduler of the passes over a wiki's spaces."""
     return Scheduler(library.runs, records, library.sources.of_the_wiki, cadence)
 
 
 @asynccontextmanager
 async def open_library(library: Library, scheduler: Scheduler | None = None) -> AsyncIterator[None]:
-    """Mend what was interrupted, and begin what is due, in the background.
+    """Resume interrupted uploads and runs, and start due passes in the background.
 
-    At the end leave the rest to the next start.
+    On exit, unfinished work is left to the next start.
     """
     await _repair(library)
     looking = asyncio.create_task(_maintain(library, scheduler))
@@ -95,18 +95,18 @@ async def _repair(library: Library) -> None:
         await asyncio.to_thread(library.uploads.tidy)
         await library.runs.resume(await library.to_mend())
     except (IngestionError, RagError, OSError) as error:
-        # Questions can be answered all the same.
+        # Questions can still be answered, so a failure here is only logged.
         log.error("documents.not_mended", why=str(error))  # noqa: TRY400 - its text says all
 
 
 async def _maintain(library: Library, scheduler: Scheduler | None) -> None:
-    """Resume what dead processes left, and begin what is due.
+    """Resume the runs of dead processes and start due passes, forever.
 
-    A process on another host shows by its silence alone that it died.
+    The death of a process on another host is detected only by its silence.
     """
     said = ""
     while True:
-        # Replicas do not march in step.
+        # Random jitter, so that replicas do not run in lockstep.
         await asyncio.sleep(MAINTENANCE_SECONDS * random.uniform(0.9, 1.1))  # noqa: S311 - not secret
         try:
             await library.runs.resume(())

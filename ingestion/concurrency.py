@@ -1,4 +1,4 @@
-"""Run the same work for many items, a bounded number at a time."""
+"""Run the same function for many items with bounded concurrency."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Item = TypeVar("Item")
 async def for_each(
     items: Iterable[Item], work: Callable[[Item], Awaitable[None]], *, at_once: int
 ) -> None:
-    """Do the work for each item, at most ``at_once`` side by side; begun in order.
+    """Await ``work`` for each item, at most ``at_once`` concurrently, started in order.
 
-    Raises the first error that the work raises, as it is; what else is under way ends by that.
+    Raises the first error of ``work`` unchanged; the calls still running are cancelled.
     """
     places = asyncio.Semaphore(at_once)
 

@@ -23,7 +23,7 @@ _LISTS = (
 
 
 class Settings(SearchSettings):
-    """What the bot and ingestion share has the same names and rules; CONFLUENCE_* is here alone."""
+    """Settings of ingestion: those shared with the bot, plus CONFLUENCE_*."""
 
     model_config = SettingsConfigDict(
         env_file=".env",
@@ -42,7 +42,7 @@ class Settings(SearchSettings):
         "FRONTDESK_DATA_DIR.",
     )
 
-    # The wiki; docs/confluence.md says more
+    # Confluence; see docs/confluence.md
     confluence_url: str | None = Field(
         None,
         pattern=r"^https?://[^\s?#]+$",
@@ -139,7 +139,7 @@ class Settings(SearchSettings):
 
 
 def load_settings() -> Settings:
-    """Read the settings. Raises SettingInvalid: one line a wrong value, with the cure."""
+    """Read the settings. Raises SettingInvalid: one line per wrong value, with the remedy."""
     try:
         settings = Settings()
     except ValidationError as error:

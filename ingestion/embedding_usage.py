@@ -1,4 +1,4 @@
-"""Measure and estimate the tokens and the cost of embedding, where the embedder can tell."""
+"""Measure and estimate the tokens and cost of embedding, where the embedder reports them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _LEAST_SHOWN_MICRO_USD = 10_000
 
 
 def use_of(embedder: Embedder | None) -> EmbeddingUse | None:
-    """Return what an embedder took so far; None for one that costs nothing but time."""
+    """Return an embedder's usage so far; None for one without cost."""
     if isinstance(embedder, CountsUse):
         return embedder.use
     return None
 
 
 def use_between(before: EmbeddingUse | None, after: EmbeddingUse | None) -> EmbeddingUse | None:
-    """Return what was taken between two looks at the same embedder."""
+    """Return the usage between two measurements of the same embedder."""
     if before is None or after is None:
         return None
-    # Before the first answer no price may be known, and nothing was spent either.
+    # Before the first response the price may be unknown, but nothing was spent either.
     spent = 0 if before.tokens == 0 else before.cost_micro_usd
     cost = after.cost_micro_usd
     return EmbeddingUse(
@@ -35,7 +35,7 @@ def use_between(before: EmbeddingUse | None, after: EmbeddingUse | None) -> Embe
 
 
 def added_use(one: EmbeddingUse | None, other: EmbeddingUse | None) -> EmbeddingUse | None:
-    """Return what two runs took; the cost is None as soon as one part of it is unknown."""
+    """Return the usage of two runs together; the cost is None if one of them is unknown."""
     if one is None or other is None:
         return one or other
     costs = one.cost_micro_usd, other.cost_micro_usd
@@ -48,7 +48,7 @@ def added_use(one: EmbeddingUse | None, other: EmbeddingUse | None) -> Embedding
 
 
 def with_use(report: Report, use: EmbeddingUse | None) -> Report:
-    """Return a report that tells what embedding took, and warns where texts were cut."""
+    """Return a report with the embedding usage, and a warning where texts were truncated."""
     warning = _truncation_line(use)
     warnings = (*report.warnings, warning) if warning else report.warnings
     return replace(report, use=use, warnings=warnings)
@@ -63,11 +63,11 @@ async def expected_use(
     space: str,
     chunk_tokens: int,
 ) -> EmbeddingUse | None:
-    """Estimate what a plan would take, by the average page of the space, else of all spaces.
+    """Estimate the usage of a plan from the average page of the space, else of all spaces.
 
-    How many chunks a page makes shows only when it is read. Each is counted with
-    ``chunk_tokens``, the size that is aimed at, so that the estimate is rather too high. No tokens
-    means that nothing is indexed yet to go by.
+    The number of chunks of a page is known only once it is read. Each chunk is counted with
+    ``chunk_tokens``, the target size, so the estimate is rather too high. No tokens means that
+    nothing is indexed yet to estimate from.
     """
     if not isinstance(embedder, CountsUse):
         return None
@@ -88,7 +88,7 @@ async def _chunks_a_page(index: Index, tenant: str, space: str) -> float:
 
 
 def use_line(use: EmbeddingUse | None, *, pages: int, dry_run: bool) -> str:
-    """Say what embedding took, or for a dry run would take; "" where there is nothing to say."""
+    """Format the usage, or for a dry run the estimate; "" where there is none."""
     if use is None:
         return ""
     if not dry_run:

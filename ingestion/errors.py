@@ -1,24 +1,24 @@
-"""What can go wrong in ingestion.
+"""Errors of ingestion.
 
 - IngestionError
   - SettingInvalid         a setting or argument has a wrong value
   - SourceUnavailable      the source cannot be listed at all
-  - PageUnreadable         one page cannot be read or converted; the others go on
-  - TooManyRemoved         more of a space would vanish than is plausible
-    - SpaceBlind           ... for the source shows none of its pages any more
+  - PageUnreadable         one page cannot be read or converted; the others continue
+  - TooManyRemoved         more of a space would be removed than is plausible
+    - SpaceBlind           ... because the source shows none of its pages any more
   - RunInProgress          another run works on the same space
-    - LeaseLost            ... by now, for this one was silent too long
-  - LedgerUnavailable      what runs do can't be told or kept
-  - DocumentRefused        an uploaded document that can't be taken: which, why, and the cure
-    - DocumentUnknown      ... for there is none of that name, or no such space or run
-    - DocumentInTheWay     ... for the space is filled or worked on otherwise
+    - LeaseLost            ... because this run did not renew its lease in time
+  - LedgerUnavailable      the ledger of runs cannot be read or written
+  - DocumentRefused        an uploaded document is rejected: which, why, and the remedy
+    - DocumentUnknown      ... because the document, space or run does not exist
+    - DocumentInTheWay     ... because the space has another source or an active run
 """
 
 from __future__ import annotations
 
 
 class IngestionError(Exception):
-    """The index could not be brought up to date."""
+    """Base class of all errors of ingestion."""
 
 
 class SettingInvalid(IngestionError):
@@ -38,7 +38,7 @@ class TooManyRemoved(IngestionError):
 
 
 class SpaceBlind(TooManyRemoved):
-    """The source shows nothing of a space that has pages in the index: all of them are kept."""
+    """The source shows no page of a space that has pages in the index; all of them are kept."""
 
 
 class RunInProgress(IngestionError):
@@ -46,7 +46,7 @@ class RunInProgress(IngestionError):
 
 
 class LeaseLost(RunInProgress):
-    """The run no longer holds its space: it writes nothing more."""
+    """The run no longer holds its lease on the space and must not write."""
 
 
 class LedgerUnavailable(IngestionError):
@@ -54,12 +54,12 @@ class LedgerUnavailable(IngestionError):
 
 
 class DocumentRefused(IngestionError):
-    """A document is not taken; the message is for who sent it."""
+    """A document is rejected; the message is for its sender."""
 
 
 class DocumentUnknown(DocumentRefused):
-    """There is no such document, space or run."""
+    """The document, space or run does not exist."""
 
 
 class DocumentInTheWay(DocumentRefused):
-    """It can't be done as things are now."""
+    """The current state of the space does not allow the operation."""

@@ -1,4 +1,4 @@
-"""List, add, replace and remove the documents that are indexed, for those who look after them."""
+"""List, add, replace and remove indexed documents, for administrators."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from rag.types import PageSummary, Principal, Readers, SpaceSummary
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A space: what is indexed of it, from where, and when it was last brought up to date.
+    """A space: what is indexed of it, from which source, and when it was last synced.
 
-    ``takes_uploads``: it is filled by uploads. ``reindexable``: it is known what fills it.
+    ``takes_uploads``: uploads are its source. ``reindexable``: its source is known.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class LibraryDocument:
-    """One document. ``state`` is "waiting" until what was sent last can be found."""
+    """One document. ``state`` is "waiting" until the version last sent is indexed."""
 
     space: str
     id: str
@@ -67,7 +67,7 @@ class LibraryDocument:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of an upload; ``run_id`` is the run that indexes it."""
+    """The outcome of an upload; ``run_id`` is the run that indexes it."""
 
     space: str
     id: str
@@ -76,17 +76,17 @@ class Added:
 
 
 class ListedIndex(Index, ListsPages, Protocol):
-    """An index that tells what it holds."""
+    """An index that can also list its pages."""
 
 
 class Workers(Protocol):
-    """What works on spaces apart from the server."""
+    """The worker processes that sync spaces outside the server's own process."""
 
     async def close(self) -> None: ...
 
 
 class TellsSynced(Protocol):
-    """When each space was last brought up to date."""
+    """Stores the sync state of each space."""
 
     async def synced(self) -> Mapping[str, Synced]: ...
 
@@ -95,7 +95,7 @@ class TellsSynced(Protocol):
 class Library:
     """Joins the index, the uploaded files and the runs.
 
-    ``seen_by`` are the principals of who looks; None sees everything.
+    ``seen_by`` are the principals of the user; None sees everything.
     """
 
     index: ListedIndex
@@ -108,7 +108,7 @@ class Library:
     checker: DocumentChecker = field(default_factory=DocumentChecker)
 
     async def spaces(self, seen_by: frozenset[Principal] | None) -> Sequence[Space]:
-        """Return the spaces that hold something to be seen, by name."""
+        """Return the spaces in which the user can see something, by name."""
         held = {one.space: one for one in await self.index.space_summaries(self.tenant, seen_by)}
         known = set(await self.sources.spaces())
         synced = await self.ledger.synced()
@@ -127,7 +127,7 @@ class Library:
         after: str = "",
         limit: int = 50,
     ) -> Sequence[LibraryDocument]:
-        """Return a space's documents by id: those after ``after`` that hold all ``words``."""
+        """Return a space's documents by id: those after ``after`` that contain all ``words``."""
         found = await self.index.page_summaries(
             self.tenant, space, seen_by, words=words, after=after, limit=limit
         )
@@ -153,7 +153,7 @@ class Library:
         return None if page is None else _of_summary(page)
 
     async def add(self, space: str, received: Path, *, name: str, readers: str, by: str) -> Added:
-        """Take a file into a space and have it indexed; one of the same name is replaced.
+        """Store a file in a space and have it indexed; one of the same name is replaced.
 
         The file is moved. Raises DocumentRefused, DocumentInTheWay.
         """
@@ -181,16 +181,16 @@ class Library:
         try:
             await self.uploads.remove(space, document_id)
         except DocumentUnknown:
-            # An earlier removal may have been cut off here.
+            # An earlier removal may have been interrupted here.
             if await self.index.page_summary(self.tenant, space, document_id, None) is None:
                 raise
         await self.index.delete_pages(self.tenant, space, [document_id])
         if await self.runs.busy(space):
-            # That run may have read the file before it went.
+            # That run may have read the file before it was removed.
             await self.runs.request(space, by=by)
 
     async def to_mend(self) -> Sequence[str]:
-        """Return the spaces whose files and pages differ since something was interrupted."""
+        """Return the spaces whose files and indexed pages differ after an interruption."""
         synced = await self.ledger.synced()
         found = []
         for space in await asyncio.to_thread(self.uploads.spaces):
@@ -202,7 +202,7 @@ class Library:
         return found
 
     async def _check_free(self, space: str) -> None:
-        """Refuse uploads into a space that something else fills; its next run would drop them."""
+        """Reject uploads into a space with another source, whose next run would remove them."""
         if self.uploads.has(space):
             return
         taken = {one.space for one in await self.index.space_summaries(self.tenant, None)}

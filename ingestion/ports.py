@@ -1,4 +1,4 @@
-"""What ingestion needs from outside, as Protocols."""
+"""Protocols that ingestion requires of sources and progress displays."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Source(Protocol):
 
     @property
     def space(self) -> str:
-        """The space of the index that this source fills, alone."""
+        """The only space of the index that this source fills."""
         ...
 
     @property
     def type(self) -> str:
-        """The kind of source, as chunks carry it ("folder")."""
+        """The source type that chunks carry ("folder")."""
         ...
 
     async def list(self) -> Listing:
@@ -36,54 +36,53 @@ class Source(Protocol):
 
 @runtime_checkable
 class ListsChanges(Protocol):
-    """Optional capability of a source: tells what changed without listing everything."""
+    """Optional capability of a source: lists changes without listing everything."""
 
     async def changes(self, watermark: str, again: Collection[str]) -> Listing:
         """Return the pages changed since a listing's ``watermark``, with ``within`` set.
 
-        ``again`` are the ids of pages that failed before, to be looked at once more. Deletions,
-        moves and restrictions may be missed: only ``list`` shows them for sure.
-        Raises ingestion.errors.SourceUnavailable.
+        ``again`` are the ids of pages that failed before, to be included once more. Deletions,
+        moves and restrictions may be missed: only ``list`` is complete. Raises
+        ingestion.errors.SourceUnavailable.
         """
         ...
 
 
 @runtime_checkable
 class FindsPages(Protocol):
-    """Optional capability of a source: one page, by its address or id."""
+    """Optional capability of a source: finds one page by its address or id."""
 
     async def only(self, page: str) -> Listing:
-        """Return one page and what is below it, with ``within`` set; empty when it is gone.
+        """Return one page and its descendants, with ``within`` set; empty when it is gone.
 
-        Raises ingestion.errors.SourceUnavailable, and DocumentUnknown for what is no page of this
-        source.
+        Raises SourceUnavailable, and DocumentUnknown for what is no page of this source.
         """
         ...
 
 
 @runtime_checkable
 class ReadsAhead(Protocol):
-    """Optional capability of a source: reading a page is mostly waiting for somebody's answer."""
+    """Optional capability of a source: reading a page is mostly waiting for I/O."""
 
     @property
     def at_once(self) -> int:
-        """How many pages to read at once, at least 1."""
+        """How many pages to read concurrently, at least 1."""
         ...
 
 
 class Progress(Protocol):
-    """Who is told how a run gets on."""
+    """Receives the progress of a run."""
 
     def begin(self, space: str, pages: int) -> None:
-        """Say how many pages are to be written."""
+        """Report how many pages are to be written."""
         ...
 
     def advance(self, *, pages: int = 0, chunks: int = 0) -> None:
-        """Add pages and chunks that are done."""
+        """Report further pages and chunks as written."""
         ...
 
     def fail(self, page: str, reason: str) -> None:
-        """Say that a page could not be read, as soon as that is known."""
+        """Report at once that a page could not be read."""
         ...
 
     def end(self) -> None: ...
@@ -91,8 +90,8 @@ class Progress(Protocol):
 
 @runtime_checkable
 class TellsUse(Protocol):
-    """Optional capability of who is told: wants to know beforehand what embedding will take."""
+    """Optional capability of Progress: receives an estimate of the embedding usage beforehand."""
 
     def expect(self, pages: int, use: EmbeddingUse) -> None:
-        """Say what the pages that are to be written will about take."""
+        """Report the estimated usage of the pages that are to be written."""
         ...

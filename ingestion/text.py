@@ -24,7 +24,7 @@ _BOMS = (
 )
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})", re.IGNORECASE)
 _LINE_ENDS = re.compile("\r\n?|\x0b|\x0c|\x85|\u2028|\u2029")
-# Shown by no browser: controls, soft hyphen, zero width, direction overrides, tag characters.
+# Invisible characters: controls, soft hyphen, zero width, direction overrides, tag characters.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069"
     "\ufdd0-\ufdef\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
@@ -38,7 +38,7 @@ _BINARY_SHARE = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Text of a file, and what was odd about its bytes."""
+    """A file's decoded text, and notes about its encoding."""
 
     text: str
     notes: tuple[str, ...] = ()
@@ -47,10 +47,10 @@ class Decoded:
 def decode(content: bytes, *, html: bool = False) -> Decoded:
     """Return a file's text with every line end as one newline.
 
-    A byte order mark decides, then UTF-8, then (``html``) the declared charset, then cp1252.
+    A byte order mark has precedence, then UTF-8, then (``html``) the declared charset, then cp1252.
 
     Raises:
-        PageUnreadable: the bytes are no text.
+        PageUnreadable: the bytes are not text.
     """
     if content.startswith(_GZIP):
         raise PageUnreadable("is compressed; unpack it")
@@ -65,7 +65,7 @@ def decode(content: bytes, *, html: bool = False) -> Decoded:
 
 
 def clean(text: str) -> str:
-    """Return text in the one form that chunks have: NFC, no invisible or control characters."""
+    """Return normalised text as in chunks: NFC, no invisible or control characters."""
     text = _SPACES.sub(" ", _INVISIBLE.sub("", text))
     return unicodedata.normalize("NFC", text)
 
@@ -104,7 +104,7 @@ _FENCES = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 
 
 def markdown(block: Block) -> str:
-    """Return a block's text as a chunk shows it."""
+    """Return a block's text as Markdown, as a chunk contains it."""
     if isinstance(block, ItemList):
         return "\n".join(block.items)
     if isinstance(block, Table):
@@ -116,14 +116,14 @@ def markdown(block: Block) -> str:
 
 
 def header_lines(table: Table) -> tuple[str, ...]:
-    """Return the header row and the rule below it, or nothing."""
+    """Return the header row and the rule below it, or nothing without a header."""
     if not table.header:
         return ()
     return row_line(table.header), "| " + " | ".join("---" for _ in table.header) + " |"
 
 
 def row_line(cells: Sequence[str]) -> str:
-    """Return one row in pipe form."""
+    """Return one row as a Markdown table row."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

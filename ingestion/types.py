@@ -1,4 +1,4 @@
-"""The values that pass from a source to the index; all frozen."""
+"""Values passed from a source to the index; all frozen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Running text; a line break in it is one the reader sees."""
+    """Running text; its line breaks are those visible to a reader."""
 
     text: str
     page: int | None = None
@@ -28,7 +28,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class ItemList:
-    """A list; each item is Markdown with its marker, nested content indented below it."""
+    """A list; each item is Markdown with its marker, nested content indented below."""
 
     items: tuple[str, ...]
     page: int | None = None
@@ -65,10 +65,10 @@ Block = Heading | Paragraph | ItemList | Table | Code | Quote
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A page as its reader sees it.
+    """A converted page.
 
-    ``notes`` say what was odd about the source. ``updated_by`` is the name of who changed it
-    last, "" when unknown. Where the page is found is the source's to say, not the text's.
+    ``notes`` describe problems of the source. ``updated_by`` is the name of the last editor, ""
+    when unknown. The page's address comes from the source, not from the text.
     """
 
     title: str
@@ -81,7 +81,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to tell about one page (or folder): why it was left out, or what was odd."""
+    """A remark about one page (or folder): why it was left out, or a problem in it."""
 
     page: str
     reason: str
@@ -91,12 +91,12 @@ class Finding:
 class SourcePage:
     """A page that a source offers, before it is read.
 
-    ``version`` is a fingerprint of all that shapes the page's document and its place; readers
-    are no part of it. What follows a ``.`` in it stands for text of other pages that this one
-    shows. ``ancestors`` are titles, outermost first.
+    ``version`` is a fingerprint of everything that shapes the page's document and its ancestors,
+    without readers. The part after a ``.`` identifies the text of other pages that this one shows.
+    ``ancestors`` are titles, outermost first.
 
-    ``old_text_readers`` may read what the index has of the page while that still shows text of
-    other pages that this version does not; None: whoever may read the page.
+    ``old_text_readers`` may read the indexed text of the page while it still shows text of other
+    pages that this version does not; None: the page's readers.
     """
 
     id: str
@@ -109,16 +109,16 @@ class SourcePage:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a source holds.
+    """The content of a source.
 
-    ``failed`` pages exist and cannot be read now, nor what hangs on them; ``failed`` ids that end
-    in ``/`` stand for what is below alone. What the index has of them is kept. ``skipped`` is left
-    out on purpose.
+    ``failed`` pages exist and cannot be read now, nor can their attachments and subpages;
+    ``failed`` ids that end in ``/`` stand for those alone. Their indexed state is kept. ``skipped``
+    is left out on purpose.
 
-    ``within`` None: this is the whole space. Else only these pages, and what is below them
-    (``ID/…``), were looked at; nothing else is removed. ``watermark`` is what
-    ingestion.ports.ListsChanges wants to be told the next time; "" where a source has none.
-    ``sure``: the source is our own, so that no page at all means just that.
+    ``within`` None: this is the whole space. Else only these pages and those below them (``ID/…``)
+    were listed; nothing else is removed. ``watermark`` is to be passed to
+    ingestion.ports.ListsChanges the next time; "" where a source has none. ``sure``: the source is
+    our own, so that an empty listing is reliable.
     """
 
     pages: tuple[SourcePage, ...]
@@ -131,12 +131,12 @@ class Listing:
 
 
 Extent = Literal["all", "changes", "page"]
-"""How much of a space a run looks at: all of it, what changed since the last run, one page."""
+"""How much of a space a run reads: all of it, the changes since the last run, one page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """So many of so many things of one kind in a space would be removed."""
+    """How many of the things of one kind in a space would be removed."""
 
     removed: int
     indexed: int
@@ -145,9 +145,10 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Source minus index: what a run will do. ``removed`` is out of ``indexed`` pages.
+    """The difference between source and index: what a run will do.
 
-    ``losses`` count pages, and apart from them what hangs on pages that stay.
+    ``removed`` is out of ``indexed`` pages. ``losses`` count pages, and separately the attachments
+    of pages that stay.
     """
 
     added: tuple[SourcePage, ...]
@@ -160,7 +161,7 @@ class Plan:
 
     @property
     def to_write(self) -> tuple[SourcePage, ...]:
-        """The pages to convert and embed, in source order."""
+        """Return the pages to convert and embed, in source order."""
         return tuple(sorted((*self.added, *self.changed), key=lambda page: page.id))
 
 
@@ -168,10 +169,10 @@ class Plan:
 class Report:
     """What a run did, or with ``dry_run`` what it would have done. Page ids, in order.
 
-    ``for_nobody`` is how many of the pages that were looked at nobody may read.
-    ``would_stop`` is, for a dry run, why a real one would stop; "" if it would not. ``watermark``
-    and ``within`` are the listing's. ``use`` is what embedding took, for a dry run what it would
-    take; None where that costs nothing but time.
+    ``for_nobody`` is how many of the listed pages nobody may read. ``would_stop`` is, for a dry
+    run, why a real one would stop; "" if it would not. ``watermark`` and ``within`` are the
+    listing's. ``use`` is the embedding usage, for a dry run its estimate; None where there is no
+    cost.
     """
 
     space: str

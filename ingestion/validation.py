@@ -1,6 +1,6 @@
-"""Check and parse what people write: space keys, document names, who may read. Pure.
+"""Validate and parse user input: space keys, document names, readers. Pure.
 
-Readers that cannot be understood mean that nobody may read.
+Malformed readers mean that nobody may read.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _CURE = "write everyone, group:NAME, user:ID, or a list of them"
 
 
 class ReadersMalformed(ValueError):
-    """The readers cannot be understood; the message says how to write them."""
+    """The readers are malformed; the message explains the syntax."""
 
 
 def parse_readers(value: object) -> Readers:
-    """Return the readers that a value of the front matter or the command line names.
+    """Parse the readers in a value of the front matter or the command line.
 
-    A string or a list of strings is one set, of which the asker must match one. A list of lists
-    is several sets, all of which must be met. An empty list is nobody.
+    A string or a list of strings is one set, of which the reader must match one. A list of lists is
+    several sets, all of which must be met. An empty list is nobody.
 
     Raises:
         ReadersMalformed: anything else.
@@ -46,12 +46,12 @@ def parse_readers(value: object) -> Readers:
 
 
 def describe_readers(readers: Readers) -> str:
-    """Return readers as a person writes them."""
+    """Return readers in the syntax in which people write them."""
     return " and ".join(",".join(sorted(one)) for one in readers) or "nobody"
 
 
 def lets_in_all(new: Readers, old: Readers) -> bool:
-    """Whether surely everybody whom the old readers let in is let in by the new ones."""
+    """Return whether the new readers certainly include everybody whom the old ones include."""
     if not old:
         return True
     return bool(new) and all(
@@ -76,19 +76,19 @@ LONGEST_NAME = 200
 """Characters."""
 
 _MOST_BYTES = 240
-"""File systems take 255, and the ending of what is kept beside the document needs some."""
+"""File systems allow 255, and the metadata file's suffix needs some."""
 
 _SPACE = re.compile(r"[A-Za-z0-9~][A-Za-z0-9._~-]{0,99}")
 _SHOWN = 60
 
 
 def is_space_key(text: str) -> bool:
-    """Tell whether a space may be called so."""
+    """Return whether a text is a valid space key."""
     return _SPACE.fullmatch(text) is not None
 
 
 def space_key(text: str) -> str:
-    """Return the name of a space. Raises DocumentRefused."""
+    """Return a valid space key unchanged. Raises DocumentRefused."""
     if not is_space_key(text):
         raise DocumentRefused(
             f"{shortened(text)} is no name of a space. Use letters, digits, '.', '_', '-' or '~', "
@@ -98,7 +98,7 @@ def space_key(text: str) -> str:
 
 
 def document_name(given: str) -> str:
-    """Return the name of a document in one spelling (NFC). Raises DocumentRefused."""
+    """Return a document name normalised to NFC. Raises DocumentRefused."""
     name = unicodedata.normalize("NFC", given).strip()
     trouble = _name_error(name)
     if trouble:
@@ -107,13 +107,13 @@ def document_name(given: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return a text as a message quotes it: printable, and not too long."""
+    """Return a text for quoting in a message: printable and shortened."""
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     return ascii(shown) if not shown.isprintable() else repr(shown)
 
 
 def _name_error(name: str) -> str:
-    """Return what is wrong with a name, or ""; the first that is found."""
+    """Return the first error in a name, or ""."""
     too_long = len(name) > LONGEST_NAME or len(name.encode(errors="replace")) > _MOST_BYTES
     troubles = {
         "is empty. Give the file a name.": not name,

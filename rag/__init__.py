@@ -1,1 +1,1 @@
-"""Question in, grounded answer out; knows nothing of chat."""
+"""Retrieval and grounded answering: search index, models, answers; independent of chat."""

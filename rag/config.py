@@ -10,11 +10,11 @@ from pydantic_settings import BaseSettings
 
 INDEX_NAME = r"^[a-z0-9]+(?:-[a-z0-9]+)*$"
 LONGEST_INDEX_NAME = 110
-"""What Azure AI Search takes, 128 characters, with room for a version."""
+"""Azure AI Search allows 128 characters; the rest is reserved for a version suffix."""
 
 
 class SearchSettings(BaseSettings):
-    """Which index, and what embeds; bot and ingestion add their own settings to these."""
+    """Settings of the index and the embedder; bot and ingestion extend them with their own."""
 
     data_dir: Path = Field(
         Path("data"), alias="FRONTDESK_DATA_DIR", description="All that is written goes here."

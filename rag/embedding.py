@@ -1,7 +1,7 @@
-"""Embed questions and chunks through any embedder: the embedded text, tokens, a cache of vectors.
+"""Embed questions and chunks with any embedder, with token vectors and a cache of vectors.
 
-Ingestion counts the tokens of the same text that is embedded. Token vectors are taken where the
-embedder makes them and the index keeps them.
+Ingestion counts the tokens of the same text that is embedded. Token vectors are used if the
+embedder computes them and the index stores them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _LONG_URL = re.compile(r"https?://[^\s<>()\[\]\"']{33,}")
 
 
 def embedding_text(chunk: Chunk) -> str:
-    """Return the breadcrumb and the text, long URLs left out.
+    """Return the text of a chunk to embed: breadcrumb and text, without long URLs.
 
-    A URL of more than about 40 characters costs dozens of tokens and says next to nothing.
+    A URL of more than about 40 characters costs dozens of tokens and carries hardly any meaning.
     """
     breadcrumb = " > ".join(chunk.breadcrumb)
     text = _LONG_URL.sub("", chunk.text)
@@ -31,7 +31,7 @@ def embedding_text(chunk: Chunk) -> str:
 async def embed_question(
     embedder: Embedder | None, text: str
 ) -> tuple[Vectors | None, Vectors | None]:
-    """Return a question's vector and its tokens' vectors; None for what can't be had."""
+    """Return the vector of a question and those of its tokens; None for those not available."""
     if embedder is None:
         return None, None
     if isinstance(embedder, EmbedsTokens):
@@ -42,7 +42,7 @@ async def embed_question(
 async def embed_texts(
     embedder: Embedder, texts: Sequence[str]
 ) -> tuple[Vectors, Sequence[TokenSigns] | None]:
-    """Return the texts' vectors, and their tokens from the same run where the embedder can."""
+    """Return the vectors of texts, and their token signs if the embedder computes them."""
     if isinstance(embedder, EmbedsTokens):
         return await embedder.embed_tokens(texts)
     return await embedder.embed(texts), None
@@ -55,7 +55,7 @@ async def store_page(
     vectors: Vectors | None,
     tokens: Sequence[TokenSigns] | None,
 ) -> None:
-    """Replace a page, with its tokens where there are some and the index keeps them."""
+    """Replace a page in the index, with token signs if given and the index stores them."""
     if vectors is not None and tokens is not None and isinstance(index, KeepsTokens):
         await index.upsert_page_with_tokens(page, chunks, vectors, tokens)
     else:
@@ -63,13 +63,13 @@ async def store_page(
 
 
 class CachingEmbedder:
-    """Implements Embedder by another one; keeps the vectors of the texts used last.
+    """Cache the vectors of another embedder, least recently used out. Implements `Embedder`.
 
-    Sentences of the pages that people ask about come up again and again; a query does not.
+    Only texts are cached: sentences of popular pages are embedded again and again, queries rarely.
 
     Args:
-        embedder: what embeds a text that is not remembered.
-        capacity: how many vectors are kept; 20,000 of 384 numbers take about 30 MB.
+        embedder: embeds the texts that are not cached.
+        capacity: the most vectors cached; 20,000 of 384 numbers take about 30 MB.
     """
 
     def __init__(self, embedder: Embedder, capacity: int = 20_000) -> None:

@@ -1,10 +1,10 @@
-"""What can go wrong in retrieval and answering.
+"""Errors of retrieval and answering.
 
 - RagError
-  - IndexUnavailable       the store cannot be reached or read
+  - IndexUnavailable       the index cannot be reached or read
   - IndexMismatch          the index was built with another embedder or schema
   - ModelUnavailable       no answer from a model within its deadline
-  - ModelAnswerInvalid     an answer that is not in the shape asked for
+  - ModelAnswerInvalid     the model's answer does not match the requested shape
   - ModelFilesInvalid      local model files are absent or not the ones expected
 """
 
@@ -17,9 +17,9 @@ from rag.types import ModelCall
 
 
 class RagError(Exception):
-    """Retrieval or answering failed; ``calls`` are the model calls that it took all the same.
+    """Base class of failures; ``calls`` are the model calls made before or during the failure.
 
-    A call is among them as far as the vendor said what it took.
+    Only calls whose usage the vendor reported are included.
     """
 
     calls: tuple[ModelCall, ...] = ()
@@ -27,7 +27,7 @@ class RagError(Exception):
 
 @contextmanager
 def after_calls(calls: tuple[ModelCall, ...]) -> Iterator[None]:
-    """Let an error that is raised inside carry what was spent before it, too."""
+    """Prepend earlier model calls to ``calls`` of a RagError raised in the block."""
     try:
         yield
     except RagError as error:
@@ -44,11 +44,11 @@ class IndexMismatch(RagError):
 
 
 class ModelUnavailable(RagError):
-    """The model did not answer in time."""
+    """The model cannot be reached or used, or did not answer before the deadline."""
 
 
 class ModelAnswerInvalid(RagError):
-    """The model's answer does not have the shape asked for."""
+    """The model's answer does not match the requested shape, even after one repair."""
 
 
 class ModelFilesInvalid(RagError):

@@ -1,6 +1,6 @@
-"""Open the index and the embedder that the settings name, for every process alike.
+"""Open the search index and the embedder that the settings select, for bot and ingestion.
 
-Azure, onnxruntime and the model clients are imported only where the settings ask for them.
+Azure, onnxruntime and the model clients are imported only if the settings need them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _IN_MEMORY = Path(":memory:")
 
 @asynccontextmanager
 async def open_embedder(settings: SearchSettings) -> AsyncIterator[tuple[Embedder | None, str]]:
-    """Open what embeds: the model server that is set, else the embedder that is installed.
+    """Open the configured embedding server, or the installed embedder if none is set.
 
-    Yield the embedder, or None and why there is none: search is by keyword alone then.
+    Yield the embedder and "", or None and the reason; search then uses keywords alone.
 
     Raises:
-        ModelUnavailable: EMBEDDING_MODEL is set and can't be used. Pages written without their
-            vectors would have to be written again, so that this is no case for None.
+        ModelUnavailable: EMBEDDING_MODEL is set but can't be used. It raises instead of yielding
+            None because pages indexed without vectors would have to be indexed again.
     """
     model = settings.embedding_model
     opened = _open_remote_embedder(settings, model) if model else open_installed_embedder()
@@ -37,17 +37,18 @@ async def open_embedder(settings: SearchSettings) -> AsyncIterator[tuple[Embedde
 async def open_search_index(
     settings: SearchSettings, embedder: Embedder | None, *, write: bool
 ) -> SearchIndex:
-    """Open the index: Azure AI Search where it is set, else one file; the caller closes it.
+    """Open Azure AI Search if it is configured, else one SQLite file; the caller closes it.
 
     Args:
-        settings: Which one.
-        embedder: What the index must have been built with; None to use keywords alone.
-        write: Make it where there is none. Otherwise one file that is not there stays so, and
-            reads as empty; one in Azure is unavailable until it is there.
+        settings: Select the index.
+        embedder: The embedder that the index must have been built with; None for keyword search
+            alone.
+        write: Create a missing index. If False, a missing file is not created and reads as
+            empty; a missing Azure index is unavailable until it exists.
 
     Raises:
-        IndexMismatch: It was built with another embedder or schema.
-        IndexUnavailable: It cannot be reached, or read.
+        IndexMismatch: The index was built with another embedder or schema.
+        IndexUnavailable: The index cannot be reached or read.
     """
     if settings.azure_search_configured:
         return await _open_azure_index(settings, embedder, create=write)
@@ -75,7 +76,7 @@ async def _open_azure_index(
 
 @asynccontextmanager
 async def open_installed_embedder() -> AsyncIterator[tuple[Embedder | None, str]]:
-    """Open the embedder that is installed: it needs no network. Yield as open_embedder does."""
+    """Open the installed embedder, which needs no network; yield as ``open_embedder`` does."""
     from rag.models.embedding.local import open_local_embedder
 
     try:

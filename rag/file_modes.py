@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 GROUP_AND_OTHERS = 0o077
-"""The rights of group and others; as a umask, new files get none of them."""
+"""The permission bits of group and others; as a umask, new files get none of them."""
 
 
 def restrict_to_owner(data_dir: Path) -> tuple[Path, ...]:
-    """Take others' rights from a data directory and what is in it; return what stays open.
+    """Remove permissions of group and others from a data directory; return what keeps them.
 
-    What another account owns is left alone, and so is a file system that knows no rights, such as
-    a share: there, whoever mounts it says who may read. Never raises.
+    Covers the directory, its SQLite files and ``documents``. Files of other accounts are left
+    alone, and so are file systems without permissions, such as a network share, where the mount
+    options decide. Never raises.
     """
     if not data_dir.is_dir():
         return ()
@@ -24,7 +25,7 @@ def restrict_to_owner(data_dir: Path) -> tuple[Path, ...]:
 
 
 def readable_by_others(data_dir: Path) -> tuple[Path, ...]:
-    """Return what others may read of it; what is in a closed directory is closed."""
+    """Return the paths open to group or others; none if the directory itself is closed."""
     if not _is_open(data_dir):
         return ()
     return tuple(path for path in _files_of(data_dir) if _is_open(path))

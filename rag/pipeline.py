@@ -31,15 +31,15 @@ from rag.types import Answer, Chunk, Passage, Principal, Question, Vectors
 log = structlog.get_logger(__name__)
 
 SECTIONS_FOR_MODEL = 2
-"""Of how many of the best passages a model reads the whole section."""
+"""The number of best passages whose whole section is sent to a model."""
 
 MOST_ADDED = 12
-"""How many chunks those sections add for a model at most."""
+"""The most chunks that those sections add to a model's input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Within which bounds a question may be answered."""
+    """The limits of an answer: tenant, the readers' principals, spaces and excluded pages."""
 
     tenant: str
     readers: frozenset[Principal]
@@ -47,7 +47,7 @@ class Scope:
     excluded_pages: frozenset[str] = frozenset()
 
     def question(self, text: str) -> Question:
-        """Return a question that asks within these bounds."""
+        """Return a search question limited to this scope, without vectors."""
         return Question(
             text=text,
             tenant=self.tenant,
@@ -58,7 +58,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """What was found, best first, and how long the search took."""
+    """The passages found for a question, best first, and the duration of the search."""
 
     question: str
     passages: tuple[Passage, ...]
@@ -66,15 +66,15 @@ class Retrieval:
 
 
 class Pipeline:
-    """Retrieval and composition over one index; keeps nothing between questions.
+    """Retrieve passages from one index and compose answers; keeps no state between questions.
 
     Args:
-        index: where chunks are found.
-        embedder: None means keyword search alone.
+        index: the index to search.
+        embedder: None for keyword search alone.
         composer: turns passages into quoted claims.
-        top_k: how many passages an answer may rest on.
-        similarity_floor: cosine below which a passage without a keyword match says nothing;
-            when no passage is above it nothing is composed and no model is asked.
+        top_k: the number of passages to retrieve.
+        similarity_floor: the cosine below which a passage without a keyword match is irrelevant;
+            if all passages are, nothing is composed and no model is called.
     """
 
     def __init__(
@@ -95,8 +95,8 @@ class Pipeline:
     async def retrieve(self, question: str, scope: Scope, *, k: int | None = None) -> Retrieval:
         """Return the passages for a question. Raises IndexUnavailable.
 
-        An embedder that does not answer leaves search to the words alone, which the gate sees by
-        the signals that are absent.
+        If the embedder is unavailable, the search uses keywords alone; the gate notices by the
+        missing vector signals.
         """
         wanted = k or self._top_k
         with span(telemetry.RETRIEVAL, _searched(wanted)) as current:
@@ -105,7 +105,10 @@ class Pipeline:
             return retrieval
 
     async def holds(self, tenant: str) -> bool:
-        """Tell whether anything is indexed, whoever may read it. Raises IndexUnavailable."""
+        """Return whether a tenant has indexed pages, whoever may read them.
+
+        Raises IndexUnavailable.
+        """
         return bool(await self._index.spaces(tenant))
 
     async def _search(self, question: str, scope: Scope, k: int) -> Retrieval:
@@ -131,7 +134,7 @@ class Pipeline:
             return None, None
 
     def speaks(self, retrieval: Retrieval) -> bool:
-        """Whether anything found is worth reading."""
+        """Return whether a passage has a keyword match or a cosine above the similarity floor."""
         return any(
             passage.signals.get("vector", 0.0) >= self._floor or "keyword" in passage.signals
             for passage in retrieval.passages
@@ -140,9 +143,10 @@ class Pipeline:
     async def compose(
         self, retrieval: Retrieval, scope: Scope, attached: Sequence[str] = ()
     ) -> Answer:
-        """Answer from the passages alone. ``attached`` are files that the question came with.
+        """Answer from the passages alone; ``attached`` are the texts of the question's files.
 
-        Raises ModelUnavailable or ModelAnswerInvalid when the composer's model fails.
+        Raises ModelUnavailable or ModelAnswerInvalid when the composer's model fails, and
+        IndexUnavailable.
         """
         if not self.speaks(retrieval):
             return _no_answer(retrieval)
@@ -180,9 +184,10 @@ class Pipeline:
         return await self._composer.compose(question, passages)
 
     async def _widen(self, passages: tuple[Passage, ...], scope: Scope) -> tuple[Passage, ...]:
-        """Add what else is in the sections of the best passages, so that they are read whole.
+        """Add the other chunks of the best passages' sections, so that sections are read whole.
 
-        A model reads the best two, up to a bound; without one any of them may be shown.
+        For a model, those of the best SECTIONS_FOR_MODEL passages, at most MOST_ADDED chunks; for
+        the extractive composer, which may quote any of them, those of all passages.
         """
         if not isinstance(self._index, ReadsPages):
             return passages
@@ -200,7 +205,7 @@ class Pipeline:
     async def _pages(
         self, index: ReadsPages, passages: Sequence[Passage], scope: Scope
     ) -> Mapping[tuple[str, str], tuple[Chunk, ...]]:
-        """Return the chunks of the passages' pages, as far as they may be read, each page once."""
+        """Return the readable chunks of each passage's page, by (space, page id)."""
         wanted = list(dict.fromkeys(map(_page, passages)))
         found = await asyncio.gather(
             *(index.page(scope.tenant, space, page, scope.readers) for space, page in wanted)
@@ -218,7 +223,7 @@ class Pipeline:
 async def _gather_to_the_end(
     composed: Awaitable[Composition], known: Awaitable[Vocabulary | None]
 ) -> tuple[Composition, Vocabulary | None]:
-    """Await both to their end: what a model took counts also when the index fails meanwhile."""
+    """Await both to their end, so that model calls are recorded even if the index fails."""
     composition, vocabulary = await asyncio.gather(composed, known, return_exceptions=True)
     if isinstance(composition, BaseException):
         raise composition
@@ -233,7 +238,10 @@ def _page(passage: Passage) -> tuple[str, str]:
 
 
 def _read(context: Sequence[Passage], composition: Composition) -> tuple[Passage, ...]:
-    """Return what an answer rests on: what was found or sent to a model, and what is quoted."""
+    """Return the passages an answer is based on.
+
+    All of them if a model was called, else those that the search found and those that are cited.
+    """
     if composition.calls:
         return tuple(context)
     cited = {citation.chunk_id for claim in composition.claims for citation in claim.citations}

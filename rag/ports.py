@@ -1,4 +1,4 @@
-"""Protocols of the index, embedders, chat models and composers, and the prompts they are sent."""
+"""Protocols of the index, embedders, chat models and composers, and the prompts for models."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 class Index(Protocol):
-    """Where chunks are kept and found; tenant and readers are inside every query.
+    """A search index of chunks; every query filters by tenant and readers.
 
-    Raises rag.errors.IndexUnavailable when the store cannot be reached or read.
+    Raises rag.errors.IndexUnavailable when the index cannot be reached or read.
     """
 
     async def search(
@@ -48,22 +48,23 @@ class Index(Protocol):
     async def upsert_page(
         self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
     ) -> None:
-        """Replace a page and all its chunks at once; other readers see the old or the new.
+        """Replace a page and all its chunks atomically: a query sees the old or the new ones.
 
-        An index without transactions says so; it shows each chunk to nobody but its own readers.
+        An index without transactions documents that it can't; even then, each chunk is shown to
+        its own readers only.
         """
         ...
 
     async def delete_pages(self, tenant: str, space: str, page_ids: Collection[str]) -> int:
-        """Remove pages; return how many there were."""
+        """Delete pages and their chunks; return the number of pages deleted."""
         ...
 
     async def set_readers(self, tenant: str, space: str, page_id: str, readers: Readers) -> None:
-        """Change who may read a page and its chunks, at once, without new embeddings."""
+        """Change the readers of a page and its chunks atomically, without embedding again."""
         ...
 
     async def pages(self, tenant: str, space: str) -> Mapping[str, Page]:
-        """Return what the index holds of a space, by page id."""
+        """Return the indexed pages of a space by page id."""
         ...
 
     async def spaces(self, tenant: str) -> Mapping[str, int]:
@@ -71,13 +72,13 @@ class Index(Protocol):
         ...
 
     async def fingerprint(self) -> Fingerprint | None:
-        """Return what the index was built with, or None while it is empty."""
+        """Return the embedder and schema the index was built with; None while it is empty."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """How many chunks could be found, and how many of them hold each (stemmed) term asked for."""
+    """The number of searchable chunks, and how many of them contain each (stemmed) term."""
 
     chunks: int
     frequencies: Mapping[str, int]
@@ -85,30 +86,30 @@ class Vocabulary:
 
 @runtime_checkable
 class KnowsVocabulary(Protocol):
-    """Optional capability of an index: how rare a word is."""
+    """Optional capability of an index: return the document frequencies of words."""
 
     async def vocabulary(
         self, question: Question, readers: frozenset[Principal], words: Sequence[str]
     ) -> Vocabulary:
-        """Count the chunks that hold each word (by the index's own stemming).
+        """Count the chunks that contain each word (by the index's own stemming).
 
-        Only what a search for the question could find is counted, so that no count tells of a
-        page that may not be read.
+        Only chunks that a search for the question could find are counted, so that no count
+        reveals a page the reader may not see.
         """
         ...
 
 
 @runtime_checkable
 class ListsPages(Protocol):
-    """Optional capability of an index: tells what it holds, for those who look after it.
+    """Optional capability of an index: list its spaces and pages, for administrators.
 
-    ``readers`` are the principals of who looks; None sees everything. Raises IndexUnavailable.
+    ``readers`` are the principals of the caller; None lists everything. Raises IndexUnavailable.
     """
 
     async def space_summaries(
         self, tenant: str, readers: frozenset[Principal] | None
     ) -> tuple[SpaceSummary, ...]:
-        """Return the spaces that hold a page to be seen, by name."""
+        """Return the spaces with at least one readable page, ordered by name."""
         ...
 
     async def page_summaries(
@@ -121,28 +122,31 @@ class ListsPages(Protocol):
         after: str = "",
         limit: int = 50,
     ) -> tuple[PageSummary, ...]:
-        """Return pages by id: those after ``after`` whose id or title holds all ``words``."""
+        """Return pages in order of their ids, from after ``after``.
+
+        Only pages whose id or title contains all ``words``.
+        """
         ...
 
     async def page_summary(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal] | None
     ) -> PageSummary | None:
-        """Return one page; None when there is none or it may not be seen."""
+        """Return one page; None if it does not exist or is not readable."""
         ...
 
     async def page_at(
         self, tenant: str, urls: Sequence[str], readers: frozenset[Principal] | None
     ) -> PageSummary | None:
-        """Return the page at the first of these addresses that has one; None as above.
+        """Return the page at the first of ``urls`` that has one; None as in `page_summary`.
 
-        A page without text has no address.
+        A page without text has no URL.
         """
         ...
 
 
 @runtime_checkable
 class ReadsPages(Protocol):
-    """Optional capability of an index: a page's chunks, to be shown or checked again.
+    """Optional capability of an index: return the chunks of a page, to show or recheck them.
 
     Raises IndexUnavailable.
     """
@@ -150,13 +154,13 @@ class ReadsPages(Protocol):
     async def page(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
     ) -> tuple[Chunk, ...]:
-        """Return a page's chunks in order; empty when there is none or it may not be read."""
+        """Return a page's chunks in order; empty if it does not exist or is not readable."""
         ...
 
 
 @runtime_checkable
 class ReadsChunks(Protocol):
-    """Optional capability of an index: chunks by their ids, in few requests.
+    """Optional capability of an index: return chunks by their ids, in few requests.
 
     Raises IndexUnavailable.
     """
@@ -164,27 +168,27 @@ class ReadsChunks(Protocol):
     async def chunks(
         self, tenant: str, ids: Collection[str], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
-        """Return by id those that are there and may be read; the others are left out."""
+        """Return chunks by id; those that don't exist or are not readable are left out."""
         ...
 
 
 class SearchIndex(Index, ListsPages, ReadsPages, Protocol):
-    """An index that a server needs: found in, listed and read from."""
+    """The index of a server: can search, list pages and return a page's chunks."""
 
     async def close(self) -> None:
-        """Let go of what it holds."""
+        """Close connections and files."""
         ...
 
 
 class Embedder(Protocol):
-    """Text to unit vectors; never blocks the event loop.
+    """Embeds texts as unit vectors; never blocks the event loop.
 
     Raises rag.errors.ModelUnavailable.
     """
 
     @property
     def name(self) -> str:
-        """What identifies the vectors: model and revision."""
+        """The model and its revision; vectors of different names can't be compared."""
         ...
 
     @property
@@ -192,7 +196,7 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens of a text are seen; the rest is cut off."""
+        """The most tokens of a text that are embedded; the rest is truncated."""
         ...
 
     def count_tokens(self, text: str) -> int: ...
@@ -202,43 +206,43 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return shape (len(texts), dimensions), in order."""
+        """Return one vector per text, in order; shape (len(texts), dimensions)."""
         ...
 
 
 @runtime_checkable
 class EmbedsTokens(Protocol):
-    """Optional capability of an embedder: vectors of the tokens, from the same run.
+    """Optional capability of an embedder: return token vectors from the same model run.
 
     Raises rag.errors.ModelUnavailable.
     """
 
     async def embed_query_tokens(self, text: str) -> tuple[Vectors, Vectors]:
-        """Return the text's vector, and those of its tokens, shape (tokens, dimensions)."""
+        """Return the vector of a text and those of its tokens, shape (tokens, dimensions)."""
         ...
 
     async def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, tuple[TokenSigns, ...]]:
-        """Return what ``embed`` returns, and the signs of each text's distinct tokens."""
+        """Return the vectors as ``embed`` does, and the signs of each text's distinct tokens."""
         ...
 
 
 @runtime_checkable
 class CountsUse(Protocol):
-    """Optional capability of an embedder: knows what it has taken, and what more would take."""
+    """Optional capability of an embedder: report and estimate tokens, requests and cost."""
 
     @property
     def use(self) -> EmbeddingUse:
-        """What this embedder was asked for since it was opened."""
+        """The use of this embedder since it was opened."""
         ...
 
     def estimate(self, tokens: int) -> EmbeddingUse:
-        """Return what embedding so many tokens would take."""
+        """Return the estimated use of embedding ``tokens`` tokens."""
         ...
 
 
 @runtime_checkable
 class KeepsTokens(Protocol):
-    """Optional capability of an index: ranks the best passages once more, token by token."""
+    """Optional capability of an index: store token signs and rerank the best passages by them."""
 
     async def upsert_page_with_tokens(
         self,
@@ -247,13 +251,13 @@ class KeepsTokens(Protocol):
         vectors: Vectors,
         tokens: Sequence[TokenSigns],
     ) -> None:
-        """Do what ``upsert_page`` does, and keep the tokens' signs of each chunk."""
+        """Replace a page as ``upsert_page`` does, and store the token signs of each chunk."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message to a model."""
+    """One message of a chat prompt."""
 
     role: Literal["system", "user", "assistant"]
     content: str
@@ -261,7 +265,7 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What is sent to a model: messages, and the version of the prompt file ("answer@1")."""
+    """A request to a chat model; ``id`` is the prompt file and its version ("answer@1")."""
 
     id: str
     messages: tuple[ChatMessage, ...]
@@ -271,7 +275,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's text; ``refused`` when it or its content filter declined."""
+    """A model's text; ``refused`` if the model or its content filter declined."""
 
     text: str
     call: ModelCall
@@ -280,7 +284,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Structured(Generic[Shape]):
-    """A model's answer in the shape asked for; ``value`` is None exactly when it was refused."""
+    """A model's answer in the requested shape; ``value`` is None exactly when it was refused."""
 
     value: Shape | None
     call: ModelCall
@@ -291,7 +295,7 @@ class ChatModel(Protocol):
     """A chat model behind any compatible server.
 
     Raises rag.errors.ModelUnavailable (deadline, connection, limits after retries) and
-    rag.errors.ModelAnswerInvalid (not in the shape asked for, after one repair).
+    rag.errors.ModelAnswerInvalid (not in the requested shape, even after one repair).
     """
 
     @property
@@ -304,12 +308,12 @@ class ChatModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """What a composer made of the passages; no claims means they do not answer.
+    """A composer's result; no claims if the passages do not answer the question.
 
-    ``reading`` says how an ambiguous question was understood, ``missing`` what of it the passages
-    leave open, also where nothing is claimed. ``signals`` are the composer's own features for the
-    gate, by name. ``dropped_claims`` counts claims that failed the checks, those whose lines are
-    shown in their place included.
+    ``reading`` is how an ambiguous question was understood; ``missing`` the part of it that the
+    passages leave open, also without claims. ``signals`` are the composer's own features for the
+    gate, by name. ``dropped_claims`` counts claims that failed the checks, including those
+    replaced by lines of the page.
     """
 
     claims: tuple[Claim, ...]
@@ -322,7 +326,7 @@ class Composition:
 
 
 class Composer(Protocol):
-    """Turns passages into claims, each with verbatim quotes; nothing else may be said."""
+    """Composes an answer from passages alone, as claims that each have verbatim quotes."""
 
     @property
     def name(self) -> Literal["extractive", "model"]: ...
@@ -332,9 +336,9 @@ class Composer(Protocol):
 
 @runtime_checkable
 class ReadsAttached(Protocol):
-    """Optional capability of a composer: understands a question better by files that came with it.
+    """Optional capability of a composer: use the question's attached files to understand it.
 
-    What they say is data and supports nothing: every claim still rests on the passages alone.
+    The files are data, never evidence: every claim must be supported by the passages alone.
     """
 
     async def compose_with(
@@ -347,7 +351,7 @@ DEFAULT_MAX_OUTPUT_TOKENS = 1024
 
 
 def to_prompt(prompt: PromptFile, **inputs: str | Sequence[str]) -> Prompt:
-    """Render a prompt file; every input is fenced as data. Raises prompts.PromptInvalid."""
+    """Render a prompt file as a Prompt; every input is fenced as data. Raises PromptInvalid."""
     messages = tuple(ChatMessage(role, text) for role, text in prompt.render(**inputs))
     return Prompt(
         id=prompt.id,

@@ -25,9 +25,9 @@ _log = structlog.get_logger(__name__)
 
 
 def log_long_waits() -> None:
-    """Log a retry in one short line, and only where somebody may wonder about the wait.
+    """Log only retries that wait 5 seconds or longer, or are at least the third, in one line.
 
-    For all retries of this process, in place of a line of everything about each one.
+    Replaces stamina's default hooks, which log every retry in full, for the whole process.
     """
     stamina.instrumentation.set_on_retry_hooks([_log_long_wait])
 
@@ -39,7 +39,7 @@ def _log_long_wait(details: stamina.instrumentation.RetryDetails) -> None:
 
 
 class TryAgain(Exception):
-    """A failure that may pass; ``wait_seconds`` is what the server asked for, or None."""
+    """A transient failure; ``wait_seconds`` is the wait that the server asked for, or None."""
 
     def __init__(self, message: str, wait_seconds: float | None = None) -> None:
         super().__init__(message)
@@ -48,7 +48,7 @@ class TryAgain(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how long to wait between tries, doubling, with jitter; in seconds."""
+    """The number of attempts, and the exponential backoff between them with jitter, in seconds."""
 
     attempts: int = 4
     first_wait_seconds: float = 0.5
@@ -57,7 +57,7 @@ class RetryPolicy:
 
 
 class Deadline:
-    """The moment by which an answer must be there, for all tries of one call together."""
+    """The time limit of one call, shared by all its attempts."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -71,11 +71,11 @@ class Deadline:
 async def with_retries(
     call: Callable[[], Awaitable[Result]], policy: RetryPolicy, deadline: Deadline
 ) -> Result:
-    """Await ``call`` until it does not raise TryAgain.
+    """Await ``call``, retrying it when it raises TryAgain.
 
-    A wait that the server asks for is kept to, plus jitter; one that ends after the deadline
-    ends the tries at once, because nobody would be there to hear the answer. The deadline itself
-    is the caller's to enforce. Raises the last TryAgain.
+    A wait that the server asks for is honoured, plus jitter; if it would end after the deadline,
+    the retries stop at once. The caller must enforce the deadline itself. Raises the last
+    TryAgain.
     """
 
     def wait_or_stop(error: Exception) -> bool | float:
@@ -97,10 +97,10 @@ async def with_retries(
 
 
 def requested_wait_seconds(headers: Mapping[str, str]) -> float | None:
-    """Return how long the server asks to wait (Retry-After-Ms, Retry-After), else None.
+    """Return the seconds that Retry-After-Ms or Retry-After asks to wait, else None.
 
-    A date counts from the server's own ``Date``, so that a clock of ours that is wrong does no
-    harm. ``headers`` are those of a library, which take a name in any case.
+    A Retry-After date is compared with the server's own ``Date``, so that a wrong local clock
+    does no harm. ``headers`` must be case-insensitive, as those of HTTP libraries are.
     """
     milliseconds = _number(headers.get("Retry-After-Ms"))
     if milliseconds is not None:
@@ -111,7 +111,7 @@ def requested_wait_seconds(headers: Mapping[str, str]) -> float | None:
 
 
 def server_date(headers: Mapping[str, str]) -> datetime:
-    """Return the server's own time as it answered; ours where it does not say."""
+    """Return the response's ``Date``; the local time if it is missing or invalid."""
     return _date(headers.get("Date", "")) or datetime.now(UTC)
 
 

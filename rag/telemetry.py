@@ -1,7 +1,7 @@
-"""What traces are made of: the names, and the one way to open a span.
+"""Span and attribute names, and helpers to open OpenTelemetry spans.
 
-Names are OpenTelemetry's where it has one (GenAI conventions), else ours under ``frontdesk.``.
-No text of a question, a page or an answer, and no error's message, is ever put in a span.
+Names follow OpenTelemetry's GenAI conventions where they define one, else are ours under
+``frontdesk.``. No text of a question, page or answer, and no error message, is put in a span.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rag.types import ModelCall
 
 SCOPE = "frontdesk"
 
-# Spans
+# Span names
 INTERACTION = "interaction"
 ROUTE = "route"
 RETRIEVAL = "retrieval"
@@ -30,7 +30,7 @@ GATE = "gate"
 PRIVATE_REPLY = "private_reply"
 DELIVER = "deliver"
 
-# Attributes by convention
+# Attributes of OpenTelemetry's semantic conventions
 CONVERSATION_ID = "gen_ai.conversation.id"
 OPERATION_NAME = "gen_ai.operation.name"
 PROVIDER_NAME = "gen_ai.provider.name"
@@ -48,7 +48,7 @@ EVALUATION_LABEL = "gen_ai.evaluation.score.label"
 SERVER_ADDRESS = "server.address"
 ERROR_TYPE = "error.type"
 
-# Our own
+# Frontdesk's own attributes
 INTERACTION_ID = "frontdesk.interaction.id"
 PLATFORM = "frontdesk.platform"
 TENANT = "frontdesk.tenant"
@@ -76,7 +76,7 @@ EDITS_PLACEHOLDER = "frontdesk.delivery.edits_placeholder"
 
 Value = str | bool | int | float | Sequence[str] | None
 Attributes = Mapping[str, Value]
-"""By name; what is None is left out."""
+"""Attribute values by name; those that are None are left out."""
 
 Kind = Literal["internal", "client", "consumer"]
 
@@ -91,9 +91,9 @@ _KINDS: Mapping[Kind, SpanKind] = {
 def span(
     name: str, attributes: Attributes | None = None, *, kind: Kind = "internal"
 ) -> Iterator[Span]:
-    """Record the block as a span below the one that is open; costs next to nothing when off.
+    """Record the block as a child of the current span; nearly free when tracing is off.
 
-    An error is recorded by the name of its type alone, and goes on.
+    An exception is recorded by its type name alone and raised again.
     """
     opened = _tracer(trace.get_tracer_provider()).start_span(name, kind=_KINDS[kind])
     if not opened.get_span_context().is_valid:
@@ -111,7 +111,7 @@ def span(
 
 
 def describe(current: Span, attributes: Attributes) -> None:
-    """Add to a span what is known."""
+    """Set those attributes of a span that are not None."""
     if current.is_recording():
         for name, value in attributes.items():
             if value is not None:
@@ -120,7 +120,7 @@ def describe(current: Span, attributes: Attributes) -> None:
 
 @contextmanager
 def counting(current: Span) -> Iterator[None]:
-    """Add to a span what a call took that fails, as far as it was counted."""
+    """Record the model calls of a RagError raised in the block as attributes of a span."""
     try:
         yield
     except RagError as error:
@@ -130,7 +130,7 @@ def counting(current: Span) -> Iterator[None]:
 
 
 def of_call(call: ModelCall) -> Attributes:
-    """Return what is told of a model's call."""
+    """Return the span attributes of a model call."""
     return {
         RESPONSE_MODEL: call.model,
         RESPONSE_FINISH_REASONS: (call.finish_reason,),
@@ -143,13 +143,13 @@ def of_call(call: ModelCall) -> Attributes:
 
 
 def of_prompt(prompt_id: str) -> Attributes:
-    """Return name and version of a prompt file ("answer@1")."""
+    """Return the span attributes of a prompt file: name and version of its id ("answer@1")."""
     name, _, version = prompt_id.partition("@")
     return {PROMPT_NAME: name, PROMPT_VERSION: version or None}
 
 
 def of_claims(composition: Composition) -> Attributes:
-    """Return how many different claims the checks let through, and how many they did not."""
+    """Return the span attributes of the grounding checks: claims kept and dropped."""
     return {
         CLAIMS_KEPT: len(composition.claims),
         CLAIMS_DROPPED: composition.dropped_claims,
@@ -163,5 +163,5 @@ def _mark(current: Span, error: BaseException) -> None:
 
 @lru_cache(maxsize=4)
 def _tracer(provider: TracerProvider) -> Tracer:
-    """Return the tracer of a provider; asking the SDK for it each time is slow."""
+    """Return the tracer of a provider, cached because asking the SDK each time is slow."""
     return provider.get_tracer(SCOPE)

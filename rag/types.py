@@ -1,7 +1,7 @@
-"""Values that retrieval and answering pass on, and the rules of who may read what; all frozen.
+"""Frozen value types of retrieval and answering, and the access rules for chunks.
 
-``Readers`` are sets of principals, all of which must be met. The rules fail closed: whoever does
-not meet a set does not see the chunk, and no sets at all mean nobody.
+``Readers`` are sets of principals; a reader needs a principal in every set. The rules fail
+closed: failing one set hides the chunk, and no sets at all mean that nobody may read it.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 Principal = NewType("Principal", str)
-"""Who may read: ``everyone``, ``user:ID`` or ``group:ID``."""
+"""A user or group that may read: ``everyone``, ``user:ID`` or ``group:ID``."""
 
 EVERYONE = Principal("everyone")
 
 Readers = tuple[frozenset[Principal], ...]
-"""Sets that must *all* be met by one of the asker's principals; an empty tuple means nobody."""
+"""Sets that must *each* contain one of the asker's principals; an empty tuple means nobody."""
 
 Vectors = NDArray[np.float32]
 """Shape (n, dimensions), float32, each row of unit length."""
 
 
 TokenSigns = NDArray[np.uint8]
-"""Shape (tokens, dimensions / 8): the signs of a text's token vectors, eight to a byte."""
+"""Shape (tokens, dimensions / 8): the signs of a text's token vectors, eight per byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What the index keeps of a page besides its chunks.
+    """An indexed page without its chunks, identified by ``(tenant, space, id)``.
 
-    A page is identified by ``(tenant, space, id)``. ``version`` is a fingerprint of everything
-    that shapes its chunks, so that equal versions need no work.
+    ``version`` is a fingerprint of everything that shapes its chunks: a page whose version is
+    unchanged need not be indexed again.
     """
 
     tenant: str
@@ -47,14 +47,14 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage-sized piece of a page; ``text`` is what quotes must match byte for byte.
+    """A passage-sized piece of a page; quotes must match ``text`` byte for byte.
 
     ``id`` is unique in the index and made of ``[A-Za-z0-9_-]`` only. ``breadcrumb`` is
     space, ancestors, title and headings, outermost first: embedded and matched, never quoted.
     ``section`` is the innermost heading or "". ``document_page`` counts from 1 in paged
     documents (PDF), else None. ``source_type`` is the kind of source ("folder", "confluence",
     "upload"), ``source_id`` the document in that source that the text came from. ``updated_by`` is
-    the name of who changed it last, "" when unknown.
+    the name of the last editor, "" if unknown.
     """
 
     id: str
@@ -78,12 +78,12 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is searched for, and within which bounds.
+    """A search query and its filters.
 
     ``vector`` is the unit-length embedding of ``text``, or None for keyword search alone.
     ``tokens`` are the unit-length vectors of its tokens, for an index that compares those too.
-    ``spaces`` limits the search (None: all). ``excluded_pages`` are left out of the search and is
-    an argument for evaluation only (the withheld run).
+    ``spaces`` limits the search (None: all). ``excluded_pages`` are left out of the search; used
+    by evaluation only (the withheld run).
     """
 
     text: str
@@ -96,13 +96,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk that was found, with the index's raw signals by name.
+    """A search result: a chunk with the index's raw signals by name.
 
-    ``score`` orders passages within one search (higher is better) and means nothing across
-    indexes. Signals every index gives where it has them: ``keyword`` (BM25, higher is better),
-    ``vector`` (cosine), ``keyword_rank`` and ``vector_rank`` (from 1), and for the best ``pairs``:
-    the share of the question's word pairs that the chunk holds. One that compares tokens
-    gives ``tokens``: how near, on average, each token of the question has one in the chunk.
+    ``score`` orders passages within one search (higher is better) and can't be compared across
+    indexes. Signals, each if available: ``keyword`` (BM25, higher is better), ``vector``
+    (cosine), ``keyword_rank`` and ``vector_rank`` (from 1); for the best passages ``pairs``, the
+    share of the question's word pairs that the chunk contains; from an index that compares
+    tokens ``tokens``, the mean similarity of each question token to the nearest one in the chunk.
     """
 
     chunk: Chunk
@@ -112,7 +112,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What an index was built with; a difference makes its vectors meaningless."""
+    """The embedder and schema of an index; vectors of different fingerprints can't be compared."""
 
     embedder: str
     dimensions: int
@@ -121,7 +121,7 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class SpaceSummary:
-    """What an index holds of a space; ``source_type`` is that of its chunks, "" without any."""
+    """The counts of a space in the index; ``source_type`` is that of its chunks, "" if none."""
 
     space: str
     pages: int
@@ -131,7 +131,7 @@ class SpaceSummary:
 
 @dataclass(frozen=True, slots=True)
 class PageSummary:
-    """What an index tells of a page without its text; ``title`` is the id of one without text."""
+    """An indexed page without its text; ``title`` is the page id if the page has no text."""
 
     space: str
     id: str
@@ -147,7 +147,7 @@ class PageSummary:
 class Citation:
     """A verbatim quote: ``chunk.text`` contains ``quote`` byte for byte.
 
-    ``score`` says how well it answers, among the quotes of one answer; 0 where nothing ranks them.
+    ``score`` ranks the quotes of one answer by how well they answer; 0 if they are not ranked.
     """
 
     chunk_id: str
@@ -156,14 +156,14 @@ class Citation:
 
 
 PartKind = Literal["paragraph", "step", "table", "code"]
-"""What form a part of an answer has."""
+"""The form of one part of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One statement of an answer and the quotes that support it; never without one.
+    """One statement of an answer and the quotes that support it, at least one.
 
-    ``more`` says in our own words what of the page is left out there: it is no quote.
+    ``more`` describes in Frontdesk's words what is left out of the page there; it is no quote.
     """
 
     text: str
@@ -174,7 +174,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class FilterVerdict:
-    """What a content filter said of one category, on the way in or out."""
+    """A content filter's verdict on one category, for the input or the output."""
 
     direction: Literal["input", "output"]
     category: str
@@ -184,7 +184,7 @@ class FilterVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One request to a model, as recorded. ``cost_micro_usd`` is None where no price is known."""
+    """A recorded model call; ``cost_micro_usd`` is None if no price is known."""
 
     purpose: str
     model: str
@@ -201,9 +201,9 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingUse:
-    """What embedding took or would take. ``cost_micro_usd`` is None where no price is known.
+    """The actual or estimated use of an embedder; ``cost_micro_usd`` is None without a price.
 
-    ``cut`` counts texts that were longer than the model sees, and lost their end.
+    ``cut`` counts texts that were truncated because they exceed the model's limit.
     """
 
     tokens: int = 0
@@ -216,8 +216,8 @@ class EmbeddingUse:
 class Turn:
     """One earlier message of the conversation.
 
-    ``exchange`` is the id of the question and answer that it belongs to, "" where that is not
-    known. ``own``: whoever asks now wrote that question.
+    ``exchange`` is the id of the question and answer that it belongs to, "" if unknown. ``own``
+    is True if the current asker wrote that question.
     """
 
     role: Literal["user", "assistant"]
@@ -228,11 +228,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the pages say to a question; ``claims`` is empty when they say nothing.
+    """An answer composed from pages; ``claims`` is empty if they do not answer the question.
 
     ``features`` are named signals of retrieval and answer for the gate (rag.answer.confidence).
-    ``refusal`` holds the model's or its filter's words when it declined; ``reading`` says how an
-    ambiguous question was understood; ``missing`` what of the question the pages do not say.
+    ``refusal`` is the text of the model or its filter if it declined; ``reading`` how an
+    ambiguous question was understood; ``missing`` the part that the pages do not answer.
     """
 
     question: str
@@ -249,10 +249,10 @@ class Answer:
 
 
 def minimal_readers(readers: Iterable[frozenset[Principal]]) -> list[frozenset[Principal]]:
-    """Return the fewest of these sets that ask the same, in one order whatever order they had.
+    """Return the smallest equivalent list of reader sets, in a canonical order.
 
-    Who is in a set is in every larger one, so that those ask nothing more. A set without anybody
-    leaves nothing but itself.
+    Supersets of another set are dropped: meeting the smaller set already meets them. An empty
+    set is a subset of all, so that it alone remains.
     """
     kept: list[frozenset[Principal]] = []
     for names in sorted(set(readers), key=lambda names: (len(names), sorted(names))):
@@ -263,7 +263,7 @@ def minimal_readers(readers: Iterable[frozenset[Principal]]) -> list[frozenset[P
 
 @dataclass(frozen=True, slots=True)
 class AccessScope:
-    """Chunks of one tenant and space that the same people may read."""
+    """A group of chunks with the same tenant, space and readers."""
 
     id: int
     tenant: str
@@ -272,14 +272,14 @@ class AccessScope:
 
 
 def may_read(readers: Readers, principals: frozenset[Principal]) -> bool:
-    """Tell whether every set holds one of the principals; no sets at all means nobody."""
+    """Return whether every set contains one of the principals; False if there are no sets."""
     return bool(readers) and all(not names.isdisjoint(principals) for names in readers)
 
 
 def permitted_scopes(
     scopes: Iterable[AccessScope], question: Question, principals: frozenset[Principal]
 ) -> list[int]:
-    """Return the ids of the scopes that a question may look into, for these principals."""
+    """Return the ids of the scopes that a question with these principals may search."""
     return [
         scope.id
         for scope in scopes

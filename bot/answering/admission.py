@@ -25,30 +25,36 @@ from bot.domain.ports import Directory, Interactions, Notes, Policies
 from rag.types import EVERYONE, Principal, Turn
 
 HISTORY_EXCHANGES = 3
-"""Questions with their answers: six turns."""
+"""Earlier exchanges in the history: a question and its answer each, six turns together."""
 
 _MOST_HISTORY_PASSAGES = 100
-"""Passages that a conversation rests on. Where there are more, its earliest exchanges are left out:
-generic replies hand on what they rest on, each to the next, for as long as a chat goes on."""
+"""Limit on the passages behind a history; the earliest exchanges are dropped beyond it.
+
+Each generic reply inherits the passages of the one before, so they grow for as long as a chat does.
+"""
 _JUST_BEFORE = timedelta(minutes=10)
+"""A question for a topic that was asked elsewhere in a direct conversation is open for so long."""
 _TOPIC_WINDOW = timedelta(hours=1)
-"""So long what is said in a thread may be the topic that was asked for: a chat never ends."""
+"""How long a later message counts as the topic that the bot asked for: a chat thread never ends."""
 
 _TURNED_OFF = "I'm turned off here. Please ask me somewhere else, or ask your help desk directly."
 
 
 class Admission:
-    """Builds inquiries. The audience bounds the search: a channel reads what everyone may.
+    """Build the inquiry for a message, or refuse it. Implements ``Admits``.
+
+    The audience bounds the search: in a channel only pages open to everyone are searched.
 
     Args:
-        interactions: What was said before in a thread.
-        directory: What a person may read.
-        policy: It holds everywhere; a channel's own narrows it further.
-        policies: The channels' own.
-        introductions: Who asks, on platforms that know more than a message says.
-        reading: Reads the files that come with messages; without it none is read.
-        readable: Tells what may be read now; without it no earlier answer from pages is known.
-        notes: Tells which threads are those of cards; without it none is.
+        interactions: The record of earlier exchanges of a thread.
+        directory: Resolves a person's principals.
+        policy: The default policy; a channel's own narrows it further.
+        policies: The channels' own policies.
+        introductions: Identifies the asker on platforms that know more than the message says.
+        reading: Reads the files attached to messages; None reads no file.
+        readable: Checks which passages may be read now; None leaves earlier answers from pages
+            out of the history.
+        notes: Stores which threads belong to escalation cards; None treats no thread as one.
     """
 
     def __init__(
@@ -73,7 +79,7 @@ class Admission:
         self._notes = notes
 
     async def admit(self, message: Message) -> Inquiry | Refusal:
-        """Return the inquiry for a message, or why none is made.
+        """Return the inquiry for a message, or a refusal.
 
         Raises AskerUnknown, StoreUnavailable.
         """
@@ -107,7 +113,7 @@ class Admission:
         )
 
     async def _talk(self, message: Message, reader: Reader) -> _History:
-        """Return what was said before, as far as those who will read the reply may know it now."""
+        """Return the thread's history as far as every reader of the reply may read it now."""
         tenant = message.thread.tenant
         before = await self._interactions.history(message.thread, message, HISTORY_EXCHANGES)
         before = _current(before, message) or await self._asked_topic(message)
@@ -120,9 +126,10 @@ class Admission:
         return _History(readable_turns(before, message.author.id, seen), history_passages(told))
 
     async def _asked_topic(self, message: Message) -> Sequence[Interaction]:
-        """Return what was said just before, if the bot asked there what a person is wanted for.
+        """Return the asker's newest exchange if the bot asked in it for the topic of a hand-over.
 
-        That is for direct conversations in which every message may begin a thread; else nothing.
+        Only in direct conversations where every message may start a thread, and only within ten
+        minutes; else nothing.
         """
         thread = message.thread
         if not message.private or thread.id != message.id:
@@ -136,7 +143,7 @@ class Admission:
         return (last,) if recent and not last.withdrawn else ()
 
     async def _is_repeated(self, message: Message) -> bool:
-        """Tell whether a button asks for what somebody typed meanwhile."""
+        """Return whether a press of the "ask a person" button repeats a request made meanwhile."""
         if not is_person_request(message):
             return False
         there = await self._interactions.in_thread(message.thread, THREAD_MESSAGES_CHECKED)
@@ -163,14 +170,14 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class _History:
-    """What was said before, and the passages that it rests on."""
+    """The earlier turns of a thread, and the passages that they rest on."""
 
     turns: tuple[Turn, ...]
     heard: tuple[FoundPassage, ...]
 
 
 def _current(exchanges: Sequence[Interaction], message: Message) -> Sequence[Interaction]:
-    """Leave out questions for a topic that were asked long ago: what is said now is no topic."""
+    """Drop the bot's questions for a topic that are older than ``_TOPIC_WINDOW``."""
     since = message.received_at - _TOPIC_WINDOW
     return [each for each in exchanges if each.message.received_at > since or not _asks_topic(each)]
 
@@ -180,7 +187,7 @@ def _asks_topic(said: Interaction) -> bool:
 
 
 def _bounded(exchanges: Sequence[Interaction]) -> Sequence[Interaction]:
-    """Return the last exchanges that rest on so few passages that these can be recorded."""
+    """Return the newest exchanges that rest on at most ``_MOST_HISTORY_PASSAGES`` passages."""
     kept = list(exchanges)
     while kept and len(history_passages(kept)) > _MOST_HISTORY_PASSAGES:
         del kept[0]
@@ -188,7 +195,7 @@ def _bounded(exchanges: Sequence[Interaction]) -> Sequence[Interaction]:
 
 
 def history_passages(exchanges: Sequence[Interaction]) -> tuple[FoundPassage, ...]:
-    """Return the passages that exchanges rest on, each once, as identities."""
+    """Return the distinct passages behind some exchanges, without signals."""
     named = {each.chunk_id: each for one in exchanges for each in passages_behind(one)}
     return tuple(
         FoundPassage(each.chunk_id, each.page_id, each.title, each.section, {})
@@ -197,26 +204,29 @@ def history_passages(exchanges: Sequence[Interaction]) -> tuple[FoundPassage, ..
 
 
 def narrowed(policy: Policy, own: Policy | None) -> Policy:
-    """Return a channel's own policy within the spaces of the one that holds everywhere."""
+    """Return a channel's own policy, limited to the default policy's spaces; None: the default."""
     return policy if own is None else within(own, policy.spaces)
 
 
 def within(policy: Policy, spaces: frozenset[str] | None) -> Policy:
-    """Return a policy that allows no other spaces than these; None allows all."""
+    """Return a policy limited to some spaces; None adds no limit."""
     if spaces is None:
         return policy
     return replace(policy, spaces=spaces if policy.spaces is None else policy.spaces & spaces)
 
 
 def audience_of(message: Message) -> Audience:
-    """Return who will read the reply: the asker alone, or everyone in a channel."""
+    """Return the readers of the reply: the asker alone, or everyone in a channel."""
     if message.private:
         return Audience("private", message.author.principals | {EVERYONE})
     return Audience("channel", frozenset({EVERYONE}))
 
 
 class VouchedDirectory:
-    """Knows of a person only what their adapter has verified; everyone else is ``everyone``."""
+    """Resolve principals from what the platform adapter verified. Implements ``Directory``.
+
+    A person without verified principals has ``everyone`` alone.
+    """
 
     async def principals(self, tenant: str, person: Person) -> frozenset[Principal]:  # noqa: ARG002 - the port names it
         return person.principals | {EVERYONE}

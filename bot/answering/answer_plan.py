@@ -1,7 +1,7 @@
-"""Plan how an inquiry is answered: by which model, on which route, with which search request.
+"""Choose the model, the route and the search request for an inquiry.
 
-A channel's policy may name another model, or none; people from outside and overheard talk are
-routed without one. A message that comes with a file is about the file.
+A channel's policy may name another model, or none. Messages of people from outside and overheard
+messages are routed without a model. A message with a file is taken to be about the file.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _MODEL_NOT_CONFIGURED = (
 
 
 class RoutesMessages(Protocol):
-    """Tells what a message wants. Never raises."""
+    """Port: classify the intent of a message. Never raises."""
 
     async def route(self, text: str, history: tuple[Turn, ...]) -> Route: ...
 
 
 class AnswersGenerically(Protocol):
-    """Small talk and general knowledge, without the index. Never raises."""
+    """Port: answer small talk and general knowledge without the index. Never raises."""
 
     async def reply(
         self, route: Route, text: str, history: tuple[Turn, ...]
@@ -40,10 +40,10 @@ class AnswersGenerically(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelProfile:
-    """What routes a message and answers it, all with the same model or all without one.
+    """A router, generic answerer and pipeline that share one model, or use none.
 
-    ``model`` is its name as configured, "" without one. ``notes`` say why it was taken, where that
-    is not plain.
+    ``model`` is the model's configured name, "" without one. ``notes`` give the reason for an
+    unexpected choice of profile, for the record.
     """
 
     router: RoutesMessages
@@ -54,12 +54,12 @@ class ModelProfile:
 
 
 class ModelProfiles:
-    """The ways of a desk.
+    """The model profiles that a desk chooses from.
 
     Args:
-        configured: Taken where a channel says nothing.
-        others: By the model that a channel names; the one for NO_MODEL calls none. It may be
-            left out where the configured way calls none either.
+        configured: The default, for channels whose policy names no model.
+        others: Profiles by the model that a channel's policy names. The one for NO_MODEL calls no
+            model; it may be missing if the configured profile calls none either.
     """
 
     def __init__(self, configured: ModelProfile, others: Mapping[str, ModelProfile]) -> None:
@@ -68,10 +68,10 @@ class ModelProfiles:
         self._others = others
 
     def of(self, model: str, *, quiet: bool) -> ModelProfile:
-        """Return the way for a policy's model.
+        """Return the profile for a policy's model.
 
-        Where it is to be ``quiet``, routing and small talk take no model: one is asked only once
-        the index speaks of the question.
+        With ``quiet``, routing and small talk use no model: a model is called only when the index
+        has passages for the question.
         """
         way = self._named(model)
         if not quiet:
@@ -91,14 +91,14 @@ class ModelProfiles:
 
 
 MODEL_CHARACTERS = 8_000
-"""Of all files together, as a model reads them: about 2,000 tokens, beside the passages."""
+"""Limit on the text of all attached files in a prompt: about 2,000 tokens, besides passages."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What is searched for, within which bounds, and the files as a model reads them.
+    """A search query with its scope, and the text of attached files for the model's prompt.
 
-    ``question`` may hold lines of a file and is therefore not recorded.
+    ``question`` may contain lines of a file and is therefore not recorded.
     """
 
     question: str
@@ -107,7 +107,10 @@ class SearchRequest:
 
 
 async def route_inquiry(router: RoutesMessages, inquiry: Inquiry) -> Route:
-    """Return which way an inquiry goes: one that comes with a file is about the file."""
+    """Route an inquiry; one with an attached file is never small talk.
+
+    For a file without a message text, the route's question is the file's name.
+    """
     text, attached = inquiry.message.text, inquiry.attached
     if attached and not text.strip():
         return Route(Intent.DOMAIN, 1.0, "rule", file_names(attached))
@@ -118,7 +121,7 @@ async def route_inquiry(router: RoutesMessages, inquiry: Inquiry) -> Route:
 
 
 def search_request_of(inquiry: Inquiry, route: Route) -> SearchRequest:
-    """Return what the index is asked."""
+    """Return the search request for a routed inquiry."""
     question = route.question if inquiry.message.text.strip() else ""
     return SearchRequest(
         question=search_text(question, inquiry.attached) if inquiry.attached else route.question,
@@ -133,9 +136,10 @@ def search_request_of(inquiry: Inquiry, route: Route) -> SearchRequest:
 
 
 def question_for_people(inquiry: Inquiry, route: Route) -> str:
-    """Return what a person is asked: for "a human, please" also the question that it is about.
+    """Return the question to escalate, followed by the names of attached files.
 
-    What a button said adds nothing to that question; what people wrote is kept. Files are named.
+    A message such as "a human, please" is preceded by the earlier question that it refers to. The
+    text of a pressed button is dropped; text that the asker wrote is kept.
     """
     said = inquiry.message.text
     if named := requested_question(said):
@@ -149,14 +153,15 @@ def question_for_people(inquiry: Inquiry, route: Route) -> str:
 
 
 def _is_in_message(question: str, said: str) -> bool:
-    """Tell whether a question is, or is part of, what was just said."""
+    """Return whether a question is, or is part of, the message's text."""
     return question in said or question == condense(said)
 
 
 def lacks_topic(inquiry: Inquiry, route: Route) -> bool:
-    """Tell whether a person is wanted and nobody could say for what; it is asked back once.
+    """Return whether the asker wants a person without naming a topic, and was not asked for one.
 
-    Who was asked and names nothing again gets through to people, so that nobody is stuck.
+    The bot asks for the topic once: an asker who names none again is escalated, so that nobody is
+    stuck.
     """
     message, said = inquiry.message, inquiry.message.text
     if route.intent is not Intent.HUMAN or message.attachments or route.question != condense(said):
@@ -167,12 +172,12 @@ def lacks_topic(inquiry: Inquiry, route: Route) -> bool:
 
 
 def uses_own_earlier_words(inquiry: Inquiry, route: Route) -> bool:
-    """Tell whether a question took words from what its asker said before, which people see too."""
+    """Return whether the question used words of its asker's earlier turns, shown to people too."""
     return any(turn.own and turn.exchange in route.leaned_on for turn in inquiry.history)
 
 
 def file_names(attached: Sequence[Attached]) -> str:
-    """Return the names of files."""
+    """Return the names of files on one line, separated by commas."""
     return ", ".join(" ".join(each.name.split()) for each in attached)
 
 

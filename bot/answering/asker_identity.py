@@ -1,7 +1,7 @@
-"""Identify who asks, as their platform vouches for them, and what they may read now.
+"""Identify the asker through their platform, and resolve what they may read now.
 
-A channel reads what everyone may read, a private conversation what its asker may. Where people
-from outside ask or read along, only the spaces open to them count.
+In a channel, pages open to everyone are readable; in a private conversation, those its asker may
+read. Where people from outside the company ask or read along, only the spaces open to them count.
 """
 
 from __future__ import annotations
@@ -16,33 +16,40 @@ from bot.domain.ports import Directory, Notes
 from rag.types import EVERYONE, Chunk, Principal
 
 EVERYONE_PRINCIPALS = frozenset({EVERYONE})
-"""A channel reads what everyone may read."""
+"""The principals of a channel: only pages open to everyone are readable there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What somebody may read: pages open to ``principals``, in ``spaces``; None: in every one."""
+    """The read permissions of a person or channel: pages open to ``principals`` in ``spaces``.
+
+    ``spaces`` None means every space.
+    """
 
     principals: frozenset[Principal]
     spaces: frozenset[str] | None = None
 
     def among(self, found: Mapping[str, Chunk]) -> Mapping[str, Chunk]:
-        """Return those of the passages open to the principals that are in these spaces."""
+        """Return those of ``found`` in the reader's spaces.
+
+        The caller has checked that they are open to the principals.
+        """
         if self.spaces is None:
             return found
         return {name: chunk for name, chunk in found.items() if chunk.space in self.spaces}
 
 
 READS_NOTHING = Reader(EVERYONE_PRINCIPALS, frozenset())
+"""The reader of no space: nothing is readable."""
 
 
 class ReaderLookup:
-    """Asks the platform who somebody is; what it does not vouch for may not be read.
+    """Resolve the ``Reader`` for a message from the platform's current data about people.
 
     Args:
         people: The platform.
-        directory: Tells what people may read, as at admission.
-        open_spaces: What may be read where outsiders ask or read along; nothing else.
+        directory: Resolves principals, as at admission.
+        open_spaces: The only spaces readable where people from outside ask or read along.
     """
 
     def __init__(
@@ -53,7 +60,7 @@ class ReaderLookup:
         self._outsiders = Reader(EVERYONE_PRINCIPALS, frozenset(open_spaces))
 
     async def of_thread(self, message: Message) -> Reader:
-        """Return what everybody who sees a thread may read; nothing while that is not known."""
+        """Return the reader that all who see a thread have in common; READS_NOTHING if unknown."""
         try:
             asker = await self.of_asker(message)
         except DeliveryFailed:
@@ -61,7 +68,7 @@ class ReaderLookup:
         return asker if message.private else Reader(EVERYONE_PRINCIPALS, asker.spaces)
 
     async def of_asker(self, message: Message) -> Reader:
-        """Return what the asker may read, for their eyes alone. Raises DeliveryFailed."""
+        """Return the asker's reader, for content shown to them alone. Raises DeliveryFailed."""
         told = await self._people.introduce(message)
         if told.outsiders:
             return self._outsiders
@@ -85,15 +92,15 @@ _OUTSIDERS_NOTE = "people from outside ask or read along: answered from the spac
 _EVERYONE_ONLY = frozenset({EVERYONE})
 
 OUTSIDERS_NOT_KNOWN = Refusal(_OUTSIDERS_NOT_KNOWN_TEXT, "outsiders_not_known")
-"""What an asker is told when their platform could not tell for too long."""
+"""Refusal when the platform could not be asked about outsiders for too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdentifiedAsker:
-    """Who asks; ``open`` says that they may read more than everyone may.
+    """The asker of a message; ``open`` is False if they may read no more than everyone may.
 
-    ``recorded`` is who is kept as the asker, None where the message said all that is known.
-    ``spaces`` are those open to people from outside, where they ask or read along; else None.
+    ``recorded`` is the person to record as the asker, None if the platform was not asked.
+    ``spaces`` are those open to people from outside, if they ask or read along; else None.
     """
 
     author: Person
@@ -104,13 +111,13 @@ class IdentifiedAsker:
 
 
 class AskerIdentification:
-    """Asks the platforms that know their people; on the others the message itself says who asks.
+    """Identify the asker through the platform, or from the message where it can't be asked.
 
     Args:
-        platforms: Those that know more than a message says.
-        open_spaces: What is answered from where outsiders ask or read along. Without any space
-            they are refused there, and so is everybody else.
-        notes: Remembers who was told so: it is said once in a channel to each person.
+        platforms: The platforms that know more about a person than a message says.
+        open_spaces: The spaces to answer from where people from outside ask or read along, by
+            platform. Without any, everybody is refused in such a conversation.
+        notes: Stores whom a refusal was posted to: each person gets it once per channel.
     """
 
     def __init__(
@@ -125,9 +132,9 @@ class AskerIdentification:
         self._notes = notes
 
     async def of(self, message: Message) -> IdentifiedAsker | Refusal:
-        """Tell who asks; nobody is answered while their platform can't tell.
+        """Return the asker, or a refusal because of people from outside.
 
-        Raises AskerUnknown, StoreUnavailable.
+        Raises AskerUnknown while the platform can't be asked, and StoreUnavailable.
         """
         platform = self._platforms.get(message.thread.platform)
         if platform is None:
@@ -149,9 +156,9 @@ class AskerIdentification:
         return IdentifiedAsker(author, open=False, recorded=author, notes=(note,), spaces=spaces)
 
     async def _to_be_told(self, message: Message) -> bool:
-        """Tell whether this is the message on which its author is told; the same when run again."""
+        """Return whether to post the refusal for this message; the same result on a retry."""
         if message.overheard:
-            # Nobody is told anything then; it must not count as the one time.
+            # No refusal is posted then, so it must not use up the one time.
             return False
         thread, interaction = message.thread, message.interaction_id
         key = f"{thread.platform}:outsiders:{thread.channel}:{message.author.id}"

@@ -1,7 +1,7 @@
-"""Download and read the files that come with a message, and say which were not read.
+"""Download and read the files attached to a message, and report which were not read.
 
-Text, logs and PDF are read. A platform hands a file out through its own client; the errors of the
-download never name an address.
+Text, logs and PDF are read. Each platform downloads files with its own client. Download errors
+never contain a URL.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bot.domain.text.markdown import clip
 AttachmentKind = Literal["text", "pdf", "other"]
 
 READABLE_KINDS = "text, logs and PDF"
-"""What is read, in words."""
+"""The file kinds that are read, for users."""
 
 _TEXT_ENDINGS = frozenset(
     """
@@ -50,7 +50,7 @@ _PDF = "application/pdf"
 
 
 def attachment_kind(attachment: Attachment) -> AttachmentKind:
-    """Return what to read a file as; one of which nothing is told may be text."""
+    """Return how to read a file; without a known media type or file name suffix, as text."""
     told = attachment.media_type.partition(";")[0].strip().lower()
     ending = PurePosixPath(attachment.name.lower()).suffix
     if told == _PDF or (told in _UNKNOWN_TYPES and ending == ".pdf"):
@@ -73,18 +73,20 @@ _COLOUR = re.compile("\x1b\\[[0-9;?]*[A-Za-z]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _LINE_ENDS = re.compile("[\x0b\x0c\x85\u2028\u2029]")
 _CONTROL_SHARE = 0.01
+"""Largest share of control characters in a text."""
 _GAP = "[\u2026]"
 _LEAST_ROOM = 200
 
 
 class NotText(Exception):
-    """The bytes are no text."""
+    """Raised when a file's bytes are not text."""
 
 
 def decode_text(content: bytes) -> str:
-    """Return a file's text with plain line ends. Raises NotText.
+    """Decode a file's bytes, with line feeds as line ends. Raises NotText.
 
-    A byte order mark decides, else it is UTF-8; terminal colours and stray controls go.
+    The encoding is that of the byte order mark, else UTF-8. Terminal colours and stray control
+    characters are removed; above 1 % control characters the file is not text.
     """
     encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
     try:
@@ -93,7 +95,7 @@ def decode_text(content: bytes) -> str:
         raise NotText from error
     text = _COLOUR.sub("", text)
     few = int(len(text) * _CONTROL_SHARE)
-    # A file of nothing else is counted no further than that: everybody waits meanwhile.
+    # Stops counting at the limit: decoding blocks the event loop.
     if next(islice(_CONTROL.finditer(text), few, None), None) is not None:
         raise NotText
     text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -101,10 +103,10 @@ def decode_text(content: bytes) -> str:
 
 
 def shorten_text(text: str, room: int) -> str:
-    """Return a text of at most ``room`` characters: its end, its beginning, and errors between.
+    """Shorten a text to ``room`` characters: its beginning, error lines between, and its end.
 
-    What was left out is marked. A text that fits comes back as it is; where there is next to no
-    room, nothing does.
+    Omissions are marked by an ellipsis. A text that fits is returned unchanged; with room for fewer
+    than 200 characters, "" is returned.
     """
     if len(text) <= room:
         return text
@@ -144,14 +146,14 @@ _REASON_TEXTS: Mapping[UnreadReason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class UnreadAttachment:
-    """A file that was not read, or ("too_long") not whole."""
+    """A file that was not read, or only in part ("too_long")."""
 
     name: str
     why: UnreadReason
 
 
 def unread_remarks(unread: Sequence[UnreadAttachment]) -> tuple[str, ...]:
-    """Return one sentence a reason, in the order in which they came up."""
+    """Return one sentence per reason, in order of first occurrence."""
     by_reason: dict[UnreadReason, list[str]] = {}
     for each in unread:
         by_reason.setdefault(each.why, []).append(_display_name(each.name))
@@ -176,7 +178,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _display_name(name: str) -> str:
-    """Return a file's name on one line; its writer may have named it anything."""
+    """Return a file's name on one line, shortened: the name is untrusted."""
     return clip(" ".join(name.split()), _LONGEST_NAME) or "a file without a name"
 
 
@@ -186,7 +188,7 @@ _OK = 200
 
 @contextmanager
 def download_errors(attachment: Attachment) -> Iterator[None]:
-    """Raise DeliveryFailed in place of what can go wrong on the way; no address is told."""
+    """Raise DeliveryFailed in place of network errors, without the URL."""
     try:
         yield
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -198,10 +200,11 @@ def download_errors(attachment: Attachment) -> Iterator[None]:
 async def downloaded_bytes(
     attachment: Attachment, response: aiohttp.ClientResponse, *, most: int, host: str, cure: str
 ) -> bytes:
-    """Return what a host answered. Raises DeliveryFailed.
+    """Return the body of a download response, of at most ``most`` bytes. Raises DeliveryFailed.
 
-    An error is no file, nor is a redirect, nor the page that asks to sign in, which comes with 200;
-    ``cure`` says what to do then. A file that is a page itself comes as an attachment.
+    Rejects any status but 200, redirects too, and a sign-in page, which is HTML with status 200;
+    ``cure`` tells the operator how to fix that. A genuine HTML file is sent with
+    ``Content-Disposition: attachment``.
     """
     if response.status != _OK:
         raise DeliveryFailed(f"File {attachment.name!r}: {host} answered {response.status}.")
@@ -219,35 +222,38 @@ async def downloaded_bytes(
 MOST_FILES = 3
 MOST_BYTES = 2_000_000
 MOST_CHARACTERS = 20_000
-"""Of all files of a message together."""
+"""Limit on the text of all files of a message together."""
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadAttachments:
-    """What was read of a message's files, and what its asker must be told of the others."""
+    """The text of a message's files, and remarks to the asker about files that were not read."""
 
     attached: tuple[Attached, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
 class ReadsAttachments(Protocol):
-    """Reads what comes with a message; a file that can't be read is told, never an error."""
+    """Port: read the files of a message; an unreadable file yields a remark, never an error."""
 
     async def read(self, message: Message) -> ReadAttachments: ...
 
 
 class ReadsPdf(Protocol):
-    """Takes the text out of a PDF."""
+    """Port: extract the text of a PDF."""
 
     async def text(self, content: bytes) -> str:
-        """Return its text. Raises NotText when it has none, is locked, broken or takes too long."""
+        """Return the text.
+
+        Raises NotText for a PDF without text, a locked or broken one, or one that takes too long.
+        """
         ...
 
 
 class AttachmentReader:
-    """Implements ReadsAttachments over the platforms that hand files out."""
+    """Read files through the platforms that can download them. Implements ``ReadsAttachments``."""
 
     def __init__(self, platforms: Mapping[Platform, Fetches], pdf: ReadsPdf) -> None:
         self._platforms = platforms

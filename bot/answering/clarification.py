@@ -1,4 +1,4 @@
-"""Ask back when a question fits several pages equally, or names no topic for a person."""
+"""Build a clarification when a question fits several pages, or a hand-over has no topic."""
 
 from __future__ import annotations
 
@@ -13,19 +13,23 @@ from rag.text.words import stems
 from rag.types import Passage
 
 _MOST_SUBJECTS = 3
+"""Content words of a broad question, at most."""
 _LEAST_SCORE_SHARE = 0.75
+"""Least score of a candidate, as a share of the best passage's."""
 _MOST_OPTIONS = 4
 
 
 def clarify(question: str, passages: Sequence[Passage], probability: float) -> Clarification | None:
-    """Return one question back when a broad question names what several pages are about.
+    """Return a clarification for a broad question that fits several pages; else None.
 
-    Broad means at most three content words; a page is a candidate when its title or section
-    shares one of them and its text all of them, and when it scores close to the best.
+    Broad means at most three content words. A page is a candidate when its title or section
+    shares one of them, title, section and text together have all of them, and its score is at
+    least 0.75 of the best.
     """
     asked = set(stems(question))
     if not asked or len(asked) > _MOST_SUBJECTS or not passages:
         return None
+    # Reversed, so that the best passage of each page is kept.
     candidates = {
         passage.chunk.page_id: passage
         for passage in reversed(passages)
@@ -44,7 +48,7 @@ def clarify(question: str, passages: Sequence[Passage], probability: float) -> C
 
 
 def ask_topic(inquiry: Inquiry) -> Clarification | None:
-    """Return a question back for what a person is wanted; None where people can't be asked."""
+    """Return a clarification asking for the topic of a hand-over; None on the command line."""
     message = inquiry.message
     if message.thread.platform == "cli":
         return None
@@ -58,7 +62,7 @@ def _is_about(passage: Passage, asked: set[str]) -> bool:
 
 
 class HasTitle(Protocol):
-    """A passage, in the index or as the record names it."""
+    """A passage with title and section: a chunk of the index, or a recorded passage."""
 
     @property
     def title(self) -> str: ...
@@ -68,7 +72,7 @@ class HasTitle(Protocol):
 
 
 def option_label(chunk: HasTitle) -> str:
-    """Return what a passage is offered as."""
+    """Return a passage's label as an option: "Title: Section", or the title alone."""
     if chunk.section and chunk.section != chunk.title:
         return f"{chunk.title}: {chunk.section}"
     return chunk.title

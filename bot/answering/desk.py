@@ -1,8 +1,8 @@
 """Handle one inquiry: route it, answer from the pages, gate the answer, respond or escalate.
 
-The desk has no visible effect and may be run again. What admission found out is added to every
-outcome; what was merely overheard is answered only when it is sure; pages that the company labels
-as superseded are marked wherever they are shown.
+Handling an inquiry has no visible effect, so it may be retried. The results of admission are added
+to every outcome; an overheard message is answered only with a sure answer; sources that carry one
+of the company's "superseded" labels are marked wherever they are shown.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from rag.types import Answer, ModelCall
 
 
 def with_admission_results(inquiry: Inquiry, outcome: Outcome) -> Outcome:
-    """Add what admission found out, and say nothing where nobody asked and nothing is sure."""
+    """Add the results of admission; silence the reply to an overheard message unless it is sure."""
     trace = replace(outcome.trace, notes=(*inquiry.notes, *outcome.trace.notes))
     silent = inquiry.message.overheard and not _is_worth_an_unasked_reply(inquiry, outcome)
     return replace(
@@ -76,14 +76,17 @@ def with_admission_results(inquiry: Inquiry, outcome: Outcome) -> Outcome:
 
 
 def _is_worth_an_unasked_reply(inquiry: Inquiry, outcome: Outcome) -> bool:
-    """Whether it is said unasked: a sure answer from the pages, or a person in one's own thread."""
+    """Return whether to reply unasked: a sure answer with sources, or a request for a person.
+
+    The latter, or a clarification of its topic, counts only in a thread with earlier turns.
+    """
     match outcome.response:
         case Reply(confidence_level="sure", refused=False, sources=sources):
             return bool(sources)
         case Escalation(reason="asked_for_human"):
             return bool(inquiry.history)
         case Clarification():
-            # A person is wanted, and it is asked for what.
+            # The user asked for a person, and the bot asks back for the topic.
             return outcome.trace.route.intent is Intent.HUMAN and bool(inquiry.history)
         case _:
             return False
@@ -93,11 +96,13 @@ Shown = TypeVar("Shown", bound=Response)
 
 
 class SupersededMarker:
-    """Implements bot.domain.ports.AnswersInquiries over another one.
+    """Mark the sources of each outcome that carry a label for superseded pages.
+
+    Wraps another ``AnswersInquiries`` and implements the same port.
 
     Args:
-        inner: What answers.
-        labels: Those of superseded pages, in whatever case.
+        inner: Answers the inquiry.
+        labels: The labels of superseded pages, case-insensitive.
     """
 
     def __init__(self, inner: AnswersInquiries, labels: Collection[str]) -> None:
@@ -131,17 +136,20 @@ _NO_INDEX = "the index did not answer"
 
 
 class Desk:
-    """Routes, retrieves, answers and gates; it has no visible effect and may be run again.
+    """Answer inquiries: route, retrieve, compose, gate. Implements ``AnswersInquiries``.
+
+    It has no visible effect, so handling may be retried.
 
     Args:
-        router: Tells what a message wants.
+        router: Classifies the intent of a message.
         generic: Answers small talk and general knowledge.
         pipeline: Answers from the pages.
-        model: The name of the model that the first three use, as configured; "" for none.
-        gate: Judges how sure an answer is.
-        wording: What is said when a person takes over.
-        others: What takes the place of the first three where a channel names another model.
-        still: Takes a last look at the pages behind a reply; without it the index is believed.
+        model: The configured name of the model that the three above use; "" for none.
+        gate: Estimates the probability that an answer is right.
+        wording: The texts of an escalation.
+        others: Replacements for the first three, by the model that a channel's policy names.
+        still: Rechecks the permissions of the pages behind a reply at their source; None trusts
+            the index.
     """
 
     def __init__(
@@ -162,13 +170,13 @@ class Desk:
         self._wording = wording
 
     async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
-        """Answer from the pages the audience may read, ask back, or hand over; say what is a guess.
+        """Return an answer from pages the audience may read, a clarification or an escalation.
 
-        Nothing that a model or the index does makes it raise. What is overheard is answered from
-        the pages or not at all.
+        An unsure answer is worded as a guess. Failures of a model or the index never raise. An
+        overheard message is answered from the pages or not at all.
         """
         await report(Stage.ROUTING)
-        # A model is paid for to answer from the wiki: not to chat with people from outside.
+        # Model calls are paid for: none to route or chat unasked or with people from outside.
         quiet = inquiry.message.overheard or inquiry.outsiders
         way = self._ways.of(inquiry.policy.model, quiet=quiet)
         started = time.perf_counter()
@@ -221,7 +229,7 @@ class Desk:
     async def _for_the_asker(
         self, inquiry: Inquiry, way: ModelProfile, asked: SearchRequest, public: GroundedAnswer
     ) -> tuple[Reply | None, tuple[ModelCall, ...]]:
-        """Return a fuller reply for the asker alone when a channel may not read all they may."""
+        """Return a private reply from pages that the asker may read and the channel may not."""
         message, audience = inquiry.message, inquiry.audience
         own = message.author.principals
         if message.overheard or audience.kind == "private" or own <= audience.principals:
@@ -248,7 +256,7 @@ class Desk:
         return self._hand_over(reason, inquiry, route, grounded)
 
     def _nothing_indexed(self, response: Response) -> Response:
-        """Return what is said where it is not the question's fault that nothing was found."""
+        """Replace "not found" in an escalation by a note that the index is empty."""
         if not isinstance(response, Escalation):
             return response
         text = response.text.replace(self._wording.not_found, NOTHING_INDEXED, 1)
@@ -293,7 +301,7 @@ async def _generic_outcome(inquiry: Inquiry, way: ModelProfile, trace: Trace) ->
 
 
 def _uses_history(route: Route) -> bool:
-    """Tell whether what was said before may be in the question that is kept, or in the reply."""
+    """Return whether the recorded question or the reply may contain words of earlier turns."""
     return bool(route.leaned_on) or route.intent is Intent.GENERIC
 
 
@@ -301,6 +309,7 @@ async def _has_indexed_pages(way: ModelProfile, asked: SearchRequest) -> bool:
     try:
         return await way.pipeline.holds(asked.scope.tenant)
     except RagError:
+        # Not known: do not claim that the index is empty.
         return True
 
 

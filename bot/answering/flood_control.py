@@ -1,4 +1,4 @@
-"""Hold back whoever sends far more than may be answered, before it is recorded."""
+"""Reject messages far above the rate limits before they are recorded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bot.domain.messages import InteractionId, Message
 from bot.domain.usage import UsageLimits
 
 FLOOD_FACTOR = 3
-"""So many times a rate is kept; the rest of it is refused, and told so."""
+"""Messages up to this multiple of a rate limit are recorded; beyond it they are rejected."""
 
 _SECONDS = WINDOW.total_seconds()
 _Key = tuple[str, str, str, bool]
@@ -22,14 +22,16 @@ _Arrivals = deque[tuple[float, InteractionId]]
 
 
 class FloodControl:
-    """Counts what is about to be kept of one person and in one channel, within a minute.
+    """Count the messages per person and per channel within a minute, and reject floods.
 
-    Each process counts for itself, in memory: this bounds what a flood writes, the rates
-    themselves are counted in the record. What is overheard counts apart, as it does there.
+    Each process counts for itself, in memory: this bounds what a flood writes; the rate limits
+    themselves are counted in the record. Overheard messages are counted separately, as there.
 
     Args:
-        dropped: Told of every message that is held back.
-        clock: Seconds that only grow.
+        limits: The rates; 0 is without limit.
+        notices: Logs the rejections.
+        dropped: Called with every rejected message.
+        clock: A monotonic clock in seconds.
     """
 
     def __init__(
@@ -47,11 +49,11 @@ class FloodControl:
 
     @property
     def remembered(self) -> int:
-        """How many persons and channels are kept in memory."""
+        """Return the number of persons and channels kept in memory."""
         return len(self._kept)
 
     def check(self, message: Message) -> None:
-        """Count a message, once however often it comes. Raises RateExceeded."""
+        """Count a message; repeated deliveries count once. Raises RateExceeded for a flood."""
         now, counted = self._clock(), message.interaction_id
         self._forget(now)
         rates = list(self._rates(message))
@@ -71,6 +73,7 @@ class FloodControl:
             yield ("rate_per_channel_per_minute", thread.tenant, channel, overheard), most
 
     def _count(self, key: _Key, counted: InteractionId, now: float, most: int) -> None:
+        # Set again at the end: _forget relies on keys in the order of their last message.
         kept = self._kept.pop(key, None) or deque(maxlen=FLOOD_FACTOR * most)
         self._kept[key] = kept
         if all(counted != each for _, each in kept):
@@ -83,7 +86,7 @@ class FloodControl:
         return kept
 
     def _forget(self, now: float) -> None:
-        """Forget what is older than a minute, the persons and channels too."""
+        """Drop entries older than a minute, and persons and channels without any."""
         for key in list(self._kept):
             if self._within(key, now):
                 break

@@ -1,7 +1,7 @@
-"""Turn the features of an answer into one calibrated probability that it is right.
+"""Estimate from an answer's features one calibrated probability that it is right.
 
-A logistic regression with coefficients from gate.json. A model's answers for which no calibration
-was trained are judged by the careful default: fixed steps down from 0.9 for each doubt.
+The estimate is a logistic regression with coefficients from gate.json. A model's answers without a
+trained calibration are judged by the careful rule: from 0.9, minus a fixed step for each doubt.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bot.domain.errors import SettingInvalid
 from bot.domain.interactions import ConfidenceLevel
 
 CAREFUL_RULE = "careful_rule"
-"""The name of this rule's number as a feature: what training saw too rarely keeps a weight so."""
+"""Feature that holds ``careful_probability``: so doubts too rare in training keep a weight."""
 
 WEIGHED_BY_RULE = frozenset(
     {
@@ -37,25 +37,25 @@ WEIGHED_BY_RULE = frozenset(
         "composer_self_rating",
     }
 )
-"""The features that the rule is made of; beside it they would count twice."""
+"""The inputs of the careful rule; as features beside CAREFUL_RULE they would count twice."""
 
 _CAREFUL_BEST = 0.9
 _RATING_COST = 0.6
 _MISSING_COST = 0.2
 _CHECK_COST = 0.3
 _CAREFUL_DIGITS = 2
-"""Sums of these steps are compared with thresholds: 0.9 - 0.3 - 0.2 is to be 0.4 exactly."""
+"""Decimals to round to: 0.9 - 0.3 - 0.2 must equal the threshold 0.4 exactly."""
 
 
 def careful_probability(features: Mapping[str, float]) -> float:
-    """Return a rough chance that a model's answer is right, 0..0.9.
+    """Return a rough probability that a model's answer is right, 0..0.9; 0 if unanswerable.
 
-    It starts at 0.9 and each doubt lowers it by a fixed step: the model's own certainty is not
-    high (medium 0.3, low 0.6; none given counts as low), it says that something is missing
-    (0.2), a claim was dropped by the checks, or a figure is in no quote (0.3 each). With the usual
-    bounds 0.65 and 0.4, "certain, nothing missing, every claim kept" is sure, "certain, something
-    missing" is partial, one failed check or a medium certainty is unsure, two of these go to a
-    person. The steps order answers; they are no measured frequencies.
+    It starts at 0.9, and each doubt lowers it by a fixed step: a self-rating below high (medium
+    0.3, low 0.6; none counts as low), something reported missing (0.2), a claim dropped by the
+    checks, or a figure that is in no quote (0.3 each). With the usual thresholds 0.65 and 0.4, an
+    answer rated high is sure, or partial if something is missing; one failed check or a medium
+    rating makes it unsure, two of these escalate. The steps rank answers; they are not measured
+    frequencies.
     """
     if not features.get("composer_answerable", 1.0):
         return 0.0
@@ -69,27 +69,27 @@ def careful_probability(features: Mapping[str, float]) -> float:
 
 
 def with_careful_rule(features: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the features of a model's answer with the rule's number among them."""
+    """Return the features of a model's answer with CAREFUL_RULE added."""
     return {**features, CAREFUL_RULE: careful_probability(features)}
 
 
 GATE_FILE = Path(__file__).with_name("gate.json")
 
 KEYWORD_ONLY = ".keyword"
-"""Suffix of the calibration that is used where there is no embedder."""
+"""Suffix of the calibration for searches without vectors."""
 
 THRESHOLD = 0.65
-"""Holds where neither a certificate, nor the settings, nor training name one."""
+"""The default, if neither a certificate nor the settings nor training give a threshold."""
 
 _VECTOR, _KEYWORD = "vector_best", "keyword_best"
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureWeight:
-    """What one feature did to a probability.
+    """The effect of one feature on a probability.
 
-    ``place`` is where its value lies between the least (0) and the most (1) that is usual, and
-    ``push`` what it added to the log-odds, against an average value.
+    ``place`` is the value's position between the 1st (0) and 99th (1) percentile in training.
+    ``push`` is the change of the log-odds compared with an average value.
     """
 
     name: str
@@ -99,9 +99,10 @@ class FeatureWeight:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """How likely an answer is right, and from where on it is given, or shown as a guess.
+    """The probability that an answer is right, and the thresholds it is compared with.
 
-    ``by`` is the name of the calibration, CAREFUL, or "" where nothing judged.
+    From ``threshold`` up the answer is given, from ``unsure_from`` up shown as a guess. ``by`` is
+    the name of the calibration, CAREFUL, or "" if nothing judged the answer.
     """
 
     probability: float
@@ -110,9 +111,10 @@ class Judgement:
     by: str = ""
 
     def level(self, missing: str | None) -> ConfidenceLevel | None:
-        """Return the level of an answer that lacks what is ``missing``; None: ask a person.
+        """Return the confidence level of an answer; None if it must be escalated.
 
-        A probability of 0 is a veto, and no threshold lets that through.
+        ``missing`` is what the answer lacks, or None. A probability of 0 is a veto, which no
+        threshold lets pass.
         """
         if not self.probability:
             return None
@@ -122,15 +124,15 @@ class Judgement:
 
 
 class Gate:
-    """Judges by logistic regression, with coefficients from a file; plain arithmetic.
+    """Judge answers by logistic regression, with coefficients from a file.
 
-    A calibration is called "extractive" or as ``calibration_name`` says. A model's answers for
-    which there is none are judged by ``careful_probability``.
+    A calibration is named "extractive" or as ``calibration_name`` returns. A model's answers
+    without a calibration are judged by ``careful_probability``.
 
     Args:
-        file: the calibrations by name.
-        confidence_threshold: what a probability must reach while no certificate exists; None
-            leaves it to each calibration, and to THRESHOLD where that names none.
+        file: The calibrations by name.
+        confidence_threshold: The threshold of calibrations without a certificate; None takes each
+            calibration's own, else THRESHOLD.
     """
 
     def __init__(self, file: GateFile, confidence_threshold: float | None = None) -> None:
@@ -138,7 +140,7 @@ class Gate:
         self._threshold = confidence_threshold
 
     def judge(self, features: Mapping[str, float], name: str) -> Judgement:
-        """Return what the calibration of that name makes of an answer."""
+        """Return the judgement of an answer by the calibration of that name."""
         found = self._found(features, name)
         return Judgement(
             self.probability(features, name),
@@ -148,7 +150,10 @@ class Gate:
         )
 
     def probability(self, features: Mapping[str, float], name: str) -> float:
-        """Return how likely the answer is right, 0..1; 0 when a veto holds or nothing is known."""
+        """Return the probability that the answer is right, 0..1; 0 for a veto.
+
+        0 also for an answer without a model that has no calibration.
+        """
         if veto(features) is not None:
             return 0.0
         calibration = self._calibration(features, name)
@@ -157,7 +162,7 @@ class Gate:
         return careful_probability(features) if is_of_model(name) else 0.0
 
     def weights(self, features: Mapping[str, float], name: str) -> Sequence[FeatureWeight]:
-        """Return what each feature that counts did to the probability; none when nothing did."""
+        """Return the effect of each feature on the probability; () without a calibration."""
         calibration = self._calibration(features, name)
         return (
             ()
@@ -166,7 +171,7 @@ class Gate:
         )
 
     def threshold(self, name: str) -> float:
-        """Return the threshold: certified, else configured, else chosen in training."""
+        """Return the threshold: certified, else configured, else trained, else THRESHOLD."""
         calibration = self._calibrations.get(name)
         if calibration is not None and calibration.certificate is not None:
             return calibration.certificate.threshold
@@ -176,26 +181,29 @@ class Gate:
         return THRESHOLD if trained is None else trained
 
     def knows(self, name: str) -> bool:
-        """Tell whether there is a calibration of that name."""
+        """Return whether a calibration of that name exists."""
         return name in self._calibrations
 
     def _calibration(self, features: Mapping[str, float], name: str) -> Calibration | None:
         return self._calibrations.get(self._found(features, name))
 
     def _found(self, features: Mapping[str, float], name: str) -> str:
-        """Name the calibration that fits what was searched with; "" where there is none."""
+        """Return the name of the calibration for the kind of search; "" if there is none.
+
+        Without vectors, the ``.keyword`` calibration is preferred.
+        """
         if _VECTOR not in features and self.knows(name + KEYWORD_ONLY):
             return name + KEYWORD_ONLY
         return name if self.knows(name) else ""
 
 
 def load_gate(confidence_threshold: float | None = None, path: Path = GATE_FILE) -> Gate:
-    """Make the gate of its file. Raises SettingInvalid when it is missing or malformed."""
+    """Load the gate from its file. Raises SettingInvalid if it is missing or malformed."""
     return Gate(load_gate_file(path), confidence_threshold)
 
 
 def load_gate_file(path: Path = GATE_FILE) -> GateFile:
-    """Read the gate's file. Raises SettingInvalid when it is missing or malformed."""
+    """Read the gate's file. Raises SettingInvalid if it is missing or malformed."""
     try:
         return GateFile.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
@@ -206,7 +214,7 @@ def load_gate_file(path: Path = GATE_FILE) -> GateFile:
 
 
 def veto(features: Mapping[str, float]) -> str | None:
-    """Return what rules an answer out whatever else speaks for it, in words, or None."""
+    """Return the reason, in words, to reject an answer whatever its probability; else None."""
     if not features.get("has_claims"):
         return "nothing was quoted"
     if _VECTOR not in features and _KEYWORD not in features:
@@ -221,14 +229,15 @@ def _features_for(features: Mapping[str, float], name: str) -> Mapping[str, floa
 
 
 def _logistic(calibration: Calibration, features: Mapping[str, float]) -> float:
-    """Weigh the standardised features; one that is absent counts as average.
+    """Return the regression's probability; an absent feature counts as average.
 
-    Values beyond what was seen in training are pulled to its edge: there the regression knows
-    nothing.
+    Features are standardised, and clamped to the range seen in training, beyond which the
+    regression was not fitted.
     """
     total = calibration.intercept + sum(
         each.push for each in _feature_weights(calibration, features)
     )
+    # The bounds keep math.exp from overflowing.
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
 
 

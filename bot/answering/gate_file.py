@@ -1,4 +1,4 @@
-"""Define the gate's file: regression coefficients by composer, training sets, certificates."""
+"""Schema of the gate's file: regression coefficients by composer, training sets, certificates."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 MODEL = "model"
 CAREFUL = "careful"
-"""What judges a model's answers until there is a calibration for them (bot.answering.gate)."""
+"""The rule that judges a model's answers without a calibration (bot.answering.gate)."""
 
 UNSURE_FROM = 0.4
-"""From here up to the threshold an answer is shown as a guess, where a calibration says nothing.
+"""Default probability from which an answer below the threshold is shown as a guess.
 
-An opinion until training measures a better one: a guess that is right less often than two times in
-five costs its readers more than it saves them.
+Chosen, not measured: a guess that is right in fewer than two cases of five costs its readers more
+than it saves them.
 """
 
 
 def calibration_name(model: str, prompt: str) -> str:
-    """Name the calibration of what one model answers to one version of a prompt.
+    """Return the name of the calibration for one model's answers to one prompt version.
 
     Args:
-        model: as it is configured (OPENAI_MODEL).
-        prompt: with its version, such as ``answer@2``.
+        model: The configured name (OPENAI_MODEL).
+        prompt: The prompt with its version, such as ``answer@2``.
     """
     return f"{MODEL}:{model}:{prompt}"
 
 
 def is_of_model(name: str) -> bool:
-    """Tell whether a calibration is, or would be, of a model's answers."""
+    """Return whether a calibration name, existing or not, is that of a model's answers."""
     return name == MODEL or name.startswith(f"{MODEL}:")
 
 
 def calibration_in_words(name: str) -> str:
-    """Say in words what judged, as the record shows it."""
+    """Describe a calibration in words, for the record."""
     if name == CAREFUL:
         return "The careful default: nothing was learned from answers of this model and prompt"
     if not is_of_model(name):
@@ -49,7 +49,7 @@ class _FrozenModel(BaseModel):
 
 
 class Feature(_FrozenModel):
-    """One feature's part in the regression.
+    """The parameters of one feature in the regression.
 
     ``mean`` and ``scale`` standardise it; ``lowest`` and ``highest`` are the 1st and 99th
     percentile of the training set.
@@ -64,7 +64,7 @@ class Feature(_FrozenModel):
 
 
 class TrainedOn(_FrozenModel):
-    """A set of labelled questions, and how many of its answers were right."""
+    """A training set of labelled questions, with the number of right answers."""
 
     name: str
     questions: int = Field(ge=0)
@@ -72,7 +72,7 @@ class TrainedOn(_FrozenModel):
 
 
 class CertificateRecord(_FrozenModel):
-    """A threshold that was certified on labelled questions, see rag.evaluation.certificate."""
+    """A threshold certified on labelled questions, see rag.evaluation.certificate."""
 
     threshold: float = Field(ge=0, le=1)
     target_error: float = Field(gt=0, lt=1)
@@ -86,9 +86,9 @@ class CertificateRecord(_FrozenModel):
 class Calibration(_FrozenModel):
     """A logistic regression for one composer.
 
-    ``label`` says in words what its probability is the probability of. ``validation`` holds the
-    figures of the cross-validation by name. ``threshold`` is where an answer is given while none is
-    configured or certified; from ``unsure_from`` up to it an answer is shown as a guess.
+    ``label`` describes the event whose probability is estimated. ``validation`` holds the
+    cross-validation figures by name. ``threshold`` applies while none is configured or certified;
+    from ``unsure_from`` up to the threshold an answer is shown as a guess.
     """
 
     label: str
@@ -102,11 +102,11 @@ class Calibration(_FrozenModel):
 
 
 class GateFile(_FrozenModel):
-    """All calibrations by name; a file of an unknown version is refused.
+    """All calibrations by name; a file of an unknown version is rejected.
 
-    Answers without a model have "extractive" and "extractive.keyword", a model's the name that
-    ``calibration_name`` gives. Version 1 had one for whatever model, which knew nothing of its
-    answers: it is left out.
+    Answers without a model use "extractive" and "extractive.keyword", a model's answers the name
+    that ``calibration_name`` returns. Version 1 had one calibration for every model, trained on
+    none of their answers: it is dropped on reading.
     """
 
     version: Literal[2]
@@ -125,9 +125,9 @@ class GateFile(_FrozenModel):
                 return given
 
     def with_certificate(self, composer: str, certificate: CertificateRecord | None) -> GateFile:
-        """Return the file with one calibration's certificate replaced, or taken away.
+        """Return the file with one calibration's certificate replaced, or removed (None).
 
-        Raises KeyError for a calibration that is not there.
+        Raises KeyError for an unknown calibration.
         """
         certified = self.calibrations[composer].model_copy(update={"certificate": certificate})
         return self.model_copy(update={"calibrations": {**self.calibrations, composer: certified}})

@@ -1,8 +1,8 @@
-"""Search, compose an answer, re-check its pages' permissions and judge how sure it is.
+"""Search, compose an answer, recheck its pages' permissions and judge its probability.
 
-Before anything is quoted or named, the pages behind it are checked once more at their source: what
-fails is left out, and the question is asked again without it. The functions on traces say, for the
-record and for OpenTelemetry, what was found and what the gate made of it; they hold no text.
+Before pages are quoted or named, their permissions are checked at their source. Pages that fail are
+excluded, and search and composing run once more without them. The trace functions add the search
+results and the gate's decision to the record and to OpenTelemetry spans, without any text.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from rag.types import Answer, Chunk, ModelCall, Principal
 
 @dataclass(frozen=True, slots=True)
 class GroundedAnswer:
-    """What the index gave and what was made of it; ``answer`` is None when composing failed.
+    """The retrieved passages, the answer composed from them and the gate's judgement.
 
-    ``error`` says why then. ``earlier`` are the model calls of a first answer that was thrown away,
-    or of one that failed; ``notes`` say why.
+    ``answer`` is None if composing failed; ``error`` is the reason. ``earlier`` are the model calls
+    of a discarded first answer or of a failed one; ``notes`` give the reason.
     """
 
     retrieval: Retrieval
@@ -45,7 +45,7 @@ class GroundedAnswer:
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
-        """Return all model calls that it took."""
+        """Return all model calls, those of discarded answers too."""
         return (*self.earlier, *(self.answer.calls if self.answer else ()))
 
     @property
@@ -54,26 +54,26 @@ class GroundedAnswer:
 
     @property
     def level(self) -> ConfidenceLevel | None:
-        """Return how an answer is offered; None where there is none, or people are asked."""
+        """Return the confidence level; None without an answer, or if it must be escalated."""
         if self.answer is None or not self.answer.claims:
             return None
         return self.judgement.level(self.answer.missing)
 
     @property
     def passes(self) -> bool:
-        """Tell whether it counts as answered; a guess does not."""
+        """Return whether the answer is sure or partial, not a guess."""
         return self.level in {"sure", "partial"}
 
     @property
     def gate(self) -> str:
-        """Name what the gate decided, for the record."""
+        """Return the gate's decision for the record: "stopped", "passed" or "unsure"."""
         if self.level is None:
             return "stopped"
         return "passed" if self.passes else "unsure"
 
 
 def trace_with_answer(trace: Trace, grounded: GroundedAnswer) -> Trace:
-    """Add what was found, and what the gate made of it."""
+    """Add the passages, the features and the gate's decision to a trace."""
     answer = grounded.answer
     passages = answer.passages if answer else grounded.retrieval.passages
     timings = answer.timings_ms if answer else grounded.retrieval.timings_ms
@@ -94,18 +94,18 @@ def trace_with_answer(trace: Trace, grounded: GroundedAnswer) -> Trace:
 
 
 def trace_with_calls(trace: Trace, calls: tuple[ModelCall, ...]) -> Trace:
-    """Set the model calls, with what content filters said."""
+    """Set the model calls and their content-filter verdicts."""
     verdicts = tuple(verdict for call in calls for verdict in call.filters)
     return replace(trace, calls=calls, filters=verdicts)
 
 
 def trace_with_note(trace: Trace, note: str) -> Trace:
-    """Add a remark; it holds no text of anyone."""
+    """Add a note, which must contain no text of users or pages."""
     return replace(trace, notes=(*trace.notes, note))
 
 
 def route_attributes(route: Route) -> Attributes:
-    """Return what a trace tells of a route."""
+    """Return the span attributes of a route."""
     return {
         telemetry.INTENT: route.intent.value,
         telemetry.ROUTE_DECIDED_BY: route.decided_by,
@@ -114,7 +114,7 @@ def route_attributes(route: Route) -> Attributes:
 
 
 def gate_attributes(judged: GroundedAnswer) -> Attributes:
-    """Return what a trace tells of the gate."""
+    """Return the span attributes of the gate's decision."""
     return {
         telemetry.EVALUATION_NAME: "gate",
         telemetry.EVALUATION_SCORE: judged.probability,
@@ -127,7 +127,10 @@ _RECHECK_NOTE = "pages that failed the last check were left out: {}"
 
 
 class PermissionRecheck:
-    """Asks about what would be shown: the cited pages of an answer, else all that was found."""
+    """Recheck, at their source, the permissions of the pages that an outcome would show.
+
+    Without ``still`` every page passes.
+    """
 
     def __init__(self, still: StillReadable | None) -> None:
         self._still = still
@@ -143,7 +146,7 @@ class PermissionRecheck:
         return frozenset(chunk.page_id for chunk in chunks if chunk.id not in readable)
 
     async def kept(self, grounded: GroundedAnswer | None, scope: Scope) -> GroundedAnswer | None:
-        """Return what may be shown of it: all, or no answer and the pages that did not fail."""
+        """Return the answer, without its claims and failing pages if any page fails."""
         failing = await self.failing(grounded, scope) if grounded else frozenset()
         if grounded is None or not failing:
             return grounded
@@ -152,7 +155,7 @@ class PermissionRecheck:
 
 
 def without_pages(asked: SearchRequest, pages: frozenset[str]) -> SearchRequest:
-    """Return what is asked without some pages."""
+    """Return the search request with some pages excluded."""
     excluded = asked.scope.excluded_pages | pages
     return replace(asked, scope=replace(asked.scope, excluded_pages=excluded))
 
@@ -160,7 +163,10 @@ def without_pages(asked: SearchRequest, pages: frozenset[str]) -> SearchRequest:
 def after_recheck(
     first: GroundedAnswer, failing: frozenset[str], again: GroundedAnswer | None
 ) -> GroundedAnswer:
-    """Return a second answer with what the first one, which is thrown away, took."""
+    """Return the second answer with the model calls of the discarded first one and a note.
+
+    Without a second answer, the first is returned without its claims and pages.
+    """
     final = _limited_to_pages(first, frozenset()) if again is None else again
     notes = (*final.notes, _RECHECK_NOTE.format(len(failing)))
     earlier = first.earlier if again is None else (*first.calls, *final.earlier)
@@ -174,15 +180,16 @@ def cited_chunk_ids(grounded: GroundedAnswer) -> frozenset[str]:
 
 
 def retrieved_chunk_ids(grounded: GroundedAnswer) -> frozenset[str]:
-    """Return the ids of the chunks that were found."""
+    """Return the ids of the retrieved chunks."""
     return frozenset(passage.chunk.id for passage in grounded.retrieval.passages)
 
 
 def _chunks_to_show(grounded: GroundedAnswer) -> Sequence[Chunk]:
-    """Return the chunks that are quoted, or, where nothing is answered, could be named.
+    """Return the chunks that the outcome may quote or name.
 
-    Of a guess both are looked at: a question back, which names what was found, may take its place.
-    So it is of a part: what it lacks is said knowing all that was found.
+    For a sure answer these are the cited chunks; without an answer, the retrieved ones, offered as
+    suggestions. For an unsure answer both: a clarification that names retrieved pages may replace
+    it. For a partial answer too: the model had read all of them when it wrote what is missing.
     """
     found = [passage.chunk for passage in grounded.retrieval.passages]
     if grounded.answer is None or grounded.level is None:
@@ -195,7 +202,7 @@ def _chunks_to_show(grounded: GroundedAnswer) -> Sequence[Chunk]:
 
 
 def _limited_to_pages(grounded: GroundedAnswer, pages: frozenset[str] | set[str]) -> GroundedAnswer:
-    """Return it without its answer, and with these pages alone."""
+    """Return the answer without claims, and with the passages of these pages alone."""
     found = grounded.retrieval.passages
     passages = tuple(passage for passage in found if passage.chunk.page_id in pages)
     answer = grounded.answer
@@ -212,16 +219,16 @@ _log = structlog.get_logger(__name__)
 
 
 class JudgesAnswers(Protocol):
-    """One calibrated probability that an answer is right."""
+    """Port: estimate the calibrated probability that an answer is right."""
 
     def judge(self, features: Mapping[str, float], name: str) -> Judgement: ...
 
 
 class Grounding:
-    """Answers from the pages, and has the gate judge each answer by what composed it.
+    """Compose answers from the pages, and judge each with the calibration of its composer.
 
-    With ``still``, no page is quoted or named that fails a last look at it: the question is asked
-    once more without such pages, and what then still fails is kept back.
+    With ``still``, no page is shown whose permission recheck fails: search and composing run once
+    more without such pages, and if any page fails again, the answer's claims are withheld.
     """
 
     def __init__(self, gate: JudgesAnswers, still: StillReadable | None = None) -> None:
@@ -231,7 +238,7 @@ class Grounding:
     async def ground(
         self, way: ModelProfile, asked: SearchRequest, report: ReportStage
     ) -> GroundedAnswer:
-        """Search, compose and judge. Raises RagError when the search itself fails."""
+        """Search, compose, judge and recheck permissions. Raises RagError if the search fails."""
         grounded = await self._grounded(way, asked, report)
         failing = await self._last.failing(grounded, asked.scope)
         if not failing:
@@ -247,9 +254,10 @@ class Grounding:
         public: GroundedAnswer,
         own: frozenset[Principal],
     ) -> tuple[Reply | None, tuple[ModelCall, ...]]:
-        """Return what is cited from pages that only one with these principals may read.
+        """Return a reply that cites passages which the public answer had not found, if any.
 
-        The model calls that it took count, whether there is a reply in the end or not.
+        ``own`` are the asker's principals. The reply is None if the gate does not pass it, or on
+        failure; the model calls are returned in any case.
         """
         try:
             with span(telemetry.PRIVATE_REPLY):
@@ -286,7 +294,7 @@ class Grounding:
     async def _more(
         self, way: ModelProfile, asked: SearchRequest, public: GroundedAnswer
     ) -> GroundedAnswer | None:
-        """Return an answer where something is found that the public one was not made from."""
+        """Return an answer if the search finds passages that the public one did not; else None."""
         retrieval = await way.pipeline.retrieve(asked.question, asked.scope)
         if {passage.chunk.id for passage in retrieval.passages} <= retrieved_chunk_ids(public):
             return None
@@ -317,7 +325,7 @@ class Grounding:
 
 
 def _calibration_of(way: ModelProfile, answer: Answer) -> str:
-    """Name the calibration that an answer is judged by: by model and prompt, if one wrote it."""
+    """Return the name of an answer's calibration: its composer, or its model and prompt."""
     if answer.composer != MODEL:
         return answer.composer
     return calibration_name(way.model, answer.calls[-1].prompt if answer.calls else "")

@@ -1,6 +1,6 @@
-"""Log refusals by a limit, and decide whether the asker is told, once a minute for each.
+"""Log refusals by a limit and decide whether to notify the asker, both at most once a minute.
 
-A flood gets neither a log line nor a reply for every message.
+So a flood causes neither a log line nor a reply for every message.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ QUIET_SECONDS = 60.0
 
 @dataclass(slots=True)
 class LoggedRefusal:
-    """When a line was written, and how many were left out since."""
+    """The time of a log line (clock seconds), and the number of refusals not logged since."""
 
     at: float
     more: int = 0
 
 
 class RefusalLog:
-    """Warns once a minute for each limit and key; what is left out is counted on the next line.
+    """Log refusals once a minute per limit and key, with a count of those not logged before.
 
-    It is about this process's log alone; nothing is decided by it.
+    Each process counts for its own log; the log has no effect on admission.
 
     Args:
-        clock: Seconds that only grow.
+        clock: A monotonic clock in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -44,11 +44,11 @@ class RefusalLog:
 
     @property
     def remembered(self) -> int:
-        """How many limits and keys are kept in memory."""
+        """Return the number of pairs of limit and key kept in memory."""
         return len(self._told)
 
     def refused(self, limit: str, key: str, figures: Mapping[str, object]) -> None:
-        """Write that a message was refused by a limit; ``key`` is whom or what it applies to."""
+        """Log that a limit refused a message; ``key`` is the person or channel it applies to."""
         self._settle_old(limit, key)
         told = self._told.get((limit, key))
         if told is not None and self._clock() - told.at < QUIET_SECONDS:
@@ -60,7 +60,7 @@ class RefusalLog:
         log.warning("limit.refused", limit=limit, **figures, not_logged_before=more)
 
     def unpriced(self, tenant: str, day: date, calls: int) -> None:
-        """Write once a day that a limit on money can't see all calls."""
+        """Log once a day that MODEL_USD_PER_DAY can't count calls of unknown price."""
         if self._unpriced_on.get(tenant) == day:
             return
         self._unpriced_on[tenant] = day
@@ -73,7 +73,7 @@ class RefusalLog:
         )
 
     def _settle_old(self, limit: str, key: str) -> None:
-        """Forget what is older than a minute, the oldest first, and say what it left out."""
+        """Drop entries older than a minute, oldest first, and log how many refusals each hid."""
         while self._told:
             first, told = next(iter(self._told.items()))
             if first == (limit, key) or self._clock() - told.at < QUIET_SECONDS:
@@ -84,11 +84,12 @@ class RefusalLog:
 
 
 class AskerNotices:
-    """Tells whether an asker is told of a limit: once a minute in a conversation, by all processes.
+    """Decide whether to notify an asker of a limit: once a minute per channel, over all processes.
 
     Args:
-        notes: Remembers who was told when.
-        platforms: Where replies are posted. Elsewhere each message fetches its own, and is told.
+        notes: Stores the times of notices.
+        platforms: The platforms where replies are posted. Elsewhere the client fetches each reply,
+            so every message gets the notice.
     """
 
     def __init__(self, notes: Notes, platforms: frozenset[Platform]) -> None:
@@ -96,7 +97,7 @@ class AskerNotices:
         self._platforms = platforms
 
     async def due(self, message: Message, limit: str) -> bool:
-        """Tell whether to say it with this message; the same when asked again.
+        """Return whether to notify the asker with this message; the same result on a retry.
 
         Raises StoreUnavailable.
         """
@@ -108,7 +109,7 @@ class AskerNotices:
         last = await self._notes.get(thread.tenant, f"{key}:{minute - 1}")
         if last is not None and at - float(last.partition(" ")[0]) < QUIET_SECONDS:
             return False
-        # A note for each minute: of all processes one keeps it first.
+        # One note per minute: only one of the processes can be the first to store it.
         about, now = message.interaction_id, f"{key}:{minute}"
         mine = f"{at} {about}"
         if await self._notes.first(thread.tenant, now, mine, interaction_id=about):

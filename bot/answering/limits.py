@@ -1,7 +1,7 @@
-"""Hold messages to the rate limits, the day's model budgets and the pause, and report on them.
+"""Enforce the rate limits, the daily model budgets and the pause, and report their status.
 
-A decision is made from what was recorded before the message arrived, so that it is the same
-whenever it is made again. The pause alone is read as it is now.
+Decisions use only what was recorded before the message arrived, so a retry gives the same result.
+Only the pause is read as of now.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ WINDOW = timedelta(seconds=60)
 DAY = timedelta(days=1)
 
 _STEP_SECONDS = 5
+"""Waits are rounded up to a multiple of this in refusals."""
 _FEW_MINUTES = 90
+"""Waits up to this are stated in minutes, longer ones in hours."""
 _PAUSE_REASON_CHARACTERS = 500
 _BOT_TURNS = 3
-"""So often another bot is answered in a thread, until a person says something to the bot there."""
+"""Most answers to other bots in a thread until a person addresses the bot there."""
 
 _STOPS = (".", "!", "?", "\u2026")
 
@@ -44,51 +46,55 @@ _NOT_KEPT = (
 
 
 class CountsUse(Protocol):
-    """Counts in the record what came before a message. Raises StoreUnavailable."""
+    """Port: count the recorded use before a message's arrival. Raises StoreUnavailable."""
 
     async def arrival(self, interaction_id: str) -> Arrival | None:
-        """Return when a message came, and from where; None for one that is not recorded."""
+        """Return a message's recorded arrival; None if it is not recorded."""
         ...
 
     async def by_person(
         self, tenant: str, arrival: Arrival, within: timedelta, most: int
     ) -> Sequence[datetime]:
-        """Return when up to ``most`` earlier messages of the person arrived, newest first.
+        """Return the arrival times of the person's last ``most`` messages, newest first.
 
-        Only those less than ``within`` away from the arrival. What was left alone counts only for
-        what is overheard, too: ordinary talk takes nothing from who asks.
+        Only of messages less than ``within`` away from the arrival. Messages that the bot left
+        alone count only against overheard ones: ordinary talk must not use up the rate of
+        questions.
         """
         ...
 
     async def in_channel(
         self, tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
     ) -> Sequence[datetime]:
-        """Return the same for the channel, counting at most ``each`` of one person (0: all)."""
+        """Return the same for a channel, counting at most ``each`` messages per person (0: all)."""
         ...
 
     async def bot_turns(self, thread: Thread, arrival: Arrival, most: int) -> int:
-        """Return how many of a thread's last messages other bots wrote, without a person between.
+        """Return how many of a thread's last messages in a row were written by other bots.
 
-        Counted up to ``most``; of those before the arrival, without those that were left alone.
+        At most ``most``. Only messages before the arrival count, without those left alone.
         """
         ...
 
     async def spent(
         self, tenant: str, since: datetime, before: datetime, person: str | None = None
     ) -> Spent:
-        """Return what model calls took, by everyone or by one person."""
+        """Return the tokens and cost of model calls in a period, of everyone or one person."""
         ...
 
 
 class KnowsPause(Protocol):
-    """Tells whether answering is paused, at this moment. Raises StoreUnavailable."""
+    """Port: return the current pause, None if there is none. Raises StoreUnavailable."""
 
     async def current(self, tenant: str) -> Pause | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Exceeded:
-    """A limit that a message meets: its setting, whom it holds, and the figures for the log."""
+    """A limit that a message exceeds: its setting, the person or place it applies to, log figures.
+
+    ``text`` is the reply to the asker.
+    """
 
     limit: str
     key: str
@@ -98,11 +104,12 @@ class Exceeded:
 
 
 class LimitedAdmission:
-    """Implements bot.domain.ports.Admits around another, and keeps within the limits.
+    """Refuse messages that exceed a limit, and admit the others through another ``Admits``.
 
-    Rates hold everyone. A used-up budget does not hold who plainly asks for a person, nor channels
-    that are answered without a model: neither takes one. A pause holds everything. Who meets a
-    limit is told so for their eyes, as ``told`` says how often; another bot is not told.
+    Implements ``Admits``. Rates apply to everyone, the pause to every message. A used-up budget
+    does not stop a plain request for a person, nor channels answered without a model: neither
+    calls one. The refusal is ephemeral, and ``told`` limits how often it is posted; a loop of
+    another bot is refused silently.
     """
 
     def __init__(
@@ -124,7 +131,7 @@ class LimitedAdmission:
         self._rules = Rules()
 
     async def admit(self, message: Message) -> Inquiry | Refusal:
-        """Return the inquiry, or what the asker is told instead."""
+        """Return the inquiry, or a refusal with the text for the asker."""
         pause = await self._pauses.current(message.thread.tenant)
         if pause is not None:
             return await self._refuse(message, _paused(message, pause))
@@ -144,7 +151,7 @@ class LimitedAdmission:
         return await self._refuse(message, used_up)
 
     async def _held(self, message: Message, arrival: Arrival) -> Refusal | None:
-        """Return why a message is not looked at, None for one that is."""
+        """Return a refusal for a rate or a bot loop; None if the message may be admitted."""
         hurried = await self._too_fast(message, arrival)
         if hurried is not None:
             return await self._refuse(message, hurried)
@@ -153,7 +160,7 @@ class LimitedAdmission:
         return None
 
     async def _goes_on(self, message: Message, arrival: Arrival) -> bool:
-        """Tell whether another bot has had its turns: two bots would never end by themselves."""
+        """Return whether another bot has had its turns: two bots would never stop by themselves."""
         turns = await self._use.bot_turns(message.thread, arrival, _BOT_TURNS)
         return turns >= _BOT_TURNS
 
@@ -244,14 +251,14 @@ def _exceeded_budget(limits: UsageLimits, spent: Spent) -> tuple[str, Mapping[st
 
 
 def _unrecorded(message: Message) -> Arrival:
-    """Return the arrival of a message that no record knows: nothing came before it."""
+    """Return an arrival for an unrecorded message, before which nothing is counted."""
     return Arrival(0, message.received_at, message.author.id, "")
 
 
 def _seconds_until_room(before: Sequence[datetime], arrival: Arrival) -> float:
-    """Return after how many seconds there is room again, if nothing else comes; at most 60.
+    """Return the seconds until a message fits the rate again, if no other comes; at most 60.
 
-    This message counts too: the oldest of the others needs to leave the window, and one more.
+    The refused message counts too, so the two oldest messages must leave the window.
     """
     staying = before[-2] if len(before) > 1 else arrival.at
     return min(WINDOW, max(timedelta(0), staying + WINDOW - arrival.at)).total_seconds()
@@ -297,7 +304,7 @@ async def limits_status(
     pauses: KnowsPause,
     now: Callable[[], datetime] = _now,
 ) -> ComponentStatus:
-    """Say what is limited, used up or paused now; only a record that is away makes it "failed"."""
+    """Return the status of limits and pause now; "failed" only if the store is unavailable."""
     limits = usage_limits(settings)
     try:
         pause = await pauses.current(settings.tenant)
@@ -310,7 +317,7 @@ async def limits_status(
 
 
 def limits_status_of(limits: UsageLimits, spent: Spent, pause: Pause | None) -> ComponentStatus:
-    """Return the part for what is configured and spent."""
+    """Return the status for given limits, use and pause."""
     if pause is not None:
         since = pause.since.strftime("%Y-%m-%d %H:%M UTC")
         reason = clip(pause.reason, _STATUS_REASON_CHARACTERS).rstrip(".")

@@ -1,7 +1,7 @@
-"""Show a recorded search, earlier exchange or private answer as far as its reader may read it.
+"""Build views of recorded searches, exchanges and private answers within a reader's permissions.
 
-People who take over a question see what was found for it and why that was not enough; an asker sees
-the fuller, private answer whole or not at all. Both are checked again whenever they are shown.
+People who take over a question see the search results and the gate's decision; an asker sees the
+private answer whole or not at all. Permissions are checked again at every view.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from rag.types import Chunk, Principal
 
 @dataclass(frozen=True, slots=True)
 class SearchFinding:
-    """What the search for ``question`` gave, and what the gate made of it.
+    """The result of the search for a question, and the gate's decision.
 
-    ``question`` is as its asker wrote it: what was searched for may have others' words in it.
+    ``question`` is as its asker wrote it: the search query may contain words of other people.
 
-    ``interaction_id`` is the exchange that was searched for: the escalated one, or, when somebody
-    only asked for a person, the one before it. ``gate`` is "stopped", "passed", or "" where there
-    was nothing to judge, "unsure" where the answer was shown as a guess. ``missing`` is what that
-    answer, or part of one, says that the pages lack. ``hidden`` counts the pages that are left out:
-    the reader may not read them, or they have changed since.
+    ``interaction_id`` is the exchange that was searched for: the escalated one, or, if the asker
+    only requested a person, the last searched one before. ``gate`` is "stopped", "passed",
+    "unsure" (shown as a guess), or "" if nothing was judged. ``missing`` is what the answer reports
+    as missing from the pages. ``hidden`` counts the pages left out, because the reader may not read
+    them or they have changed since.
     """
 
     interaction_id: InteractionId
@@ -48,10 +48,10 @@ class SearchFinding:
 
 @dataclass(frozen=True, slots=True)
 class EarlierExchange:
-    """One earlier question of the same asker, and what the bot said to everyone in its thread.
+    """An earlier question of the same asker, and the bot's public reply.
 
-    ``answer`` is empty while there is none, and where ``withheld``: it quotes what the reader may
-    not read.
+    ``answer`` is empty while there is none, and if it is ``withheld`` because it may quote pages
+    that the reader may not read.
     """
 
     interaction_id: InteractionId
@@ -70,7 +70,7 @@ def searched_exchange(escalated: Interaction, before: Sequence[Interaction]) -> 
 
 
 def finding_of(interaction: Interaction, seen: Visibility) -> SearchFinding | None:
-    """Return what was found, as far as it may be read; None before there is an outcome."""
+    """Return an exchange's search result as far as it may be read; None without an outcome."""
     outcome = interaction.outcome
     if outcome is None:
         return None
@@ -108,13 +108,13 @@ def exchange_of(interaction: Interaction, seen: Visibility) -> EarlierExchange:
 
 
 def found_passages_of(interaction: Interaction) -> tuple[Source | FoundPassage, ...]:
-    """Return every passage that the record of an exchange names."""
+    """Return the sources and passages in the record of an exchange, without the private reply's."""
     outcome = interaction.outcome
     return () if outcome is None else (*sources_of(outcome.response), *outcome.trace.passages)
 
 
 def context_exchanges(interaction: Interaction) -> tuple[InteractionId, ...]:
-    """Return the earlier exchanges that a question took words from, oldest first."""
+    """Return the ids of the earlier exchanges that a question used words of, oldest first."""
     outcome = interaction.outcome
     return () if outcome is None else outcome.trace.route.leaned_on
 
@@ -128,7 +128,7 @@ def _has_searched(interaction: Interaction) -> bool:
 
 
 def _readable_sources(sources: Sequence[Source], seen: Visibility) -> Iterable[Source]:
-    """Yield what may be read; a quote only while it is still on the page."""
+    """Yield the readable sources, with the quote removed if it is no longer on the page."""
     for source in seen.seen(sources):
         yield source if seen.quotes(source) else replace(source, quote="")
 
@@ -147,17 +147,17 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PrivateAnswer:
-    """A reply for the asker alone; where it is None, ``why_not`` says why, to the asker."""
+    """A reply for the asker alone; if it is None, ``why_not`` is the reason shown to them."""
 
     reply: Reply | None
     why_not: str = ""
 
 
 class PrivateAnswers:
-    """Hands out what was kept for an asker, whole or not at all.
+    """Return the recorded private reply of an asker, whole or not at all.
 
-    ``public_url`` makes links to this server's own pages open from anywhere. ``still`` takes a
-    last look at the pages themselves.
+    With ``public_url``, links to this server's own pages are absolute. ``still`` rechecks the
+    permissions of the pages at their source.
     """
 
     def __init__(
@@ -172,9 +172,9 @@ class PrivateAnswers:
         self._public_url = public_url
 
     async def of(self, interaction: Interaction, reader: Reader) -> PrivateAnswer:
-        """Return the fuller reply to a question, for its asker, who may read what ``reader`` may.
+        """Return the private reply to a question for its asker, with the permissions of ``reader``.
 
-        That it is the asker who wants to see it is for the caller to know.
+        The caller must have checked that the request comes from the asker.
         """
         outcome = interaction.outcome
         if outcome is None or outcome.private is None:
@@ -206,5 +206,5 @@ class PrivateAnswers:
 
 
 def _still_quotes(source: Source, may_read: Mapping[str, Chunk]) -> bool:
-    """Tell whether a page may be read and still says what was quoted from it."""
+    """Return whether a source may be read and its passage still contains the quote."""
     return is_open(source, may_read) and source.quote in may_read[source.chunk_id].text

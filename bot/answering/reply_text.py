@@ -1,4 +1,4 @@
-"""Write answers as reply text with numbered citation marks, and list the sources behind them."""
+"""Render answers as reply text with numbered citation marks, and build their sources."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from rag.types import Answer, Chunk, Citation, Claim, PartKind, Passage
 
 QUOTES_INTRO = "From the wiki:"
 UNSURE_INTRO = "This may be it, I'm not sure"
-"""What stands before an answer that is offered as a guess."""
+"""Precedes an unsure answer."""
 
 MISSING_INTRO = "The wiki doesn't say:"
-"""What stands before that which an answer lacks."""
+"""Precedes the ``missing`` part of an answer."""
 
 _REFUSED = "I can't help with that one. If it is about work, a person can: reply \u201chuman\u201d."
 _EXCERPT_CHARACTERS = 240
 _LEAST_EXCERPT = 80
 _END = re.compile(r"(?<=[.!?])(?=\s)|(?=\n)")
 _STRETCH_CHARACTERS = 800
+"""Longest stretch of a passage that is shown as one quote."""
 _MISSING_CHARACTERS = 300
 _SUGGESTIONS = 3
 _MOST_IN_PARAGRAPH = 3
-"""So many sentences are read as one paragraph; more are a list."""
+"""Up to this many claims are rendered as one paragraph; more as a list."""
 _READING_INTRO = re.compile(
     r"^\s*(?:(?:i(?:'ve|\u2019ve| have)? )?(?:read|took|taken|understood|interpret(?:ed)?)"
     r"(?: (?:this|that|it|(?:your|the) question))? (?:as|to mean)"
@@ -35,7 +36,7 @@ _READING_INTRO = re.compile(
     r"\s*:?\s*",
     re.IGNORECASE,
 )
-"""How a model introduces its reading, although it was asked for the reading alone."""
+"""Matches phrases with which models introduce their reading although told not to."""
 
 _TABLE_ROW = re.compile(r"^\s*\|(.*)\|\s*$")
 _TABLE_RULE = re.compile(r"^[\s|:-]+$")
@@ -45,9 +46,9 @@ _QUOTE = ">"
 
 
 def reply_of(answer: Answer, probability: float, level: ConfidenceLevel = "sure") -> Reply:
-    """Return the answer as a reply: quotes as what was found, or the model's checked claims.
+    """Return an answer as a reply: quotes of passages, or the model's checked claims.
 
-    Its text says in words what its ``level`` is, and what the pages do not say.
+    The text states in words that an answer is unsure, and what the pages do not say.
     """
     numbered = _numbered_sources(answer)
     marks = {chunk_id: number for chunk_id, (number, _) in numbered.items()}
@@ -74,18 +75,18 @@ def _with_confidence_words(text: str, level: ConfidenceLevel, missing: str | Non
 
 
 def without_missing(reply: Reply) -> Reply:
-    """Return a reply that does not say what it lacks."""
+    """Return a reply without its ``missing`` part."""
     said = f"\n\n{MISSING_INTRO} {reply.missing}"
     return replace(reply, text=reply.text.removesuffix(said), missing=None)
 
 
 def refusal_of(probability: float) -> Reply:
-    """Return a polite refusal; what the model or its filter said stays in the record."""
+    """Return a fixed refusal; the words of the model or its filter stay in the record."""
     return Reply(text=_REFUSED, tone="generic", confidence=probability, refused=True)
 
 
 def suggestions_of(passages: Sequence[Passage]) -> tuple[Source, ...]:
-    """Return the best pages found, one passage each, offered without confirmation."""
+    """Return the best three pages found, with one passage each, as unconfirmed suggestions."""
     best: dict[str, Passage] = {}
     for passage in passages:
         best.setdefault(passage.chunk.page_id, passage)
@@ -94,7 +95,7 @@ def suggestions_of(passages: Sequence[Passage]) -> tuple[Source, ...]:
 
 
 def found_passages(passages: Sequence[Passage]) -> tuple[FoundPassage, ...]:
-    """Return what is recorded of the passages."""
+    """Return the passages as recorded: identity and signals, without text."""
     return tuple(
         FoundPassage(
             chunk_id=passage.chunk.id,
@@ -108,9 +109,9 @@ def found_passages(passages: Sequence[Passage]) -> tuple[FoundPassage, ...]:
 
 
 def _numbered_sources(answer: Answer) -> Mapping[str, tuple[int, Source]]:
-    """Return the number and the source of each cited passage, in the order of first citation.
+    """Return the number and source of each cited passage, by chunk id, in order of first citation.
 
-    Passages of one section, which quotes show as one, are one source.
+    In an extractive answer the passages of one section are one source.
     """
     by_id = {passage.chunk.id: passage for passage in answer.passages}
     cited: dict[Hashable, list[Citation]] = {}
@@ -129,7 +130,7 @@ def _numbered_sources(answer: Answer) -> Mapping[str, tuple[int, Source]]:
 
 
 def _source_of_citations(passages: Mapping[str, Passage], citations: Sequence[Citation]) -> Source:
-    """Return the source of quotes: the passage of the best one, and what of it is quoted."""
+    """Return the source for citations: the passage of the best quote, and the quoted stretch."""
     ranked = sorted(citations, key=lambda each: each.score, reverse=True)
     passage = passages[ranked[0].chunk_id]
     best = [each.quote for each in ranked if each.chunk_id == passage.chunk.id]
@@ -137,9 +138,10 @@ def _source_of_citations(passages: Mapping[str, Passage], citations: Sequence[Ci
 
 
 def _stretch_around(text: str, quotes: Sequence[str]) -> str:
-    """Return the stretch of a passage around its best quote that holds most of the others.
+    """Return the stretch of a passage that contains its best quote and nearby others.
 
-    ``quotes`` are the best first; all of them are in it wherever that is not too long.
+    ``quotes`` are best first. Each further one is included unless the stretch would exceed 800
+    characters.
     """
     start = text.find(quotes[0])
     end = start + len(quotes[0])
@@ -175,7 +177,7 @@ def _source(passage: Passage, quote: str, *, line: str = "") -> Source:
 
 
 def _quotes_text(claims: Sequence[Claim], marks: dict[str, int]) -> str:
-    """Return quotes as quotations, a mark at the end of each source's."""
+    """Return quotes as Markdown quotations, with a citation mark after each source's."""
     lines = [QUOTES_INTRO]
     for number, of_source in groupby(claims, key=lambda claim: marks[_first(claim)]):
         lines += ["", *_quotation(list(of_source), f"[{number}]")]
@@ -183,9 +185,9 @@ def _quotes_text(claims: Sequence[Claim], marks: dict[str, int]) -> str:
 
 
 def _quotation(claims: Sequence[Claim], mark: str) -> Iterator[str]:
-    """Yield the lines of one source's quotes; code stands between them as code.
+    """Yield the lines of one source's quotes.
 
-    What is left out is said below the quotation, for these words are not the page's.
+    The note on omissions is put below the quotation, because it is not the page's text.
     """
     *before, last = claims
     for claim in before:
@@ -203,9 +205,9 @@ def _omission_note(claim: Claim) -> str:
 
 
 def _lines_of(claim: Claim) -> Iterator[str]:
-    """Yield a quote line by line; fenced code in it is taken out of the quotation.
+    """Yield a quote line by line, with fenced code outside the quotation.
 
-    No platform knows code within a quotation.
+    No platform renders code within a quotation.
     """
     fence = indent = ""
     for line in claim.text.strip("\n").split("\n"):
@@ -241,13 +243,13 @@ def _paragraphs(claims: Sequence[Claim], marks: dict[str, int], _: Iterator[int]
 
 
 def _steps(claims: Sequence[Claim], marks: dict[str, int], numbers: Iterator[int]) -> list[str]:
-    """Number the steps; what stands between two of them does not start the count again."""
+    """Return steps as a numbered list; numbering continues after parts of other kinds."""
     lines = [f"{next(numbers)}. {claim.text} {_marks(claim.citations, marks)}" for claim in claims]
     return ["\n".join(lines)]
 
 
 def _tables(claims: Sequence[Claim], marks: dict[str, int], _: Iterator[int]) -> list[str]:
-    """Return tables as lists, which every platform shows; the header stands above."""
+    """Return tables as lists below a header line, which every platform can render."""
     shown = []
     for claim in claims:
         header, *rows = tables_as_text(claim.text).splitlines()
@@ -275,7 +277,7 @@ def _first(claim: Claim) -> str:
 
 
 def tables_as_text(quote: str) -> str:
-    """Return a quote with the rows of tables as text; everything else is as it is written."""
+    """Return a quote with table rows as text; other lines are unchanged."""
     shown = []
     for line in quote.splitlines():
         row = _TABLE_ROW.match(line)
@@ -290,9 +292,9 @@ def _cell(cell: str) -> str:
 
 
 def _excerpt(text: str) -> str:
-    """Return the beginning of a passage: a verbatim substring.
+    """Return the beginning of a passage, verbatim, at most 240 characters long.
 
-    It ends with a line or a sentence wherever that leaves enough of it, else with a word.
+    It ends with a line or a sentence if at least 80 characters remain, else with a word.
     """
     if len(text) <= _EXCERPT_CHARACTERS:
         return text

@@ -1,7 +1,7 @@
-"""Decide what a reader may still see of recorded questions and answers, by asking the index.
+"""Decide, by querying the index, which recorded questions and answers a reader may still see.
 
-The one rule for cards, the board, own history, "why", the API, and the history that prompts are
-given. It is asked at each use: what was readable once may be closed by now.
+The one rule for cards, the board, the asker's own history, "why", the API and the history in
+prompts. It is evaluated at each use, because a page may have been restricted since.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from rag.ports import ReadsChunks
 from rag.types import EVERYONE, Chunk, Principal
 
 PAGE_CLOSED = "The page behind this is no longer open to you, or is gone, so it is not shown."
-"""Stands in place of an answer that rests on a page that its reader may not read now."""
+"""Replaces an answer based on a page that its reader may not read now."""
 
 ACCESS_NOT_KNOWN = (
     "I can't tell just now whether the page behind this is open to you, so I don't show it."
 )
+"""Replaces such an answer while the index is unavailable."""
 
 log = structlog.get_logger(__name__)
 
@@ -36,11 +37,11 @@ RecordedPassage = Source | FoundPassage
 Found = TypeVar("Found", Source, FoundPassage)
 
 _PageAndChunk = tuple[str, str]
-"""Page and chunk."""
+"""A page id and a chunk id."""
 
 
 class PassageOnPage(Protocol):
-    """A passage that was found, as the record names it."""
+    """The ids of a recorded passage."""
 
     @property
     def chunk_id(self) -> str: ...
@@ -50,33 +51,33 @@ class PassageOnPage(Protocol):
 
 
 class ReadablePassages(Protocol):
-    """Tells what may be read. Raises rag.errors.IndexUnavailable."""
+    """Port: look up which passages may be read. Raises rag.errors.IndexUnavailable."""
 
     async def readable(
         self, tenant: str, found: Sequence[PassageOnPage], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
-        """Return by id the passages that are still there and may be read, as they are now."""
+        """Return the current chunks, by id, of passages that still exist and may be read."""
         ...
 
 
 class IndexPages(Protocol):
-    """What is asked of an index; either answer is bounded by the tenant."""
+    """The part of the index port that is used here; results are of one tenant."""
 
     async def spaces(self, tenant: str) -> Mapping[str, int]: ...
 
     async def page(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
     ) -> Sequence[Chunk]:
-        """Return a page's chunks; empty when there is none or it may not be read."""
+        """Return a page's chunks; empty if it does not exist or may not be read."""
         ...
 
 
 class ReadableInIndex:
-    """Implements ReadablePassages over an index.
+    """Look up readable passages in an index. Implements ``ReadablePassages``.
 
-    An id of a passage is unique. An index that can't be asked for passages is asked for their
-    pages, in every space: the record does not name a passage's. What the index does not hand out
-    may not be read.
+    Chunk ids are unique. An index without ``ReadsChunks`` is queried for the pages in every space,
+    because the record does not store a passage's space. A chunk that the index does not return may
+    not be read.
     """
 
     def __init__(self, pages: IndexPages) -> None:
@@ -112,34 +113,34 @@ def _wanted_chunks(wanted: set[_PageAndChunk], chunks: Iterable[Chunk]) -> dict[
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """The passages that may be read, by id; ``blind`` when the index could not be asked."""
+    """The chunks that a reader may read, by id; ``blind`` if the index was unavailable."""
 
     passages: Mapping[str, Chunk] = field(default_factory=dict)
     blind: bool = False
 
     def seen(self, found: Iterable[Found]) -> tuple[Found, ...]:
-        """Return those that may be seen."""
+        """Return the passages that ``is_open`` accepts."""
         return tuple(each for each in found if is_open(each, self.passages))
 
     def hidden(self, found: Sequence[Found]) -> int:
-        """Return how many there are besides."""
+        """Return the number of the other passages."""
         return len(found) - len(self.seen(found))
 
     def shows(self, response: Response) -> bool:
-        """Tell whether the words of a response may be seen by somebody who was not told them.
+        """Return whether a response's text may be shown to a reader who did not receive it.
 
-        An answer quotes its sources and a question back may name them; what is said when a
-        question is handed over is always the same.
+        An answer quotes its sources and a clarification may name them; the text of an escalation
+        is fixed, so it may always be shown.
         """
         return all(
             is_open(each, self.passages) and self.quotes(each) for each in quoted_sources(response)
         )
 
     def retold(self, outcome: Outcome) -> Response:
-        """Return a response as it may be told to somebody who was not told it.
+        """Return a response as it may be shown to a reader who did not receive it.
 
-        What it lacks is left out where not all is open that was read: a model may name what it
-        read and did not cite.
+        The ``missing`` part is removed unless all passages that the model read may be read: it may
+        name passages that were not cited.
         """
         response = outcome.response
         if isinstance(response, Reply) and not self._may_read(outcome.trace.passages):
@@ -147,31 +148,31 @@ class Visibility:
         return response
 
     def missing(self, outcome: Outcome) -> str:
-        """Return what an answer says that the pages lack, wherever its words may be seen."""
+        """Return the ``missing`` part of an answer; "" if there is none or it may not be shown."""
         response = self.retold(outcome)
         if not isinstance(response, Reply) or not self.shows(response):
             return ""
         return response.missing or ""
 
     def offers(self, options: Iterable[str]) -> tuple[str, ...]:
-        """Return what was offered that names a passage that may be read: more is than cited."""
+        """Return the options that name a readable passage; not every option is cited."""
         named = frozenset(map(option_label, self.passages.values()))
         return tuple(option for option in options if option in named)
 
     def quotes(self, source: Source) -> bool:
-        """Tell whether the words that were quoted are still on the page that may be read."""
+        """Return whether the quote is still in the passage, and the passage may be read."""
         chunk = self.passages.get(source.chunk_id)
         return chunk is not None and source.quote in chunk.text
 
     def keeps(self, found: Iterable[Found]) -> tuple[Found, ...]:
-        """Return those whose page may be read now, whatever it says by now."""
+        """Return the passages that may be read now, whatever their current text."""
         return tuple(each for each in found if self._may_read([each]))
 
     def tells(self, interaction: Interaction) -> bool:
-        """Tell whether who was told what became of a question may be told it again, as may a model.
+        """Return whether an exchange may be shown again to its reader, or put into a prompt.
 
-        Of a page that was only edited they may: they could read it then, and can now. What a model
-        wrote, nobody knows from which pages, is not told again.
+        Pages that were only edited since don't prevent it: they were readable then and are now. A
+        model's reply whose pages were not recorded is not shown again.
         """
         outcome = interaction.outcome
         if outcome is None:
@@ -184,24 +185,24 @@ class Visibility:
         )
 
     def repeats(self, outcome: Outcome) -> bool:
-        """Tell whether a model's reply may repeat what somebody who was not told may not see."""
+        """Return whether a model's reply may repeat passages that a new reader may not see."""
         heard = _history_passages(outcome)
         return heard is None or not all(is_open(each, self.passages) for each in heard)
 
     def asked(self, interaction: Interaction) -> str | None:
-        """Return the words of a question; None where they name an offered page that is closed.
+        """Return a question's text; None if it is an option that names a closed page.
 
-        An option that is chosen becomes a question, and is the page's words, not the asker's.
+        A chosen option becomes a question, in the words of the page, not of the asker.
         """
         return interaction.message.text if self._may_read(offered_passages(interaction)) else None
 
     def question(self, interaction: Interaction) -> str:
-        """Return the words of a question, or what is shown in place of a closed page's."""
+        """Return a question's text, or the notice that replaces a closed page's words."""
         asked = self.asked(interaction)
         return self.why_closed if asked is None else asked
 
     def searched_for(self, interaction: Interaction) -> str:
-        """Return what was searched for; as it was asked where it may have a closed page's words."""
+        """Return the search query; the question if the query may have a closed page's words."""
         asked, outcome = self.asked(interaction), interaction.outcome
         heard = None if outcome is None else outcome.trace.heard
         if asked is None or outcome is None or heard is None or not self._may_read(heard):
@@ -209,21 +210,21 @@ class Visibility:
         return outcome.trace.route.question
 
     def explained(self, interaction: Interaction, outcome: Outcome) -> Outcome:
-        """Return an outcome with what was searched for and read as far as it may be seen."""
+        """Return an outcome with its query, passages and ``missing`` part as far as readable."""
         trace = outcome.trace
         route = replace(trace.route, question=self.searched_for(interaction))
         trace = replace(trace, route=route, passages=self.keeps(trace.passages))
         return replace(outcome, response=self._of_open_pages(outcome.response), trace=trace)
 
     def _of_open_pages(self, response: Response) -> Response:
-        """Return an answer without what it lacks, which may name what a closed page says."""
+        """Remove the ``missing`` part, which may name a closed page's content, if one is cited."""
         if isinstance(response, Reply) and not self._may_read(quoted_sources(response)):
             return replace(response, missing=None)
         return response
 
     @property
     def why_closed(self) -> str:
-        """Return what is shown in place of an answer that may not be told again."""
+        """Return the notice that replaces an answer which may not be shown."""
         return ACCESS_NOT_KNOWN if self.blind else PAGE_CLOSED
 
     def _may_read(self, found: Iterable[RecordedPassage]) -> bool:
@@ -237,9 +238,9 @@ async def visibility_in(
     interactions: Iterable[Interaction],
     reader: Reader,
 ) -> Visibility:
-    """Return what of some exchanges may be seen; nothing while the index is away.
+    """Return the visibility of the passages of some exchanges; ``blind`` without the index.
 
-    The index is asked once for all of them, and not at all where they name no page.
+    The index is queried once for all of them, and not at all if they name no page.
     """
     named = chain.from_iterable(map(recorded_passages, interactions))
     return await visibility_of(readable, tenant, named, reader)
@@ -248,7 +249,7 @@ async def visibility_in(
 async def visibility_of(
     readable: ReadablePassages, tenant: str, named: Iterable[RecordedPassage], reader: Reader
 ) -> Visibility:
-    """Return which of some passages may be seen; none while the index is away."""
+    """Return the visibility of some passages; ``blind`` if the index is unavailable."""
     wanted = list(named)
     if not wanted:
         return Visibility()
@@ -260,7 +261,7 @@ async def visibility_of(
 
 
 def is_open(found: RecordedPassage, may_read: Mapping[str, Chunk]) -> bool:
-    """Tell whether a passage may be read; an id may have gone to another page's text since."""
+    """Return whether a passage may be read and its id still names the same page and section."""
     chunk = may_read.get(found.chunk_id)
     return (
         chunk is not None
@@ -270,7 +271,7 @@ def is_open(found: RecordedPassage, may_read: Mapping[str, Chunk]) -> bool:
 
 
 def is_unsourced_model_reply(outcome: Outcome) -> bool:
-    """Tell whether a model wrote a reply that names no page, knowing what was said before it."""
+    """Return whether a model wrote the reply from the earlier turns, without any source."""
     response = outcome.response
     if not isinstance(response, Reply):
         return False
@@ -278,12 +279,12 @@ def is_unsourced_model_reply(outcome: Outcome) -> bool:
 
 
 def _history_passages(outcome: Outcome) -> tuple[FoundPassage, ...] | None:
-    """Return the passages behind the talk that a reply comes from; None where nobody knows."""
+    """Return the passages behind the turns that a reply is based on; None if not recorded."""
     return outcome.trace.heard if is_unsourced_model_reply(outcome) else ()
 
 
 def passages_behind(interaction: Interaction) -> tuple[RecordedPassage, ...]:
-    """Return the passages that what was said in an exchange comes from, earlier talk's too."""
+    """Return the passages that an exchange's texts are based on, through earlier turns too."""
     outcome = interaction.outcome
     if outcome is None:
         return ()
@@ -295,24 +296,24 @@ def passages_behind(interaction: Interaction) -> tuple[RecordedPassage, ...]:
 
 
 def quoted_sources(response: Response) -> tuple[Source, ...]:
-    """Return the pages whose words or names a response's text may hold."""
+    """Return the sources that a response's text may quote or name."""
     return () if isinstance(response, Escalation) else sources_of(response)
 
 
 def sources_of(response: Response) -> tuple[Source, ...]:
-    """Return the pages that a response cites or offers."""
+    """Return the sources that a response cites or suggests."""
     return response.sources if isinstance(response, Reply) else response.suggestions
 
 
 def offered_passages(interaction: Interaction) -> tuple[FoundPassage, ...]:
-    """Return the passages that a question names as they are offered: "Title: Section"."""
+    """Return the passages whose option label ("Title: Section") is the question."""
     outcome = interaction.outcome
     found = () if outcome is None else outcome.trace.passages
     return tuple(each for each in found if option_label(each) == interaction.message.text)
 
 
 def recorded_passages(interaction: Interaction) -> Iterable[RecordedPassage]:
-    """Yield every passage that the record of an exchange names."""
+    """Yield every passage in the record of an exchange, the private reply's too."""
     outcome = interaction.outcome
     if outcome is None:
         return

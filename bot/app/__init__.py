@@ -1,1 +1,1 @@
-"""COMPOSITION of the server: every part is joined here, once; it alone knows ingestion."""
+"""Composition root of the server: builds and connects all components; only it imports ingestion."""

@@ -51,7 +51,7 @@ def build_chat_context(
     check_parts: CheckComponents,
     directory: Directory,
 ) -> ChatContext:
-    """Join it; nothing is started."""
+    """Build the services that the chat adapters share; nothing is started."""
     readable = ReadableInIndex(parts.index)
     return ChatContext(
         tenant=settings.tenant,
@@ -103,14 +103,14 @@ def _build_commands(
 
 
 STATUS: web.AppKey[CheckComponents] = web.AppKey("status")
-"""How the application tells the state of its parts."""
+"""The function that returns the status of all components."""
 
 _FILES_PER_UPLOAD = 10
 
 
 @dataclass(frozen=True, slots=True)
 class _Assembly:
-    """What API and pages are made of."""
+    """The services that API and pages are mounted with."""
 
     settings: Settings
     parts: Components
@@ -132,14 +132,15 @@ def build(
     ingestion: IngestionSettings | None = None,
     directory: Directory | None = None,
 ) -> web.Application:
-    """Join all parts into one application. Raises SettingInvalid.
+    """Build the web application from all components. Raises SettingInvalid.
 
-    ``ingestion``: the settings of what is read into the index; None: no wiki is.
+    ``ingestion``: the settings of ingestion; without them no wiki is read.
 
-    ``directory``: what colleagues may read (bot.app.confluence); None: what platforms vouch for.
+    ``directory``: resolves what colleagues may read (bot.app.confluence); without one, what
+    platforms vouch for counts.
 
-    ``sample``: the sample company is served, whose colleagues may be played (bot.web.auth.demo).
-    ``sources``: where each setting comes from, to be shown.
+    ``sample``: the sample company is served, whose colleagues visitors may play
+    (bot.web.auth.demo). ``sources``: the origin of each setting, shown on the board.
     """
     app = web.Application()
     security = mount_security(

@@ -1,7 +1,7 @@
-"""Open the components that every process needs, and report their state.
+"""Open the components that every process needs, and report their status.
 
-Components are the index, the embedder, the chat model, the pipeline and the desk. Their state is
-what readiness, the board and the lines of the start show.
+Components are the index, the embedder, the chat model, the pipeline and the desk. Readiness, the
+board and the start-up lines show their status.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ _ANSWER, _ANSWER_ATTACHED = "answer", "answer_attached"
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """``embedder_trouble`` says why there is none; then search is by keyword alone.
+    """The open components of a process.
 
-    ``still`` takes a last look at pages before they are shown, where that is wanted.
-    ``uncalibrated`` names the models, each with its prompt, whose answers the gate judges by its
-    careful default.
+    ``embedder_trouble`` is why there is no embedder; search is by keyword alone then. ``still``
+    checks pages once more before they are shown, where that is configured. ``uncalibrated`` names
+    the models, each with its prompt, whose answers the gate judges by its careful default.
     """
 
     index: SearchIndex
@@ -84,13 +84,13 @@ async def open_components(
     today: Callable[[], date] = utc_today,
     superseded: Collection[str] = (),
 ) -> AsyncIterator[Components]:
-    """Open index, embedder and model, and make the desk of them.
+    """Open index, embedder and model, and build the desk from them.
 
-    ``observe`` may wrap the composer; evaluation records by it what the gate holds back.
-    ``fills``: this process writes pages itself, so that also an index in Azure is made where there
-    is none; whoever only answers has no right to that, and needs none.
-    ``today`` is the day that a model is told, which evaluation fixes; ``superseded`` are the labels
-    of pages that it is warned of.
+    ``observe`` may wrap the composer; evaluation uses it to record what the gate holds back.
+    ``fills``: this process writes pages itself, so a missing index is created in Azure too; a
+    process that only answers lacks that right, and does not need it. ``today`` returns the day that
+    the model is given, which evaluation fixes; ``superseded`` are the labels of pages that the
+    model is warned of.
 
     Raises IndexUnavailable, IndexMismatch; SettingInvalid or ModelUnavailable for settings that
     cannot work.
@@ -121,7 +121,7 @@ async def open_components(
 
 
 def gate_path(settings: Settings) -> Path:
-    """Return the gate's file: one's own in the data directory, else the one that is shipped."""
+    """Return the path of the gate file: the one in the data directory, else the one shipped."""
     own = settings.data_dir / GATE_FILE.name
     return own if own.exists() else GATE_FILE
 
@@ -132,17 +132,17 @@ async def _open_embedder(
     try:
         return await closing.enter_async_context(open_embedder(settings))
     except ModelUnavailable as error:
-        # Better found by their words than not at all.
+        # Keyword search alone is better than none.
         return None, str(error)
 
 
 async def _open_local_embedder(
     settings: Settings, embedder: Embedder | None, closing: AsyncExitStack
 ) -> Embedder | None:
-    """Return what routes a question and picks sentences: many texts, and nobody may wait.
+    """Return the embedder for routing and for picking sentences, which must be fast on many texts.
 
-    The classifier and the weights of both were learned with the installed embedder, whatever
-    search embeds with.
+    The classifier and the weights of both were trained with the installed embedder, whatever
+    embedder search uses.
     """
     if settings.embedding_model is None:
         return embedder
@@ -190,7 +190,7 @@ def _open_model(settings: Settings, name: str | None, closing: AsyncExitStack) -
 
 @dataclass(frozen=True, slots=True)
 class _PromptContext:
-    """What a model is told beside question and pages; see ``open_components``."""
+    """A model's input beside question and pages; see ``open_components``."""
 
     today: Callable[[], date]
     superseded: Collection[str]
@@ -198,7 +198,7 @@ class _PromptContext:
 
 @dataclass(frozen=True, slots=True)
 class _ModelPipelines:
-    """What every way of answering has in common; ``near`` is an embedder in this process."""
+    """Builds answer pipelines over shared components; ``near`` is an embedder in this process."""
 
     settings: Settings
     index: SearchIndex
@@ -210,7 +210,7 @@ class _ModelPipelines:
     def made(
         self, model: ChatModel | None, observe: Callable[[Composer], Composer] = _unwrapped
     ) -> ModelProfile:
-        """Return the way that answers with a model, or without one."""
+        """Return the profile that answers with a model, or without one."""
         mode = self.settings.router if model else "cascade"
         composer = observe(_composer_for(model, self.near, self.context))
         top_k = self.settings.model_top_k if model else self.settings.top_k
@@ -239,7 +239,7 @@ def _composer_for(
 
 
 def _platforms_with_experts(settings: Settings) -> frozenset[str]:
-    """Return the platforms that have a place where people are asked."""
+    """Return the platforms with a configured escalation channel."""
     places = {
         "slack": settings.slack_escalation_channel,
         "teams": settings.teams_escalation_channel,
@@ -248,7 +248,7 @@ def _platforms_with_experts(settings: Settings) -> frozenset[str]:
 
 
 def _platforms_naming_experts(settings: Settings) -> frozenset[str]:
-    """Return the platforms on which a channel may name its people."""
+    """Return the platforms on which a channel may name its own experts."""
     platforms = {"slack": settings.slack_configured, "teams": settings.teams_configured}
     return frozenset(platform for platform, is_on in platforms.items() if is_on)
 
@@ -295,9 +295,9 @@ CheckComponents = Callable[[], Awaitable[Sequence[ComponentStatus]]]
 async def status(
     settings: Settings, parts: Components, confluence: ComponentStatus | None = None
 ) -> Sequence[ComponentStatus]:
-    """Return what is configured and what is not; quick enough for every readiness probe.
+    """Return the status of every component; quick enough for every readiness probe.
 
-    ``confluence`` is how far that was read; None: it is not configured.
+    ``confluence`` is the status of its sync; None: it is not configured.
     """
     name = parts.embedder.name if parts.embedder else None
     known = await _index_status(settings, parts)
@@ -324,10 +324,11 @@ def component_checker(
     channels: Sequence[object],
     confluence: CheckComponent | None = None,
 ) -> CheckComponents:
-    """Return what looks at every part of a running server; channels may tell of their own.
+    """Return a function that checks all components of a running server.
 
-    ``confluence`` tells how far that was read; None: it is not configured.
-    A platform that fails leaves the others: no server is taken out of service for it.
+    ``channels`` may report a status of their own. ``confluence`` returns the status of its sync;
+    None: it is not configured. A failed platform is not vital: no server is taken out of service
+    for it.
     """
     telling = [each for each in channels if isinstance(each, TellsState)]
 

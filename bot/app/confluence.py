@@ -1,4 +1,4 @@
-"""Connect Confluence: who people are in it, how far it was read, and checks for the doctor."""
+"""Connect Confluence: user principals, the status of its sync, and checks for the doctor."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ _CONFLUENCE_PRINCIPALS = ("user:confluence:", "group:confluence:")
 
 
 class ResolvesAccounts(Protocol):
-    """Who somebody is elsewhere: ingestion.confluence.directory.accounts.Accounts."""
+    """Resolves Confluence accounts: ingestion.confluence.directory.accounts.Accounts."""
 
     async def principals(self, email: str) -> frozenset[Principal]:
-        """Return the principals of whoever has a verified address. Never raises."""
+        """Return the principals of the account with a verified address. Never raises."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ConfluenceAccess:
-    """What the bot asks of Confluence while it serves; ``still`` only where that is set."""
+    """The bot's access to Confluence while it serves; ``still`` only where that is configured."""
 
     directory: Directory
     still: StillReadable | None = None
 
 
 class ConfluenceDirectory:
-    """Implements Directory: what a platform vouches for, and who that is in Confluence.
+    """Adds Confluence principals to those that a platform vouches for. Implements `Directory`.
 
-    What Confluence says is taken from Confluence alone: a group of the same name anywhere else,
-    such as ``confluence:board`` at whoever signs people in, is none of its groups.
+    Confluence principals come from Confluence alone: a group of the same name elsewhere, such as
+    ``confluence:board`` at an identity provider, is none of its groups.
     """
 
     def __init__(self, accounts: ResolvesAccounts | None = None) -> None:
@@ -66,7 +66,7 @@ class ConfluenceDirectory:
 
 @asynccontextmanager
 async def open_confluence(settings: IngestionSettings | None) -> AsyncIterator[ConfluenceAccess]:
-    """Open what the settings say; without Confluence, people are who their platform says.
+    """Open Confluence as configured; without it, a person has their platform's principals only.
 
     Raises bot.domain.errors.SettingInvalid.
     """
@@ -78,7 +78,7 @@ async def open_confluence(settings: IngestionSettings | None) -> AsyncIterator[C
             )
         yield ConfluenceAccess(ConfluenceDirectory())
         return
-    # What is not configured is not imported.
+    # Imported only when Confluence is configured.
     from ingestion.confluence.assembly import open_lookup as open_asked
 
     try:
@@ -102,7 +102,7 @@ _STATES: dict[bool | None, Literal["ready", "limited", "failed"]] = {
 def confluence_checker(
     settings: IngestionSettings | None, shelves: DocumentServices
 ) -> Callable[[], Awaitable[ComponentStatus]]:
-    """Return what says how far Confluence was read; it asks the records alone."""
+    """Return a function that reports the status of the sync, from stored records alone."""
 
     async def part() -> ComponentStatus:
         now = datetime.now(UTC)
@@ -139,13 +139,13 @@ async def _sync_status(
 
 
 def _is_late(ago: timedelta, cadence: Cadence) -> bool:
-    """Tell whether a look is longer ago than two passes and what they may take."""
+    """Return whether the last look is longer ago than two passes and their longest duration."""
     every = min((each for each in (cadence.changes, cadence.whole) if each), default=None)
     return every is not None and ago > timedelta(seconds=2 * every) + _LONGEST_PASS
 
 
 async def confluence_checks() -> Sequence[ComponentStatus]:
-    """Try all that is done with Confluence, for the doctor."""
+    """Check every operation on Confluence, for the doctor."""
     try:
         settings = load_ingestion_settings()
     except SettingInvalid as error:
@@ -170,7 +170,7 @@ _UNKNOWN_ASKERS_CURE = (
 
 
 async def people_checks(settings: Settings) -> Sequence[ComponentStatus]:
-    """Look up everybody who asked in the last 30 days; nothing where there is no Confluence."""
+    """Look up everybody who asked in the last 30 days; return nothing without Confluence."""
     try:
         ingestion = load_ingestion_settings()
         if not ingestion.confluence_configured:
@@ -190,7 +190,7 @@ async def _recent_askers(settings: Settings) -> Sequence[str]:
 
 
 async def _people_status(ingestion: IngestionSettings, emails: Sequence[str]) -> ComponentStatus:
-    # What is not configured is not imported.
+    # Imported only when Confluence is configured.
     from ingestion.confluence.assembly import known_people_share as known_share
 
     share = await known_share(ingestion, emails)

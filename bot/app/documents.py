@@ -1,7 +1,7 @@
 """Connect ingestion: its settings, the document library, the sample company, the PDF reader.
 
 The library resumes interrupted runs and follows its schedule while the server runs. The sample
-company is indexed for newcomers, and removed once there are pages of one's own.
+company is indexed for newcomers, and removed once other pages are indexed.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ from ingestion.sync.sync import Folder, sync_folder
 from rag.errors import RagError
 
 ALL_SETTINGS: tuple[type[BaseSettings], ...] = (Settings, ingestion_config.Settings)
-"""Their classes; what both have is told as the server says it."""
+"""The settings classes; for a setting in both, the server's description is shown."""
 
 
 def load_ingestion_settings() -> ingestion_config.Settings:
-    """Read ingestion's settings. Raises SettingInvalid: one line a wrong value, with the cure."""
+    """Load ingestion's settings. Raises SettingInvalid: one line per wrong value, with the cure."""
     try:
         return ingestion_config.load_settings()
     except IngestionSettingInvalid as error:
@@ -75,12 +75,12 @@ ERROR_TRANSLATION: ErrorTranslation = {
     RagError: StoreUnavailable,
     OSError: StoreUnavailable,
 }
-"""What ingestion and the disk say, as the bot's own errors."""
+"""Maps errors of ingestion and of the disk to the bot's own errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentServices:
-    """What is indexed and how it gets there; use ``open`` while the server runs."""
+    """The document library, its runs and schedule; use ``open`` while the server runs."""
 
     documents: TranslatedDocuments
     reindexing: TranslatedReindex
@@ -91,7 +91,7 @@ class DocumentServices:
 
     @property
     def schedule(self) -> TranslatedSchedule | None:
-        """What tells when the schedule reads what."""
+        """The schedule of the sources; None without a scheduler."""
         return (
             None
             if self.scheduler is None
@@ -99,7 +99,7 @@ class DocumentServices:
         )
 
     async def open(self, _: web.Application) -> AsyncIterator[None]:
-        """Resume what was being indexed, begin what is due, and stop it all with the server."""
+        """Resume interrupted runs, start the schedule, and stop both with the server."""
         try:
             async with open_library(self.library, self.scheduler):
                 yield
@@ -115,9 +115,9 @@ def build_document_services(
     ingestion: IngestionSettings | None = None,
     on_held_back: OnRemovalRefused | None = None,
 ) -> DocumentServices:
-    """Join them; nothing is started. Without ``ingestion`` no wiki is read.
+    """Build the document services; nothing is started. Without ``ingestion`` no wiki is read.
 
-    ``on_held_back`` is told of runs that would have removed too much.
+    ``on_held_back`` is called for runs that would have removed too many pages.
 
     Raises SettingInvalid.
     """
@@ -150,12 +150,12 @@ SAMPLE_SPACES = {"SAMPLE-IT": "it", "SAMPLE-HR": "hr"}
 
 
 async def reindex_sample(settings: Settings, parts: Components) -> Sequence[str]:
-    """Bring the sample company's pages up to date; once there are others, remove them.
+    """Bring the sample company's pages up to date; remove them once there are others.
 
     An invented company's rules must not answer real colleagues.
     """
     if settings.embedding_model and parts.embedder is None:
-        # Written without vectors, all of it would have to be written again.
+        # Pages indexed without vectors would all have to be indexed again.
         return [f"The sample company is left as it is: {parts.embedder_trouble}"]
     indexed = set(await parts.index.spaces(settings.tenant))
     own = sorted(indexed - set(SAMPLE_SPACES))
@@ -197,7 +197,7 @@ _PDF_READERS = 2
 
 
 class SubprocessPdfReader:
-    """Implements bot.answering.attachments.ReadsPdf by processes of their own, a few at once."""
+    """Extracts the text of PDFs in subprocesses, a few at once. Implements `ReadsPdf`."""
 
     def __init__(self, at_once: int = _PDF_READERS) -> None:
         self._room = asyncio.Semaphore(at_once)
@@ -211,6 +211,6 @@ class SubprocessPdfReader:
 
 
 def build_attachments(channels: Sequence[Channel]) -> AttachmentReader:
-    """Join them; nothing is started."""
+    """Build the reader of attached files; nothing is started."""
     fetching = {each.platform: each for each in channels if isinstance(each, Fetches)}
     return AttachmentReader(fetching, SubprocessPdfReader())

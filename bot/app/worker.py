@@ -1,4 +1,4 @@
-"""Build what works in the background: the inbox with its worker, and the notices to askers."""
+"""Build the background work: the inbox with its worker, and the notices to askers."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ from bot.store.database import Store, database_url, prepare
 
 
 class DurableEngine(Engine, SupervisedEngine, Protocol):
-    """The engine with both its sides: of the inbox and of the keeper."""
+    """The engine as both the inbox and its supervisor need it."""
 
 
 class ReplicaStore(ReplicaLeases, DeadReplicas, Protocol):
-    """Who is alive and who is dead."""
+    """The store of live and dead processes."""
 
 
 class InboxStore(Protocol):
-    """What an inbox needs of the store."""
+    """The parts of the store that an inbox needs."""
 
     @property
     def work(self) -> Worklist: ...
@@ -65,10 +65,11 @@ class InboxStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InboxOptions:
-    """Where an inbox runs. ``alone``: a lock keeps other servers away, and the record is a file.
+    """The surroundings of an inbox.
 
-    ``prepare`` brings the record's schema up to date, ``clean`` forgets what is too old.
-    ``hold_back`` raises RateExceeded for what is not even to be kept.
+    ``alone``: a lock keeps other servers away, and the store is a file. ``prepare`` migrates the
+    store's schema, ``clean`` deletes expired data. ``hold_back`` raises RateExceeded for messages
+    that are not even stored.
     """
 
     alone: bool
@@ -82,7 +83,7 @@ class InboxOptions:
 
 @dataclass(frozen=True, slots=True)
 class BuiltInbox:
-    """An inbox, and who starts and stops it."""
+    """An inbox, and the supervisor that starts and stops it."""
 
     inbox: DurableInbox
     keeper: InboxSupervisor
@@ -98,7 +99,7 @@ def build_durable_inbox(
     limits: WorkLimits,
     surroundings: InboxOptions,
 ) -> BuiltInbox:
-    """Join an inbox; nothing is started."""
+    """Build an inbox with its worker and supervisor; nothing is started."""
     owner = str(uuid.uuid4()) if surroundings.alone else engine.executor
     lease = Lease(record.replicas, owner, alone=surroundings.alone)
     underway = InFlight()
@@ -140,7 +141,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BackgroundWork:
-    """What works on messages and escalations while the server runs."""
+    """Processes messages and escalations while the server runs."""
 
     inbox: DurableInbox
     keeper: InboxSupervisor
@@ -148,7 +149,7 @@ class BackgroundWork:
     cases: NotifyingCases
 
     def mount(self, app: web.Application) -> None:
-        """Start and stop it with the server."""
+        """Start and stop the background work with the server."""
         app.cleanup_ctx.append(self._keep)
         app.cleanup_ctx.append(self._tell)
         app.on_shutdown.append(self._drain)
@@ -164,7 +165,7 @@ class BackgroundWork:
         await self.news.stop()
 
     async def _drain(self, _: web.Application) -> None:
-        """Finish before aiohttp cuts off who waits for it, which takes its time-out twice."""
+        """Finish work before aiohttp disconnects its waiters, which takes its timeout twice."""
         await asyncio.gather(self.keeper.drain(), self.news.stop())
 
 
@@ -180,10 +181,10 @@ def build_background_work(
     dropped: Callable[[Message], None],
     superseded: Collection[str] = (),
 ) -> BackgroundWork:
-    """Join it; nothing is started.
+    """Build the inbox, the notices and the cases; nothing is started.
 
-    ``superseded`` are the labels of pages that are warned of; ``dropped`` is told of each message
-    that is not even kept.
+    ``superseded`` are the labels of pages that carry a warning; ``dropped`` is called with each
+    message that is not even stored.
     """
     desk = SupersededMarker(parts.desk, superseded)
     notices = RefusalLog()
@@ -206,7 +207,7 @@ def build_background_work(
 
 
 def executor_of(settings: Settings) -> str:
-    """Name this process for the engine: always the same where only one can be."""
+    """Return this process's name for the engine: a fixed one where only one process can run."""
     return "local" if settings.database_url is None else str(uuid.uuid4())
 
 

@@ -1,1 +1,1 @@
-"""What people do in any chat: messages, edits, actions, votes and commands."""
+"""Platform-independent chat features: messages, edits, button actions, votes and commands."""

@@ -1,6 +1,7 @@
-"""Handle buttons below an answer: find its interaction, check who clicks, ask a person, explain.
+"""Handle buttons below an answer: find its interaction, check the user, ask a person, explain.
 
-Whoever may not act, or acts on what is gone, gets ``ActionRejected`` with the words to show.
+A user who may not act, or acts on a deleted question, gets ``ActionRejected`` with the text to
+show.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class ActionRejected(BotError):
-    """What was pressed is not done; the message is for who pressed."""
+    """A button press is rejected; the message is for the presser."""
 
 
 def interaction_named(value: str) -> InteractionId:
-    """Return the interaction that a button names. Raises ActionRejected for what can't be one."""
+    """Return the interaction id in a button's value. Raises ActionRejected if malformed."""
     if not _ID.fullmatch(value):
         raise ActionRejected(UNKNOWN)
     return InteractionId(value)
@@ -45,10 +46,10 @@ def interaction_named(value: str) -> InteractionId:
 
 @dataclass(frozen=True, slots=True)
 class ActingUser:
-    """Who presses or reacts, and where, as the platform vouches for it.
+    """The user who presses a button or reacts, and the channel, as verified by the platform.
 
-    ``reference`` is what the platform is asked about them by. ``alone`` says that nobody but them
-    and the bot sees where they press.
+    ``reference`` is the key to look the user up on the platform. ``alone``: only the user and the
+    bot see the channel.
     """
 
     person: Person
@@ -58,7 +59,7 @@ class ActingUser:
 
 
 class KnowsColleagues(Protocol):
-    """Tells colleagues from guests, bots and people of other organisations."""
+    """Look up colleagues, as opposed to guests, bots and people of other organisations."""
 
     async def of(self, reference: str, /) -> object | None:
         """Return a colleague, None for anybody else. Raises bot.domain.errors.DeliveryFailed."""
@@ -70,10 +71,10 @@ def _nowhere_else(_: Message) -> bool:
 
 
 class ActionTargets:
-    """Finds interactions for people of one platform. Raises StoreUnavailable and DeliveryFailed.
+    """Finds interactions for users of one platform. Raises StoreUnavailable and DeliveryFailed.
 
-    What a person asked is theirs wherever they are alone with the bot. ``anywhere`` tells of
-    questions whose answer may be pressed in any channel at all.
+    The asker may act on their question from any conversation that is private with the bot.
+    ``anywhere`` returns whether an answer's buttons work in every channel.
     """
 
     def __init__(
@@ -92,9 +93,10 @@ class ActionTargets:
         self._anywhere = anywhere
 
     async def seen(self, interaction_id: InteractionId, presser: ActingUser) -> Interaction:
-        """Return an interaction of this channel that a person sees. Raises ActionRejected.
+        """Return an interaction of this channel that the user can see. Raises ActionRejected.
 
-        Of a channel, the platform vouches that they see it; a private conversation is its asker's.
+        The platform vouches that the user sees the channel; only its asker sees a private
+        conversation.
         """
         interaction = await self._interactions.get(interaction_id)
         if interaction is None or interaction.withdrawn:
@@ -106,17 +108,14 @@ class ActionTargets:
         return interaction
 
     async def acted_on(self, interaction_id: InteractionId, presser: ActingUser) -> Interaction:
-        """Return one that a person may do something about: its asker or a colleague.
-
-        Raises ActionRejected.
-        """
+        """Return an interaction that the user may act on: as its asker or a colleague."""
         interaction = await self.seen(interaction_id, presser)
         if not await self.may_act(interaction.message, presser):
             raise ActionRejected(COLLEAGUES_ONLY)
         return interaction
 
     async def may_act(self, message: Message, presser: ActingUser) -> bool:
-        """Tell whether a person asked this, or is a colleague and can see it."""
+        """Return whether the user asked the question, or is a colleague who can see it."""
         if message.author.id == presser.person.id:
             return True
         return not message.private and await self._colleagues.of(presser.reference) is not None
@@ -139,10 +138,10 @@ _NO_OPTION = "That choice isn't there any more. Please ask again."
 
 
 class ButtonQuestions:
-    """Puts what a press says into the inbox, once for each question, by whomever.
+    """Submit the questions that buttons stand for to the inbox, each once, whoever presses.
 
-    That somebody may press is for the caller to know. ``reply_to`` is where the platform answers
-    them (``Message``). Raises ActionRejected, StoreUnavailable, InboxFull, InboxUnavailable.
+    The caller checks whether the user may press. ``reply_to`` is where the platform replies to the
+    presser (``Message``). Raises ActionRejected, StoreUnavailable, InboxFull, InboxUnavailable.
     """
 
     def __init__(self, *, interactions: Interactions, inbox: Inbox) -> None:
@@ -150,7 +149,7 @@ class ButtonQuestions:
         self._inbox = inbox
 
     async def ask_person(self, asked: Interaction, presser: Person, *, reply_to: str) -> None:
-        """Ask for a person about a question, unless somebody did."""
+        """Ask for a person about a question, unless somebody already did."""
         wish = message_below(
             asked.message, person_request_id(asked.message.id), presser, text="", reply_to=reply_to
         )
@@ -163,7 +162,7 @@ class ButtonQuestions:
     async def choose(
         self, asked: Interaction, number: str, presser: Person, *, reply_to: str
     ) -> str:
-        """Ask for the option of that number (from 0), unless one was chosen; return it."""
+        """Submit the option of an index (from 0), unless one was chosen; return its text."""
         text = _option(asked, number)
         option = f"{asked.message.id}:option"
         chosen = message_below(asked.message, option, presser, text=text, reply_to=reply_to)
@@ -171,7 +170,7 @@ class ButtonQuestions:
         return text
 
     async def _about(self, interaction: Interaction, wish: Message) -> str:
-        """Return the wish; the question is named unless the presser asked it, and asked it last."""
+        """Return the request's text; it names the question unless the presser asked it last."""
         last = await self._interactions.history(wish.thread, wish, 1)
         is_last = [each.id for each in last] == [interaction.id]
         own = interaction.message.author.id == wish.author.id
@@ -189,7 +188,7 @@ class ButtonQuestions:
 def message_below(
     asked: Message, message_id: str, presser: Person, *, text: str, reply_to: str
 ) -> Message:
-    """Return what a press below a question says, in its thread; the same for whoever presses."""
+    """Return the message that a button sends to its question's thread; one id for all pressers."""
     return Message(
         id=message_id,
         thread=asked.thread,
@@ -202,7 +201,7 @@ def message_below(
 
 
 def _option(interaction: Interaction, number: str) -> str:
-    """Return the option of that number. Raises ActionRejected where there is none."""
+    """Return the option of an index. Raises ActionRejected if there is none."""
     outcome = interaction.outcome
     if outcome is None or not isinstance(outcome.response, Clarification):
         raise ActionRejected(_NO_OPTION)
@@ -213,14 +212,14 @@ def _option(interaction: Interaction, number: str) -> str:
 
 
 class ExplainAction:
-    """Explains within what everybody in the thread may read: others may look over a shoulder."""
+    """Explain an answer within what all readers of the thread may read, as others may look on."""
 
     def __init__(self, office: ChatContext, readers: ReaderLookup) -> None:
         self._office = office
         self._readers = readers
 
     async def explain(self, interaction: Interaction, person_id: str) -> Explanation:
-        """Explain an interaction to who sees it. Raises InteractionUnknown, StoreUnavailable."""
+        """Return the explanation of an answer. Raises InteractionUnknown, StoreUnavailable."""
         reader = await self._readers.of_thread(interaction.message)
         return await self._office.explaining.explain(
             self._office.tenant, interaction.id, reader, asker_id=person_id

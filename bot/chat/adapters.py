@@ -1,7 +1,7 @@
-"""Interface between the bot and its platform adapters: what each gets, and how they are loaded.
+"""Interface between the bot and its platform adapters: ChatContext, the adapter port and loading.
 
-``ChatContext`` is joined in bot.app and given to every adapter (docs/adapters.md). ``NullNotes``
-stands in for the record's notes in processes that have no record.
+``ChatContext`` is built in bot.app and passed to every adapter (docs/adapters.md). ``NullNotes``
+replaces the record's notes in processes without a record.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bot.escalations.casework import Casework
 
 
 class NullNotes:
-    """Implements bot.domain.ports.Notes; everything is new to it."""
+    """Store no notes. Implements bot.domain.ports.Notes."""
 
     async def get(self, tenant: str, key: str) -> str | None:  # noqa: ARG002 - the port names them
         return None
@@ -34,7 +34,7 @@ class NullNotes:
     async def put(
         self, tenant: str, key: str, text: str, *, interaction_id: InteractionId | None = None
     ) -> None:
-        """Keep nothing."""
+        """Do nothing."""
 
     async def first(
         self,
@@ -47,47 +47,47 @@ class NullNotes:
         return True
 
     async def remove(self, tenant: str, key: str) -> None:
-        """Have nothing to remove."""
+        """Do nothing."""
 
     async def beginning(self, tenant: str, prefix: str) -> Mapping[str, str]:  # noqa: ARG002
         return {}
 
 
 class HearsMessages(Protocol):
-    """Decides which messages that nobody addressed to the bot are taken. Raises StoreUnavailable.
+    """Decides which messages that do not address the bot are accepted. Raises StoreUnavailable.
 
-    By the channel's policy: questions without a mention, follow-ups in a thread that the bot is in.
+    The channel's policy decides: questions without a mention, follow-ups in a thread with the bot.
     """
 
     async def hears(self, message: Message, *, begins: bool) -> bool:
-        """Tell whether to take a message; ``begins``: it is the first of its thread."""
+        """Return whether to accept a message; ``begins``: it is the first of its thread."""
         ...
 
     async def hears_bots(self, tenant: str, channel: str) -> bool:
-        """Tell whether other bots may ask in a channel, ``platform:channel``."""
+        """Return whether other bots may ask in a channel, ``platform:channel``."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatContext:
-    """What stands behind every platform.
+    """Services that every platform adapter gets.
 
     Attributes:
         tenant: The company that is served.
-        directory: What a colleague may read.
-        inbox: Where questions go.
-        interactions: The record, to read and to judge.
-        casework: What is done about escalations, and how they are shown.
-        explaining: Why an answer, or none.
-        fuller: What only an asker may read of an answer.
-        hearing: Which messages are taken that are not addressed to the bot.
-        policies: What single channels allow.
-        notes: What an adapter remembers for all processes.
-        audits: What admins did.
-        documents: What is indexed.
-        reindexing: How it gets there.
-        orders: What is ordered by command.
-        check_parts: The state of every part.
+        directory: Looks up what a colleague may read.
+        inbox: Accepts questions.
+        interactions: The record, to read and to rate.
+        casework: Acts on escalations and builds their views.
+        explaining: Explains why an answer was given, or none.
+        fuller: Returns the parts of an answer that only its asker may read.
+        hearing: Decides which messages that do not address the bot are accepted.
+        policies: Policies of channels.
+        notes: Notes of an adapter, shared by all processes.
+        audits: The audit log of admins' acts.
+        documents: The indexed documents.
+        reindexing: Starts and cancels index runs.
+        orders: Executes commands.
+        check_parts: Returns the status of every component.
     """
 
     tenant: str
@@ -108,30 +108,30 @@ class ChatContext:
 
 
 PLATFORM_PREFIX = "/platforms/"
-"""Where third-party platforms have their endpoints; each checks its platform's signature itself."""
+"""Path prefix of third-party platforms' endpoints; each checks its platform's signature itself."""
 
 PLATFORM_ENDPOINTS = frozenset({"/slack/events", "/api/messages"})
 
 
 class Adapter(Protocol):
-    """A package or module that joins a platform."""
+    """A package or module that connects a platform."""
 
     def connect(self, settings: Settings, notes: Notes) -> Channel:
-        """Return the channel; nobody is called yet. Raises SettingInvalid."""
+        """Return the channel without making a request. Raises SettingInvalid."""
         ...
 
     def mount(self, app: web.Application, channel: Channel, office: ChatContext) -> None:
-        """Serve what the platform reports."""
+        """Add the routes that receive the platform's events."""
         ...
 
 
 def is_platform_endpoint(path: str) -> bool:
-    """Tell whether a path is a platform's own: its signature is the key, not ours."""
+    """Return whether a path is a platform's endpoint, authenticated by the platform's signature."""
     return path in PLATFORM_ENDPOINTS or path.startswith(PLATFORM_PREFIX)
 
 
 def load_adapters(settings: Settings) -> Iterator[Adapter]:
-    """Load the adapters that are configured; the others are not imported. Raises SettingInvalid."""
+    """Import and yield the configured adapters; others are not imported. Raises SettingInvalid."""
     for name in _configured(settings):
         yield _load(name)
 

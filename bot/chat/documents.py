@@ -1,7 +1,7 @@
 """Interface to ingestion for board, API and commands: documents, spaces, runs and the schedule.
 
-The values are Protocols that ingestion implements without knowing the bot; the wrappers below
-turn its errors into the bot's own. Both go once bot may import ingestion.
+The values are Protocols that ingestion implements without importing the bot; the wrappers below
+translate its errors into the bot's. Both can go once bot may import ingestion.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bot.domain.errors import BotError
 from rag.types import Principal
 
 SeenBy = frozenset[Principal] | None
-"""The principals of who looks; None sees everything."""
+"""The viewer's principals; None sees everything."""
 
 
 class Failure(Protocol):
@@ -33,12 +33,12 @@ class Failure(Protocol):
     def cure(self) -> str: ...
     @property
     def mass_delete(self) -> bool:
-        """Whether a run held back, or would, for too much of the space is gone."""
+        """Whether the run would delete too much of the space, and therefore stopped."""
         ...
 
 
 class Space(Protocol):
-    """A space: how much of it is indexed, from where, and since when."""
+    """A space: the number of its indexed pages and chunks, its source, and its last sync."""
 
     @property
     def name(self) -> str: ...
@@ -55,7 +55,7 @@ class Space(Protocol):
     def takes_uploads(self) -> bool: ...
     @property
     def reindexable(self) -> bool:
-        """Whether it is known what fills it."""
+        """Whether the source of the space is known."""
         ...
 
     @property
@@ -65,7 +65,7 @@ class Space(Protocol):
 
 
 class Document(Protocol):
-    """One document; ``state`` is "waiting" until what was sent last can be found."""
+    """One document; ``state`` is "waiting" until the last upload is searchable."""
 
     @property
     def space(self) -> str: ...
@@ -98,7 +98,7 @@ class Document(Protocol):
 
 
 class Added(Protocol):
-    """What became of an upload; ``run_id`` is the run that indexes it."""
+    """The result of an upload; ``run_id`` is the run that indexes it."""
 
     @property
     def space(self) -> str: ...
@@ -111,7 +111,7 @@ class Added(Protocol):
 
 
 class Run(Protocol):
-    """A run over one space, or with None over all, as far as it is."""
+    """A run over one space, or all spaces (None), with its progress."""
 
     @property
     def id(self) -> str: ...
@@ -121,7 +121,7 @@ class Run(Protocol):
     def dry_run(self) -> bool: ...
     @property
     def by(self) -> str:
-        """Who began it; "schedule" and "start" are nobody's names but the server's own."""
+        """Who started it; "schedule" and "start" stand for the server itself."""
         ...
 
     @property
@@ -171,28 +171,28 @@ class Run(Protocol):
 
     @property
     def page(self) -> str:
-        """The address or id of the one page that it is over, "" for none."""
+        """Address or id of the page if the run covers one page, else ""."""
         ...
 
     @property
     def embedding(self) -> str:
-        """What embedding takes or took, as a sentence; "" where that is nothing but time."""
+        """Cost of embedding as a sentence; "" if it costs nothing but time."""
         ...
 
     @property
     def resumed_as(self) -> Sequence[str]:
-        """The runs that went on with it after it was interrupted."""
+        """The runs that resumed this one after an interruption."""
         ...
 
 
 class Documents(Protocol):
-    """What is indexed; uploads can be added and removed.
+    """The indexed documents; uploads can be added and removed.
 
-    Raises bot.domain.errors.DocumentRefused and its kinds; rag.errors.IndexUnavailable.
+    Raises bot.domain.errors.DocumentRefused and its subclasses; rag.errors.IndexUnavailable.
     """
 
     async def spaces(self, seen_by: SeenBy) -> Sequence[Space]:
-        """Return the spaces that hold something to be seen, by name."""
+        """Return the spaces that hold a document visible to the viewer, by name."""
         ...
 
     async def documents(
@@ -216,18 +216,18 @@ class Documents(Protocol):
         ...
 
     async def add(self, space: str, received: Path, *, name: str, readers: str, by: str) -> Added:
-        """Take a file into a space and have it indexed; one of the same name is replaced."""
+        """Add a file to a space and start indexing it; a document of the same name is replaced."""
         ...
 
     async def remove(self, space: str, document_id: str, *, by: str) -> None:
-        """Remove an uploaded document; it can't be found from then on."""
+        """Remove an uploaded document; it is not searchable from then on."""
         ...
 
 
 class Reindex(Protocol):
-    """Brings the index up to date with what fills it; one run at a time on a space.
+    """Updates the index from its sources; at most one run at a time per space.
 
-    Raises bot.domain.errors.DocumentRefused and its kinds.
+    Raises bot.domain.errors.DocumentRefused and its subclasses.
     """
 
     async def start(
@@ -240,15 +240,15 @@ class Reindex(Protocol):
         extent: Literal["all", "changes"] = "all",
         page: str = "",
     ) -> str:
-        """Begin a run; return its id.
+        """Start a run and return its id.
 
-        It is over a space or all, of it what changed since the last run, or over one ``page`` by
-        its address or id.
+        It covers a space or all spaces, only changes since the last run, or one ``page`` by its
+        address or id.
         """
         ...
 
     async def find_space(self, url: str) -> str | None:
-        """Return the space of the page at an address, indexed or not; None for no page of ours."""
+        """Return the space of the page at an address, indexed or not; None if no source has it."""
         ...
 
     async def newest(self, limit: int) -> Sequence[Run]:
@@ -258,12 +258,12 @@ class Reindex(Protocol):
     async def get(self, run_id: str) -> Run | None: ...
 
     async def cancel(self, run_id: str) -> None:
-        """Stop a run; what is written stays. One that ended is no error."""
+        """Cancel a run; what it has written stays. A run that has ended is no error."""
         ...
 
 
 class NextPass(Protocol):
-    """A run that the schedule begins next, and when at the earliest."""
+    """The next scheduled run of a space, and its earliest time."""
 
     @property
     def extent(self) -> Literal["all", "changes", "page"]: ...
@@ -272,20 +272,20 @@ class NextPass(Protocol):
 
 
 class Schedule(Protocol):
-    """What is read without anybody's order. Raises DocumentRefused and its kinds."""
+    """The schedule of automatic runs. Raises DocumentRefused and its subclasses."""
 
     async def next_passes(self) -> Mapping[str, NextPass]:
-        """Return the next run over each space; none where none ever is."""
+        """Return the next run by space; a space that is never read by schedule is left out."""
         ...
 
 
 ErrorTranslation = Mapping[type[Exception], type[BotError]]
-"""Which errors of the implementation are which of the bot's; the first that fits counts."""
+"""Maps the implementation's errors to the bot's; the first match counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranslatedDocuments:
-    """Documents whose errors are the bot's own."""
+    """Documents whose errors are translated into the bot's. Implements `Documents`."""
 
     inner: Documents
     errors: ErrorTranslation
@@ -325,7 +325,7 @@ class TranslatedDocuments:
 
 @dataclass(frozen=True, slots=True)
 class TranslatedReindex:
-    """Runs whose errors are the bot's own."""
+    """Index runs whose errors are translated into the bot's. Implements `Reindex`."""
 
     inner: Reindex
     errors: ErrorTranslation
@@ -369,7 +369,7 @@ class TranslatedReindex:
 
 @dataclass(frozen=True, slots=True)
 class TranslatedSchedule:
-    """A schedule whose errors are the bot's own."""
+    """A schedule whose errors are translated into the bot's. Implements `Schedule`."""
 
     inner: Schedule
     errors: ErrorTranslation

@@ -1,7 +1,7 @@
-"""Decide which messages the bot takes, and apply their edits, deletions and later mentions.
+"""Decide which messages the bot accepts, and apply edits, deletions and later mentions.
 
-The channel's policy says what is taken of messages that nobody addressed to the bot; by its form
-alone a text reads like a question, in English and German.
+The channel's policy decides about messages that do not address the bot; whether one is a question
+is guessed from its form, in English and German.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bot.domain.ports import Policies
 
 @dataclass(frozen=True, slots=True)
 class ReceivedMessage:
-    """What somebody wrote. ``begins``: it is the first of its thread. ``by_bot``: another bot."""
+    """A received message. ``begins``: it is the first of its thread. ``by_bot``: a bot wrote it."""
 
     message: Message
     begins: bool
@@ -32,10 +32,10 @@ class ReceivedMessage:
 
 
 async def should_take(hearing: HearsMessages, said: ReceivedMessage) -> bool:
-    """Tell whether to take what was written, as the channel's policy says.
+    """Return whether to accept a message under the channel's policy.
 
-    Another bot is heard only if it addresses this one, where that is allowed: two bots that
-    overhear each other would never end. Raises StoreUnavailable.
+    Another bot is accepted only if it addresses this one and the policy allows it: two bots that
+    answer each other's unaddressed messages would never stop. Raises StoreUnavailable.
     """
     message = said.message
     if message.overheard:
@@ -49,7 +49,7 @@ async def should_take(hearing: HearsMessages, said: ReceivedMessage) -> bool:
 _THREAD_LOOK_BACK = 10
 _LONGEST = 1_000
 _NOT_SAID = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|<?\bhttps?://\S+", re.DOTALL)
-"""Code and addresses: a question mark in one asks nothing."""
+"""Code and URLs, removed first: a question mark in them asks nothing."""
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _GREETING = re.compile(
@@ -62,7 +62,7 @@ _BEFORE = re.compile(
     r"|team|folks|everyone|everybody|zusammen|leute|there|please|bitte)\b[\s,:!\u2013-]*)+",
     re.IGNORECASE,
 )
-"""What may stand before a question in its sentence."""
+"""Words that may precede a question in its sentence."""
 _ASKING = re.compile(
     r"(?:who|whom|whose|what|which|when|where|why|how|anyone|anybody|wondering"
     r"|(?:is|are|was|were|do|does|did|can|could|may|should|would|will|has|have|am)"
@@ -78,7 +78,7 @@ _ASKING = re.compile(
 
 
 class Exchanges(Protocol):
-    """The record of what was asked and answered. Raises bot.domain.errors.StoreUnavailable."""
+    """The record of interactions. Raises bot.domain.errors.StoreUnavailable."""
 
     async def in_thread(self, thread: Thread, limit: int) -> Sequence[Interaction]:
         """Return the last interactions of a thread, oldest first."""
@@ -86,11 +86,11 @@ class Exchanges(Protocol):
 
 
 class ListeningPolicy:
-    """Implements bot.chat.adapters.HearsMessages. Nothing is heard where no policy says so.
+    """Accepts unaddressed messages by the channel's policy; without a policy, none.
 
-    What is taken here is kept in the record, so that ordinary talk is left alone: a message that
-    begins a thread counts only if it reads like a question, one below it only in a thread in which
-    the bot has spoken.
+    Implements bot.chat.adapters.HearsMessages. Accepted messages are recorded, so ordinary talk is
+    left out: a message that begins a thread must look like a question, and a reply counts only in a
+    thread in which the bot has spoken.
     """
 
     def __init__(self, policies: Policies, exchanges: Exchanges) -> None:
@@ -118,20 +118,20 @@ class ListeningPolicy:
 
 
 def _spoken(interaction: Interaction) -> bool:
-    """Whether the bot has said something, or was asked to."""
+    """Return whether the bot answered, or was asked to."""
     if interaction.outcome is None:
         return not interaction.message.overheard
     return not interaction.outcome.silent
 
 
 def reads_like_a_question(text: str) -> bool:
-    """Tell whether a text asks something, by its form alone; English and German."""
+    """Return whether a text looks like a question by its form alone, in English or German."""
     said = _NOT_SAID.sub(" ", text)
     return any(_asks(sentence.strip()) for sentence in _SENTENCE.split(said))
 
 
 def _asks(sentence: str) -> bool:
-    """Whether a sentence ends or begins as questions do; an exclamation only ends."""
+    """Return whether a sentence ends or begins like a question; an exclamation must have a "?"."""
     if not any(character.isalpha() for character in sentence):
         return False
     if "?" in sentence:
@@ -141,7 +141,7 @@ def _asks(sentence: str) -> bool:
 
 
 def _greeted(sentence: str) -> int:
-    """Return where a sentence begins after a greeting."""
+    """Return the index at which a sentence begins after a greeting and filler words."""
     greeting = _GREETING.match(sentence)
     start = greeting.end() if greeting else 0
     before = _BEFORE.match(sentence, start)
@@ -149,10 +149,10 @@ def _greeted(sentence: str) -> int:
 
 
 async def as_new_question(office: ChatContext, message: Message) -> Message:
-    """Return the message as it is to be accepted, now that somebody addresses the bot with it.
+    """Return the message to accept when the bot is mentioned after it ignored the message.
 
-    What was overheard is recorded under the message's own id, and an id is answered once; so one
-    that nobody was told anything about gets another. Raises StoreUnavailable.
+    The ignored message was recorded under the message's own id, and an id is answered once; so one
+    with a silent outcome gets a new id. Raises StoreUnavailable.
     """
     kept = await office.interactions.get(message.interaction_id)
     if kept is None or kept.outcome is None or not kept.outcome.silent:
@@ -161,10 +161,10 @@ async def as_new_question(office: ChatContext, message: Message) -> Message:
 
 
 class MessageEdits:
-    """Amends questions; an edit that is older than the last one changes no word.
+    """Apply edits of questions; an edit older than the last one does not change the text.
 
-    Platforms send events in any order, and again what they were not answered. When a question was
-    edited last is noted, for all processes.
+    Platforms send events in any order, and resend unacknowledged ones. The time of a question's
+    last edit is stored in a note, for all processes.
     """
 
     def __init__(self, office: ChatContext) -> None:
@@ -172,10 +172,10 @@ class MessageEdits:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def amend(self, message: Message, at: str) -> None:
-        """Take a question as it read at ``at``; files come along in any case.
+        """Apply the text of a question as of ``at``; new files are added even by an older edit.
 
-        ``at`` is in seconds, as a decimal number; "" where that is not known: then it is the
-        newest. Only who asked edits a question. Raises StoreUnavailable.
+        ``at`` is in seconds, as a decimal number; "" if unknown, which counts as the newest. Only
+        the asker can edit a question. Raises StoreUnavailable.
         """
         turn = self._turns.setdefault(message.interaction_id, asyncio.Lock())
         async with turn:
@@ -200,15 +200,15 @@ _BUTTON_LOOK_BACK = 100
 
 
 class MessageWithdrawals:
-    """Takes questions back. All of it may be done again. Raises StoreUnavailable, BotError."""
+    """Withdraw deleted questions; every step is idempotent. Raises StoreUnavailable, BotError."""
 
     def __init__(self, office: ChatContext) -> None:
         self._office = office
 
     async def withdraw(self, message: Message) -> bool:
-        """Withdraw a question and what was asked by buttons below it, which quotes it.
+        """Withdraw a question and the button questions below it, which quote it.
 
-        Only the message's place counts. Returns False for one that is not known.
+        Only the message's thread and id are used. Returns False if it is not recorded.
         """
         try:
             await self._office.inbox.cancel(message.interaction_id)
@@ -221,6 +221,6 @@ class MessageWithdrawals:
         return True
 
     async def never_answer(self, message: Message) -> None:
-        """Keep a question as withdrawn that was deleted before it was known, if it comes yet."""
+        """Record as withdrawn a question deleted before it arrived, in case it still comes."""
         with suppress(InteractionUnknown):
             await self._office.inbox.cancel(await self._office.inbox.accept(message))

@@ -1,4 +1,4 @@
-"""Turn a response into the neutral view that every platform renders."""
+"""Convert a response into the platform-independent view that every platform renders."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ _URL_CHARACTERS = "%/:=&?~#+!$,;'@*-._"
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """One page as it is listed: title and section as plain text.
+    """One page in a list of sources: title and section as plain text.
 
-    ``line`` is the part of the quote that answers best, "" where that is not known.
-    ``number`` is the mark in the text, None for a page that is only offered. ``url`` is None
-    unless it is absolute http(s); then only the label is shown. ``space`` is plain text too;
-    ``updated_at``, ``updated_by`` and ``superseded`` are the page's, worded by ``formatting``.
+    ``line`` is the part of the quote that answers best, "" if unknown. ``number`` is the citation
+    mark in the text, None for a page that is only suggested. ``url`` is None unless it is absolute
+    http(s); then only the label is shown. ``space`` is plain text too; ``updated_at``,
+    ``updated_by`` and ``superseded`` are the page's, worded by ``formatting``.
     """
 
     number: int | None
@@ -70,10 +70,10 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class ResponseView:
-    """What is shown. ``text`` is Markdown in which nothing is live; ``footer`` may be empty.
+    """The parts of a response to render. ``text`` is Markdown without live markup.
 
-    ``remarks`` stand below text and pages: a line of plain text each, nothing escaped yet. Those
-    that warn of a superseded page come first.
+    ``footer`` may be empty. ``remarks`` are shown below text and pages: one line of plain text
+    each, not escaped yet. Warnings of superseded pages come first.
     """
 
     text: str
@@ -85,7 +85,7 @@ class ResponseView:
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """What the people's channel is shown of an escalation; plain text, nothing escaped yet."""
+    """An escalation as shown in the experts' channel; plain text, not escaped yet."""
 
     question: str
     reason: str
@@ -93,14 +93,14 @@ class HandOver:
 
 
 def activity_text(activity: Activity) -> str:
-    """Return what the asker sees meanwhile, after the bot's name; "" shows nothing."""
+    """Return the progress text after the bot's name; "" shows nothing."""
     if activity.stage is Stage.READING and activity.pages:
         return f"is reading {counted(activity.pages, 'page')}\u2026"
     return _DOING.get(activity.stage, "")
 
 
 def render(response: Response, *, private: bool, remarks: Sequence[str] = ()) -> ResponseView:
-    """Return the parts of a response, for a thread that is private to the asker or not.
+    """Return the view of a response, for a thread that is private to the asker or not.
 
     ``remarks`` are those of its outcome; a reply for the asker alone has none.
     """
@@ -138,10 +138,10 @@ def _rendered(response: Response, *, private: bool) -> ResponseView:
 
 
 def hand_over(delivery: Delivery) -> HandOver | None:
-    """Return what people are asked, or None when they are not (yet).
+    """Return what the experts' channel shows, or None if experts are not asked (yet).
 
-    Pages found in a private conversation are left out: the asker may read them, the people's
-    channel perhaps not.
+    Pages found in a private conversation are left out: the asker may read them, the channel's
+    members perhaps not.
     """
     escalation = delivery.outcome.response
     if not isinstance(escalation, Escalation) or escalation.consent_needed:
@@ -153,7 +153,7 @@ def hand_over(delivery: Delivery) -> HandOver | None:
 
 
 def offered_pages(sources: tuple[Source, ...]) -> tuple[SourceLine, ...]:
-    """Return pages that are only offered, as they are listed."""
+    """Return suggested pages as list entries without a citation number."""
     return tuple(_line(source, None) for source in sources)
 
 

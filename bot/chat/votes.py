@@ -1,7 +1,7 @@
 """Record thumbs up and down on answers, from buttons and reactions, with reasons and comments.
 
-Each person has one vote on an answer. Reactions come in any order and more than once; the latest
-by the platform's time counts, for all processes.
+Each person has one vote per answer. Reactions arrive in any order and more than once; the latest by
+the platform's time counts, for all processes.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from bot.domain.ports import Notes
 
 
 class KeepsVotes(Protocol):
-    """The record of answers and what was said of them. Raises StoreUnavailable."""
+    """The record of answers and their feedback. Raises StoreUnavailable."""
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
 
     async def rate(self, feedback: Feedback) -> None:
-        """Keep one feedback per person and interaction; a later one replaces it."""
+        """Store one feedback per person and interaction; a later one replaces it."""
         ...
 
     async def unrate(self, interaction_id: InteractionId, person_id: str) -> None: ...
@@ -37,7 +37,7 @@ class KeepsVotes(Protocol):
 
 
 def can_be_rated(outcome: Outcome | None) -> bool:
-    """Tell whether an answer can be judged: it has sources to judge it by."""
+    """Return whether an answer can be rated: it must have sources."""
     return (
         outcome is not None
         and isinstance(outcome.response, Reply)
@@ -46,11 +46,11 @@ def can_be_rated(outcome: Outcome | None) -> bool:
 
 
 class AnswerVotes:
-    """Takes thumbs and what is said with them; each person has one judgement of an answer.
+    """Record votes with their reasons and comments; each person has one feedback per answer.
 
-    Every method raises InteractionUnknown for what is not there, is another tenant's, or is
-    another person's private conversation; FeedbackInvalid for what can't be judged or said.
-    Whether a person may judge at all is for the platform to tell.
+    Every method raises InteractionUnknown for an interaction that does not exist, or belongs to
+    another tenant or another person's private conversation; FeedbackInvalid for an answer that
+    can't be rated or an invalid value. The platform decides whether a person may rate at all.
     """
 
     def __init__(self, interactions: KeepsVotes) -> None:
@@ -65,10 +65,9 @@ class AnswerVotes:
         *,
         comment: str = "",
     ) -> bool:
-        """Keep a thumb in place of an earlier one; tell whether it is another now.
+        """Store a vote in place of an earlier one; return whether it differs.
 
-        The same thumb again changes nothing; what was said with it stays, unless there is a new
-        ``comment``.
+        The same vote again changes nothing; its comment stays unless there is a new ``comment``.
         """
         await self._answer(tenant, interaction_id, person_id)
         given = await self._given(interaction_id, person_id)
@@ -92,7 +91,7 @@ class AnswerVotes:
     async def take_back(
         self, tenant: str, interaction_id: InteractionId, person_id: str, vote: Vote
     ) -> bool:
-        """Take a thumb back if it is the one that counts now; tell whether it was."""
+        """Remove a vote if it is the current one; return whether it was."""
         await self._answer(tenant, interaction_id, person_id)
         given = await self._given(interaction_id, person_id)
         if given is None or given.vote != vote:
@@ -109,9 +108,9 @@ class AnswerVotes:
         reason: str | None = None,
         comment: str | None = None,
     ) -> None:
-        """Keep why an answer did not help: it is a thumb down, whatever the vote was before.
+        """Store why an answer did not help, as a thumb down, whatever the vote was before.
 
-        What is not said now stays as it was said with an earlier thumb down.
+        A reason or comment not given now is kept from an earlier thumb down.
         """
         await self._answer(tenant, interaction_id, person_id)
         given = await self._given(interaction_id, person_id)
@@ -127,7 +126,7 @@ class AnswerVotes:
         await self._interactions.rate(said)
 
     async def _answer(self, tenant: str, interaction_id: InteractionId, person_id: str) -> None:
-        """Check that there is an answer for this person to judge."""
+        """Check that there is an answer that this person may rate."""
         interaction = await self._interactions.get(interaction_id)
         if interaction is None or not _may_rate(interaction, tenant, person_id):
             raise InteractionUnknown(
@@ -157,9 +156,9 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """What a person's thumbs on an answer have become: ``given`` now, or ``taken`` back.
+    """Change of a person's thumb reactions on an answer: ``given`` now, or ``taken`` back.
 
-    ``at`` is when, in seconds, as a decimal number; it is kept as it is written.
+    ``at`` is the time in seconds, as a decimal number; the string is stored unchanged.
     """
 
     at: str
@@ -168,9 +167,10 @@ class Reaction:
 
 
 class ReactionVotes:
-    """Counts reactions as votes: what a person did last is remembered, for all processes.
+    """Count reactions as votes, in the order of the platform's timestamps.
 
-    An older reaction of theirs changes nothing, nor does the same one again.
+    The time of a person's last reaction is stored for all processes; an older or repeated one
+    changes nothing.
     """
 
     def __init__(
@@ -185,9 +185,9 @@ class ReactionVotes:
     async def count(
         self, interaction_id: InteractionId, person_id: str, reaction: Reaction
     ) -> Vote | None:
-        """Count a reaction; return the vote if it is another one than before.
+        """Count a reaction; return the vote if it differs from the one before.
 
-        That the person may judge is for the caller to know. Raises StoreUnavailable.
+        The caller checks whether the person may rate. Raises StoreUnavailable.
         """
         key = f"{self._platform}:thumb:{interaction_id}:{person_id}"
         turn = self._turns.setdefault(key, asyncio.Lock())

@@ -1,1 +1,1 @@
-"""Frozen values, ports, errors, settings and text: what every other room builds on."""
+"""Frozen values, ports, errors, settings and text helpers that every other package builds on."""

@@ -1,7 +1,7 @@
-"""Optional abilities of a channel, as Protocols that a platform may implement.
+"""Optional capabilities of a channel, as Protocols that a platform adapter may implement.
 
-bot.domain.ports has two more, OpensPlaceholders and Withdraws; bot.escalations.ports has those
-that show and remind of escalations.
+bot.domain.ports defines two more, OpensPlaceholders and Withdraws; bot.escalations.ports defines
+those that post escalations and reminders.
 """
 
 from __future__ import annotations
@@ -15,56 +15,56 @@ from bot.domain.messages import Attachment, Introduction, Message, Platform
 
 @runtime_checkable
 class TakesTurns(Protocol):
-    """Replies to one place are posted one after the other, in the order of their questions."""
+    """Post replies to one place one after the other, in the order of their questions."""
 
     def turn(self, message: Message) -> AbstractAsyncContextManager[None]:
-        """Wait until the reply to a message is the next one, and hold the turn in the block.
+        """Wait until the reply to ``message`` is next, and hold the turn inside the block.
 
-        However long it takes: the time that a platform has to take a reply begins after it.
+        There is no limit on the wait: the delivery timeout starts after it.
         """
         ...
 
 
 @runtime_checkable
 class Introduces(Protocol):
-    """The platform knows more of its people than an event says."""
+    """Look up more about a person than the platform's event contains."""
 
     async def introduce(self, message: Message) -> Introduction:
-        """Tell who asks and who reads along, as the platform vouches for it now.
+        """Return the verified author, and whether outsiders read along, as of now.
 
-        Raises bot.domain.errors.DeliveryFailed while it can't: then nobody is taken for more than
-        everyone.
+        Raises bot.domain.errors.DeliveryFailed while the platform can't be asked; the asker then
+        gets only the rights of ``everyone``.
         """
         ...
 
 
 @runtime_checkable
 class Fetches(Protocol):
-    """Files that come with a message can be read."""
+    """Download files attached to a message."""
 
     async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
-        """Return a file. Raises DeliveryFailed, also for one above ``most`` bytes."""
+        """Return a file's bytes. Raises DeliveryFailed, also for a file above ``most`` bytes."""
         ...
 
 
 @runtime_checkable
 class TellsState(Protocol):
-    """The platform notices by itself when it can't be worked with any more, and when it can."""
+    """Report connection health that the platform's client notices by itself."""
 
     def part(self) -> ComponentStatus:
-        """Return how it stands, by the name it has at the start; nobody is asked."""
+        """Return the current status, under the name used at startup; makes no request."""
         ...
 
 
 @runtime_checkable
 class TellsPeople(Protocol):
-    """The platform has a channel for people, where they can be told what is no question."""
+    """Post announcements in the channel of the people who answer escalations."""
 
     @property
     def platform(self) -> Platform: ...
 
     async def tell_people(self, text: str) -> None:
-        """Post a line of plain text there, in which nothing is live; nothing without a channel.
+        """Post a line of plain text with no live markup; do nothing without a configured channel.
 
         Raises bot.domain.errors.DeliveryFailed.
         """

@@ -1,7 +1,7 @@
 """Values of an escalation: case, status, steps, actors, notices; and the threads below its cards.
 
-A case is the record's name for one escalated question. An actor has one id on all platforms
-where a verified e-mail address says that it is the same person.
+A case is the stored form of one escalated question. An actor has one id on all platforms if a
+verified e-mail address identifies the same person.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from bot.domain.messages import InteractionId, Outsider, Person, Platform, Threa
 from bot.domain.ports import Notes
 
 State = Literal["open", "claimed", "answered", "resolved", "declined", "reopened"]
-"""open and reopened wait for somebody; claimed and answered have an owner; resolved and declined
-are settled, until somebody reopens them."""
+"""open and reopened: unclaimed. claimed and answered: owned by an expert. resolved and declined:
+settled, until somebody reopens the case."""
 
 Act = Literal["claim", "release", "reply", "resolve", "decline", "reopen"]
 
 ActorRole = Literal["asker", "expert"]
-"""What somebody is to one escalation: its asker, or one of those who answer."""
+"""A person's role in one escalation: its asker, or an expert who may answer it."""
 
 Step = Literal["open", "claim", "release", "reply", "resolve", "decline", "reopen", "ping"]
-"""What happened to an escalation; ``ping`` is that people were reminded."""
+"""A kind of history entry; ``ping`` is a reminder to people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts; ``id`` is the same on every platform where it is known to be the same person.
+    """The person who performs an act; ``id`` is one on all platforms if they are known to match.
 
-    ``also`` are their other ids, such as the one they asked under; the record keeps ``id`` alone.
+    ``also`` are the person's other ids, such as the one they asked under; only ``id`` is stored.
     """
 
     id: str
@@ -40,13 +40,13 @@ class Actor:
     also: frozenset[str] = field(default=frozenset(), compare=False)
 
     def has(self, person_id: str) -> bool:
-        """Tell whether an id is theirs."""
+        """Return whether ``person_id`` is one of this actor's ids."""
         return person_id == self.id or person_id in self.also
 
 
 @dataclass(frozen=True, slots=True)
 class CaseStatus:
-    """What the rules look at: the state, and who has it. ``owner_id`` is empty for nobody."""
+    """State and owner of a case, as the state machine uses them; ``owner_id`` "" means unowned."""
 
     state: State
     owner_id: str = ""
@@ -55,10 +55,10 @@ class CaseStatus:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An escalation as it stands; ``channel`` is ``platform:channel``, where it was asked.
+    """The current version of an escalation; ``channel`` is ``platform:channel`` of the question.
 
-    ``asker_name`` is empty where the platform gave none, ``outsider`` for a colleague. ``due_at``
-    is when people are reminded next, None when they are not. ``version`` counts changes.
+    ``asker_name`` is empty if the platform gave none; ``outsider`` is empty for a colleague.
+    ``due_at`` is the time of the next reminder, None for no more. ``version`` counts changes.
     """
 
     interaction_id: InteractionId
@@ -79,7 +79,7 @@ class Case:
 
     @property
     def asker_mark(self) -> str:
-        """Return what stands behind the asker's name, such as " (guest)"; "" for a colleague."""
+        """Return the suffix of the asker's name, such as " (guest)"; "" for a colleague."""
         return f" ({self.outsider})" if self.outsider else ""
 
 
@@ -87,7 +87,7 @@ class Case:
 class CaseStep:
     """One entry of a case's history; ``number`` counts within the case from 1.
 
-    ``text`` is the reply, the reason of a refusal, or what the asker said; else empty.
+    ``text`` is the reply, the reason for declining, or the asker's comment; else empty.
     """
 
     interaction_id: InteractionId
@@ -100,9 +100,10 @@ class CaseStep:
 
 @dataclass(frozen=True, slots=True)
 class CaseQuery:
-    """Which cases to list; empty means all. ``words`` are looked for in the question.
+    """Filters and order of a list of cases; an empty filter means all.
 
-    Those that wait longest come first, unless the ``newest_first`` are wanted.
+    ``words`` are searched in the question. The cases that wait longest come first, unless
+    ``newest_first`` is set.
     """
 
     states: frozenset[State] = frozenset()
@@ -113,10 +114,10 @@ class CaseQuery:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What somebody is to be told about a case; ``id`` is the same at every attempt.
+    """A notification about a case in the outbox; ``id`` is the same at every attempt.
 
-    ``to`` asker: in the thread of the question. ``to`` people: where people are asked; every step
-    is news to them, for what they see of the case is to be as it stands.
+    ``to`` "asker": posted in the thread of the question. ``to`` "people": sent to the experts'
+    channel, for every step, so that the case's cards are kept up to date.
     """
 
     id: str
@@ -133,45 +134,45 @@ class Notice:
 def actor_of(
     person: Person, role: ActorRole, *, name: str = "", also: frozenset[str] = frozenset()
 ) -> Actor:
-    """Return a person as one who acts.
+    """Return the actor for a person.
 
-    Who has a verified address is known by it everywhere, in small letters; their id on this
-    platform stays theirs, for they may have asked, or claimed something earlier, under it; so do
-    those that are ``also`` theirs.
+    The id is the verified e-mail address in lower case if there is one, else the platform's id. The
+    platform's id and those in ``also`` are kept as further ids, because an earlier question or
+    claim may be stored under them.
     """
     known = person.email.lower() if person.email else person.id
     return Actor(known, name or person.name, role, (also | {person.id}) - {known, ""})
 
 
 def expert_of(platform: Platform, person: Person) -> Actor:
-    """Return a colleague as one who answers; ``person.id`` is their platform's own.
+    """Return the expert actor for a colleague; ``person.id`` is the platform's own id.
 
-    They may have asked it themselves, and then they did so under that plain id.
+    The plain id is kept in ``also``: the colleague may have asked the question, which stores it.
     """
     named = replace(person, id=f"{platform}:{person.id}")
     return actor_of(named, "expert", also=frozenset({person.id}))
 
 
 THREAD_NOT_READ = "Use Reply: this thread isn't read."
-"""What a card says as long as it can be replied to."""
+"""Shown on a card while it can be replied to."""
 
 USE_REPLY = (
     "Use Reply on the question above: this thread isn't read, so nobody was told what you wrote."
 )
-"""What somebody is told who mentions the bot below a card."""
+"""Reply to somebody who mentions the bot in the thread below a card."""
 
 
 async def mark_card_thread(
     notes: Notes, platform: str, tenant: str, case_id: InteractionId, at: PostedRef
 ) -> None:
-    """Note that a thread is a card's, for all processes. Raises StoreUnavailable."""
+    """Store that a thread belongs to a card, for all processes. Raises StoreUnavailable."""
     if at.id:
         thread = Thread(platform, tenant, at.channel, at.id)
         await notes.put(tenant, _key(thread), case_id, interaction_id=case_id)
 
 
 async def is_card_thread(notes: Notes, thread: Thread) -> bool:
-    """Tell whether a thread is below the card of a case. Raises StoreUnavailable."""
+    """Return whether a thread is below the card of a case. Raises StoreUnavailable."""
     return await notes.get(thread.tenant, _key(thread)) is not None
 
 

@@ -1,8 +1,8 @@
 """Asyncio building blocks: background tasks, and a cache with a time to live.
 
-Background tasks are small things done after a platform has its acknowledgement; they may be lost
-with the process, so nothing may depend on them. The cache lets concurrent callers of one key
-share one call.
+Background tasks are short follow-ups run after the platform's request is acknowledged; they may be
+lost with the process, so nothing may depend on them. Concurrent callers of the cache with the same
+key share one call.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ log = structlog.get_logger(__name__)
 
 
 class BackgroundTasks:
-    """Runs errands side by side; what goes wrong is logged."""
+    """Run short background tasks concurrently and log their failures."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def run(self, errand: Coroutine[Any, Any, object], *, what: str) -> None:
-        """Begin an errand; ``what`` names it in the log."""
+        """Start a background task; ``what`` names it in the log."""
         task = asyncio.create_task(_run_logged(errand, what))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def finish(self) -> None:
-        """Wait for what is under way, two seconds at most; what is late has ended then, too."""
+        """Wait for running tasks, at most two seconds, then cancel the rest."""
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=_STOP_SECONDS)
             for task in late:
@@ -61,9 +61,9 @@ _T = TypeVar("_T")
 
 
 class TtlCache(Generic[_T]):
-    """Asks for the answer to a key and keeps it; at most one question a key is under way.
+    """Cache of values fetched by key; concurrent callers of a key share one fetch.
 
-    Errors are passed to all who wait, and are not kept.
+    Errors are raised to all waiting callers and not cached.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class TtlCache(Generic[_T]):
         self._asking: dict[str, asyncio.Task[_T]] = {}
 
     async def get(self, key: str) -> _T:
-        """Return the answer to a key; one who stops waiting leaves the others waiting."""
+        """Return the value of a key; cancelling one caller does not cancel the shared fetch."""
         kept = self._kept.get(key)
         if kept is not None and self._clock() - kept[0] < self._seconds:
             return kept[1]
@@ -93,14 +93,14 @@ class TtlCache(Generic[_T]):
         return await asyncio.shield(asking)
 
     def put(self, key: str, answer: _T) -> None:
-        """Keep an answer that came unasked."""
+        """Store a value without fetching it; evict the oldest beyond ``most`` entries."""
         self._kept[key] = (self._clock(), answer)
         self._kept.move_to_end(key)
         while len(self._kept) > self._most:
             self._kept.popitem(last=False)
 
     def forget(self) -> None:
-        """Ask again from now on; what is being asked is told to those who wait, and not kept."""
+        """Clear the cache; results of running fetches reach their callers and are not cached."""
         self._kept.clear()
         self._asking.clear()
 
@@ -117,6 +117,6 @@ class TtlCache(Generic[_T]):
 
 
 def _retrieve_error(done: asyncio.Task[_T]) -> None:
-    """Look at an error, which nobody may wait for any more."""
+    """Retrieve a task's exception, so that asyncio does not log it if no caller waits any more."""
     if not done.cancelled():
         done.exception()

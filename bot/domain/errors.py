@@ -1,26 +1,26 @@
-"""Exceptions of the bot, and the Retry-After header of a platform that refuses a call.
+"""Exceptions of the bot, and parsing of the Retry-After header of a platform.
 
 - BotError
-  - InboxFull              too many messages wait; ask again later
-  - InboxUnavailable       the message could not be kept
-  - RateExceeded           far too much from one sender: dropped by intent, not to be sent again
+  - InboxFull              too many messages are queued; ask again later
+  - InboxUnavailable       the message could not be stored
+  - RateExceeded           far too many from one sender: dropped by intent, not to be resent
   - InteractionUnknown     no such interaction
   - StoreUnavailable       the record can't be read or written
-    - RecordRefused        ... because what was to be written does not fit it: a defect
+    - RecordRefused        ... because the value violates the schema: a defect
   - FeedbackInvalid        feedback with a value that is not allowed
-  - DeliveryFailed         a platform did not take the reply; it may take it later
-    - DeliveryRefused      ... and will not take it later either
-  - AskerUnknown           a platform can't tell just now who asks; it may soon
-  - ClaimLost              another process works on it, or it was withdrawn
+  - DeliveryFailed         a platform did not accept the reply; a retry may succeed
+    - DeliveryRefused      ... and a retry will not succeed either
+  - AskerUnknown           a platform can't identify the asker now; a retry may succeed
+  - ClaimLost              another process works on the interaction, or it was withdrawn
   - DataDirInUse           another server runs on the same data directory
   - EngineUnavailable      the durable engine can't be started
   - SettingInvalid         a setting has a wrong value: variable, value, cure
-  - ActRefused             an escalation is in a state in which this can't be done
-    - EscalationTaken      ... because another person has it
-  - DocumentRefused        a document that can't be taken: which, why, and the cure
-    - DocumentUnknown      ... because there is none of that name, or no such space or run
-    - DocumentInTheWay     ... because its space is filled or worked on otherwise
-  - NotAllowed             the caller may not do this
+  - ActRefused             the state of an escalation does not allow the act
+    - EscalationTaken      ... because another person owns it
+  - DocumentRefused        a document that can't be accepted: which, why, and the cure
+    - DocumentUnknown      ... because there is no such document, space or run
+    - DocumentInTheWay     ... because of a conflict with the space's source or another run
+  - NotAllowed             the caller lacks the permission
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ import math
 
 
 class BotError(Exception):
-    """The bot could not do what was asked."""
+    """Base class of the bot's own errors."""
 
 
 class InboxFull(BotError):
-    """Too many questions are waiting; ask again in a minute."""
+    """Too many questions are queued; ask again in a minute."""
 
 
 class InboxUnavailable(BotError):
-    """The message could not be kept."""
+    """The message could not be stored."""
 
 
 class RateExceeded(BotError):
-    """Far too much comes from one person or channel; nothing of it is kept, by intent.
+    """Far too many messages from one person or channel; the message is dropped on purpose.
 
-    A platform is answered as if it was taken, for it would only send it again.
+    Adapters acknowledge it to the platform all the same, because the platform would resend it.
     """
 
     def __init__(self, message: str, *, retry_after_seconds: int) -> None:
@@ -60,15 +60,15 @@ class StoreUnavailable(BotError):
 
 
 class RecordRefused(StoreUnavailable):
-    """The record does not take a value; to try again does not help."""
+    """The database rejects a value; a retry does not help."""
 
 
 class FeedbackInvalid(BotError):
-    """The judgement has a value that may not be given."""
+    """The feedback has a value that is not allowed."""
 
 
 class DeliveryFailed(BotError):
-    """The platform did not take the reply; it may say after how many seconds to ask again."""
+    """The platform did not accept the reply; it may give the seconds to wait before a retry."""
 
     def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
         super().__init__(message)
@@ -76,11 +76,11 @@ class DeliveryFailed(BotError):
 
 
 class DeliveryRefused(DeliveryFailed):
-    """The platform will never take the reply: blocked, uninstalled, gone."""
+    """The platform will never accept the reply: bot blocked or uninstalled, or channel deleted."""
 
 
 class AskerUnknown(BotError):
-    """A platform can't tell just now who asks, or who reads along; ask it again soon."""
+    """The platform can't identify the asker or the readers now; retry soon."""
 
 
 class ClaimLost(BotError):
@@ -100,11 +100,11 @@ class SettingInvalid(BotError):
 
 
 class ActRefused(BotError):
-    """The rules of an escalation do not allow it now; the message is for who tried."""
+    """The escalation's state does not allow the act; the message is worded for the actor."""
 
 
 class EscalationTaken(ActRefused):
-    """Another person has the escalation."""
+    """Another person owns the escalation."""
 
     def __init__(self, message: str, *, owner_name: str) -> None:
         super().__init__(message)
@@ -112,7 +112,7 @@ class EscalationTaken(ActRefused):
 
 
 class DocumentRefused(BotError):
-    """A document is not taken; the message is for who sent it."""
+    """A document is rejected; the message is worded for its uploader."""
 
 
 class DocumentUnknown(DocumentRefused):
@@ -120,11 +120,11 @@ class DocumentUnknown(DocumentRefused):
 
 
 class DocumentInTheWay(DocumentRefused):
-    """It can't be done as things are now."""
+    """The request conflicts with the current source of the space or another run."""
 
 
 class NotAllowed(BotError):
-    """The caller may not do this."""
+    """The caller lacks the permission."""
 
 
 _LONGEST_SECONDS = 86_400.0

@@ -27,7 +27,7 @@ def new_feedback(
     reason: str | None = None,
     comment: str | None = None,
 ) -> Feedback:
-    """Return a judgement given now. Raises FeedbackInvalid; a blank comment is none."""
+    """Return validated feedback dated now; a blank comment becomes None. Raises FeedbackInvalid."""
     if rating is not None and rating not in RATINGS:
         raise FeedbackInvalid(f"The rating {rating!r} is not one of 1 to 5.")
     if reason is not None and reason not in REASONS:

@@ -1,7 +1,7 @@
-"""Word what an asker reads when a question is handed, or offered, to a person.
+"""Texts that the asker reads when a question is handed, or offered, to a person.
 
-It promises only what happens on the asker's platform: a channel of people, the help desk's list,
-or nobody.
+They promise only what happens on the asker's platform: a channel of experts, the help desk's list,
+or nothing.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from bot.domain.messages import Platform
 _UNAVAILABLE = "I can't look this up right now."
 _UNSUPPORTED = "I found pages on this, but nothing in them that supports an answer."
 HANDOFF_QUESTION = "Shall I ask a person?"
-"""What an offered hand-over says; the router takes agreement with it as a wish for one."""
+"""Text that offers a hand-over; the router reads a "yes" to it as a request for a person."""
 
 _WHAT = "What is it about?"
 ASK_TOPIC = f"{_WHAT} Write it here, and I will ask a person."
 ASK_TOPIC_IN_CHANNEL = f"{_WHAT} Mention me with it, and I will ask a person."
-"""What is asked back where somebody wants a person and has named no question."""
+"""Question back to an asker who wants a person and has not named a question."""
 
 PERSON_REQUEST = "I'd like to ask a person, please."
-"""What a button that asks for a person says for whoever pressed it; they wrote none of it."""
+"""Message text of the button that asks for a person; the presser typed none of it."""
 
 _BY_WORD = " Reply \u201cyes\u201d."
 _BY_WORD_BELOW = " Reply \u201cyes\u201d in this thread."
@@ -33,20 +33,20 @@ _HERE = "they'll answer here."
 _DIRECTLY = "they'll answer you in a direct message."
 _ASKED = "I've asked the people who look after this."
 ON_HELP_DESK_LIST = "I've put your question on the help desk's list for a person to answer."
-"""What is said where people see a question on the board, and not in a channel of theirs."""
+"""Text for a platform where experts see the question on the board only, not in a channel."""
 
 HANDOFF_OFFER = f"{HANDOFF_QUESTION} They'd see this question and my answer{_ALONE}.{_BY_WORD}"
-"""An offer in private, about a question that stands alone."""
+"""Offer in a private conversation, for a question without context from earlier ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandoffWording:
-    """The words of a hand-over.
+    """Texts of a hand-over, by reason and platform.
 
-    ``asks_people`` are the platforms whose channel shows the question to people at once;
-    ``asks_named`` those that can do so where a channel's policy names its people. Elsewhere it is
-    kept on the help desk's list (``python -m bot escalations``), and that is what is
-    said; the command line keeps nothing and says so.
+    ``asks_people`` are the platforms with a channel that shows the question to experts at once;
+    ``asks_named`` those that do so only if the channel's policy names such a channel. Elsewhere the
+    question is put on the help desk's list (``python -m bot escalations``), and the text says so;
+    the command line stores nothing and says so.
     """
 
     not_found: str
@@ -63,10 +63,10 @@ class HandoffWording:
         people: str = "",
         leaned: bool = False,
     ) -> str:
-        """Return what the asker reads; in private a hand-over is offered, not made.
+        """Return the text for the asker; in private a hand-over is offered, not made.
 
-        It says what people see: the question, and where it ``leaned`` on earlier ones, those too.
-        ``people`` is where the channel's policy says that people are asked.
+        The text states what experts will see: the question, and the earlier ones if it ``leaned``
+        on them. ``people`` is the experts' channel that the channel's policy names.
         """
         if platform == "cli":
             why = self.statement(reason) or "Nobody can be asked from here."
@@ -83,7 +83,7 @@ class HandoffWording:
         return f"{self.statement(reason)} {self._handed_over(platform, people, shown)}"
 
     def statement(self, reason: EscalationReason) -> str:
-        """Return why there is no answer; "" where none was asked for, but a person."""
+        """Return why there is no answer; "" if the asker requested a person."""
         match reason:
             case "nothing_found":
                 return self.not_found
@@ -103,27 +103,27 @@ class HandoffWording:
 
 
 def asks_topic(said: str) -> bool:
-    """Tell whether something that the bot said asks what a person is wanted for."""
+    """Return whether a text of the bot is the question back for a topic."""
     return said in {ASK_TOPIC, ASK_TOPIC_IN_CHANNEL}
 
 
 def person_request(question: str) -> str:
-    """Return what a button says that asks for a person about a question.
+    """Return the message text of a button that asks for a person about ``question``.
 
-    "" is the question that was asked last; the conversation tells which that is.
+    "" means the question asked last, which the conversation determines.
     """
     return f"{PERSON_REQUEST}\n\n{question}" if question else PERSON_REQUEST
 
 
 def requested_question(said: str) -> str:
-    """Return the question that a wish names, "" where it names none or is no such wish."""
+    """Return the question in the text of such a button, "" if there is none or it is other text."""
     return said.removeprefix(PERSON_REQUEST).strip() if said.startswith(PERSON_REQUEST) else ""
 
 
 def as_ephemeral(response: Response) -> Response:
-    """Return what is said to one person alone, below which nobody can write.
+    """Return the response worded for an ephemeral message, which nobody can reply below.
 
-    A button alone takes the offer of a person, and people answer in a direct message.
+    Only a button can accept the offer of a person, and experts answer in a direct message.
     """
     if not isinstance(response, Escalation):
         return response
@@ -132,9 +132,9 @@ def as_ephemeral(response: Response) -> Response:
 
 
 def as_thread_reply(response: Response) -> Response:
-    """Return what is said where each message beside the thread begins another one.
+    """Return the response worded for a channel where messages outside the thread start another.
 
-    A "yes" there would be taken for a greeting: nothing was asked before it.
+    A "yes" outside the thread would be read as a greeting: nothing was asked before it.
     """
     if not isinstance(response, Escalation):
         return response
@@ -142,9 +142,9 @@ def as_thread_reply(response: Response) -> Response:
 
 
 def people_channel(delivery: Delivery, usual: str | None) -> str | None:
-    """Return the channel where people are asked about a delivery; None where they are not.
+    """Return the channel where experts are asked about a delivery; None if they are not asked.
 
-    It is the one that the policy of the question's own channel names, else the ``usual`` one.
+    It is the one that the policy of the question's channel names, else the ``usual`` one.
     """
     response = delivery.outcome.response
     if not isinstance(response, Escalation) or response.consent_needed:
@@ -153,7 +153,7 @@ def people_channel(delivery: Delivery, usual: str | None) -> str | None:
 
 
 def as_list_only(response: Response) -> Response:
-    """Return what is said when people's channel can't be reached: the board alone has the case."""
+    """Return the response worded for a case that only the board shows: the channel failed."""
     if not isinstance(response, Escalation):
         return response
     text = response.text.replace(_ASKED, ON_HELP_DESK_LIST)

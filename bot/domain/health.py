@@ -1,6 +1,6 @@
-"""Status of each component at start and run time, in lines that say how to configure or mend it.
+"""Status of each component at startup and run time, as lines with the cure for what is missing.
 
-Pure: what was found out is passed in.
+Pure: findings are passed in.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ NOTHING_INDEXED = (
 
 @dataclass(frozen=True, slots=True)
 class ComponentStatus:
-    """One part of the system: what it is now, and the one line that adds or mends it.
+    """Status of one component, with the one line that adds or repairs it.
 
-    "absent" is not configured, and nothing that is promised is broken by that. "limited" and
-    "paused" work as they are told to: fewer questions are answered now, or none, or some from
-    pages as they were. Without a ``vital`` part nobody is answered; without another, such as one
-    platform of several, some are.
+    "absent": not configured, which breaks no promise. "limited" and "paused": working as
+    instructed, but fewer questions are answered, none, or some from outdated pages. If a ``vital``
+    component fails nobody is answered; if another does, such as one of several platforms, some
+    still are.
     """
 
     name: str
@@ -46,13 +46,13 @@ class ComponentStatus:
     vital: bool = True
 
     def line(self) -> str:
-        """Return the part as it is printed at the start."""
+        """Return the status as a line of the startup report."""
         sign = _SIGNS[self.state]
         return f"  {sign} {self.name:<16} {self.detail}" + (f" {self.cure}" if self.cure else "")
 
 
 def merge_statuses(parts: Sequence[ComponentStatus]) -> ComponentStatus:
-    """Return all lines about a platform as one, as well as the worst and named like the first."""
+    """Merge the statuses of one platform into one: the worst state, and the first one's name."""
     broken = [part for part in parts if part.state == "failed"]
     shown = broken or parts
     detail = " ".join(part.detail.rstrip(".") + "." for part in shown)
@@ -61,7 +61,7 @@ def merge_statuses(parts: Sequence[ComponentStatus]) -> ComponentStatus:
 
 
 def knowledge(spaces: Mapping[str, int]) -> ComponentStatus:
-    """Say what is indexed. ``spaces`` counts chunks by space."""
+    """Return the index's status. ``spaces`` maps each space to its number of chunks."""
     if not spaces:
         return ComponentStatus(
             "knowledge",
@@ -74,7 +74,7 @@ def knowledge(spaces: Mapping[str, int]) -> ComponentStatus:
 
 
 def embedder(settings: Settings, name: str | None, trouble: str = "") -> ComponentStatus:
-    """Say what makes vectors, and where; without it search is by keyword alone."""
+    """Return the embedder's status: model and host; without one, search is by keyword alone."""
     if settings.embedding_model is None:
         if name is None:
             return ComponentStatus("embedder", "absent", f"search is by keyword alone: {trouble}")
@@ -88,7 +88,7 @@ def embedder(settings: Settings, name: str | None, trouble: str = "") -> Compone
 
 
 def model(settings: Settings) -> ComponentStatus:
-    """Say who composes answers."""
+    """Return the language model's status."""
     if not settings.model_configured:
         return ComponentStatus(
             "model",
@@ -101,7 +101,7 @@ def model(settings: Settings) -> ComponentStatus:
 
 
 def calibration(settings: Settings, uncalibrated: Sequence[str]) -> ComponentStatus:
-    """Say what judges answers; ``uncalibrated`` names models, each with its prompt."""
+    """Return the calibration's status; ``uncalibrated`` names models, each with its prompt."""
     if not settings.model_configured:
         return ComponentStatus("calibration", "ready", "learned from answers without a model")
     if not uncalibrated:
@@ -115,7 +115,7 @@ def _host(address: str | None) -> str | None:
 
 
 def slack(settings: Settings) -> ComponentStatus:
-    """Say whether Slack is connected, and what there is left out."""
+    """Return Slack's status, with the optional settings that are missing."""
     if settings.slack_configured:
         return _slack_ready(settings)
     cure = (
@@ -134,7 +134,7 @@ def _slack_ready(settings: Settings) -> ComponentStatus:
 
 
 def _ready(name: str, how: str, optional: Sequence[tuple[str, object, str]]) -> ComponentStatus:
-    """Say how a platform is connected, and what is left out; each setting with what that costs."""
+    """Return a connected platform's status; ``optional`` has settings and the cost of each."""
     missing = [(setting, costs) for setting, given, costs in optional if not given]
     if not missing:
         return ComponentStatus(name, "ready", how)
@@ -146,14 +146,14 @@ def _ready(name: str, how: str, optional: Sequence[tuple[str, object, str]]) -> 
 
 
 def slack_transport(settings: Settings) -> str:
-    """Say how Slack's events come in."""
+    """Return how Slack's events are received."""
     if settings.slack_transport == "socket":
         return "events over Socket Mode"
     return "events over HTTP at /slack/events"
 
 
 def teams(settings: Settings) -> ComponentStatus:
-    """Say whether Teams is connected, and what there is left out."""
+    """Return Teams' status, with the optional settings that are missing."""
     if settings.microsoft_app_id is not None:
         return _teams_ready(settings, f"{settings.microsoft_app_type}, messages at /api/messages")
     if settings.teams_dev_mode:
@@ -168,7 +168,7 @@ def teams(settings: Settings) -> ComponentStatus:
 
 
 def _teams_ready(settings: Settings, how: str) -> ComponentStatus:
-    """Say how Teams is connected, and what there is left out."""
+    """Return the status of a connected Teams."""
     optional = (
         ("TEAMS_ESCALATION_CHANNEL", settings.teams_escalation_channel, _NOBODY_ASKED),
         ("TEAMS_ADMINS", settings.teams_admins, _NOBODY_ORDERS),
@@ -177,13 +177,13 @@ def _teams_ready(settings: Settings, how: str) -> ComponentStatus:
 
 
 def slack_outsiders(settings: Settings) -> str:
-    """Say what people from outside the company get in Slack."""
+    """Return how outsiders are answered in Slack."""
     old = f"SLACK_OUTSIDERS={settings.slack_outsiders}" if settings.slack_outsiders else ""
     return _outsiders(settings.slack_outsider_spaces, old)
 
 
 def teams_outsiders(settings: Settings) -> str:
-    """Say what people from outside the company get in Teams."""
+    """Return how outsiders are answered in Teams."""
     old = f"TEAMS_OUTSIDERS={settings.teams_outsiders}" if settings.teams_outsiders else ""
     return _outsiders(settings.teams_outsider_spaces, old)
 
@@ -196,10 +196,10 @@ def _outsiders(spaces: Sequence[str], old: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ConfluenceState:
-    """A Confluence, as far as its spaces were read.
+    """Sync state of a Confluence site.
 
-    ``looked_at`` is None before all were; ``next_at`` is None where nothing is read by schedule.
-    ``troubles`` say what went wrong, each with its cure, as of now.
+    ``looked_at`` is None before every space was read; ``next_at`` is None without a schedule.
+    ``troubles`` are the current problems, each with its cure.
     """
 
     address: str
@@ -211,7 +211,7 @@ class ConfluenceState:
 
 
 def confluence(wiki: ConfluenceState | None, now: datetime) -> ComponentStatus:
-    """Say how far Confluence was read; while it can't be, what is indexed is answered from."""
+    """Return Confluence's status; while it is unreachable, answers come from the index as it is."""
     if wiki is None:
         cure = "Add CONFLUENCE_URL and CONFLUENCE_TOKEN to .env: docs/confluence.md"
         return ComponentStatus("Confluence", "absent", "not configured.", cure, vital=False)
@@ -234,7 +234,7 @@ def _spaces_of(wiki: ConfluenceState, where: str | None) -> str:
 
 
 def _passes_of(wiki: ConfluenceState, now: datetime) -> Sequence[str]:
-    """Say when all was looked at, and when it is again; a little late is still soon."""
+    """Return the times of the last and next full pass; a slightly late one is still "soon"."""
     last = [f"looked at {_minutes(now - wiki.looked_at)} ago"] if wiki.looked_at else []
     if not wiki.scheduled:
         return [*last, "this server reads nothing by schedule"]
@@ -255,9 +255,9 @@ def _minutes(span: timedelta) -> str:
 
 
 def sources_linked(settings: Settings, own: Sequence[str]) -> Sequence[ComponentStatus]:
-    """Warn for each chat platform whose sources can't be opened.
+    """Return a warning for each chat platform whose sources can't be opened.
 
-    ``own`` are the spaces with pages that open on this server alone.
+    ``own`` are the spaces with pages that only this server shows.
     """
     platforms = (("Slack", settings.slack_configured), ("Teams", settings.teams_configured))
     if settings.public_url is not None or not own:
@@ -278,7 +278,7 @@ def sources_linked(settings: Settings, own: Sequence[str]) -> Sequence[Component
 
 
 def azure_search(settings: Settings, trouble: str = "") -> ComponentStatus:
-    """Say which index is searched in Azure, and as whom; ``trouble`` is why it can't be."""
+    """Return Azure AI Search's status: index and credential; ``trouble`` is why it fails."""
     if settings.azure_search_endpoint is None:
         cure = "Add AZURE_SEARCH_ENDPOINT to .env: docs/azure.md"
         detail = "not configured: the index is one SQLite file."
@@ -293,7 +293,7 @@ def azure_search(settings: Settings, trouble: str = "") -> ComponentStatus:
 
 
 def web_access(settings: Settings) -> ComponentStatus:
-    """Say who gets in."""
+    """Return the status of access to web page and API."""
     if not settings.exposed:
         return ComponentStatus("doors", "ready", "open on this machine only")
     if settings.oidc_issuer is not None:

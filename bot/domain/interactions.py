@@ -1,4 +1,4 @@
-"""What becomes of a message: route, response, trace, outcome, delivery, record; frozen values."""
+"""Processing of a message as frozen values: route, response, trace, outcome, delivery, record."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rag.types import FilterVerdict, ModelCall
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The intent, how sure the router is (0..1), who decided, and the stand-alone question.
+    """A message's intent with the router's score (0..1), who decided, and the stand-alone question.
 
-    ``leaned_on`` are the earlier exchanges of the thread, of whomever, that ``question`` took words
-    from, oldest first; empty for a question that stood alone.
+    ``leaned_on`` are the earlier exchanges of the thread, of any author, whose words were added to
+    ``question``, oldest first; empty if the question was complete by itself.
     """
 
     intent: Intent
@@ -30,12 +30,12 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A page that is cited or offered; ``quote`` is verbatim from the stored passage.
+    """A cited or suggested page; ``quote`` is verbatim from the stored passage.
 
-    ``line`` is the part of the quote that answers best, "" where that is not known.
-    ``relevance`` is 0..1 and comparable within one answer only. ``updated_at`` is when the page was
-    changed last, None where that is not known, and ``updated_by`` the name of who did it;
-    ``labels`` are the page's own; ``superseded`` is the one of them that says so, or "".
+    ``line`` is the part of the quote that answers best, "" if unknown. ``relevance`` is 0..1 and
+    comparable within one answer only. ``updated_at`` and ``updated_by`` are the time (None if
+    unknown) and author's name of the page's last change; ``labels`` are the page's own;
+    ``superseded`` is the label that marks it as superseded, or "".
     """
 
     chunk_id: str
@@ -59,21 +59,20 @@ class Source:
 ErrorCode = Literal[
     "index_unavailable", "model_unavailable", "model_answer_invalid", "timeout", "internal"
 ]
-"""Why something that was needed for an answer did not work; documented in docs/api.md."""
+"""Why a dependency of an answer failed; documented in docs/api.md."""
 
 ConfidenceLevel = Literal["sure", "partial", "unsure"]
-"""partial: a part of the question is answered; unsure: below the threshold, offered as a guess."""
+"""partial: a part of the question is answered. unsure: below the threshold, offered as a guess."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """An answer. ``text`` is Markdown with ``[1]``-style marks into ``sources``.
 
-    ``tone`` is how it is offered: "found" quotes what the wiki says (no model), "answer" is
-    composed by a model and checked, "generic" never touched the index. ``limit`` is set where a
-    limit refused the question, ``error`` where the text is an apology for what did not work.
-    ``confidence_level`` is None where nothing was looked up; ``missing`` is what of the question
-    the pages do not say.
+    ``tone``: "found" quotes the wiki (no model), "answer" is composed by a model and checked,
+    "generic" did not use the index. ``limit`` is set if a limit refused the question, ``error`` if
+    the text is an apology for a failure. ``confidence_level`` is None if nothing was retrieved;
+    ``missing`` is the part of the question that the pages do not answer.
     """
 
     text: str
@@ -90,7 +89,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Clarification:
-    """One question back, with what could be meant."""
+    """A question back to the asker, with options to choose from."""
 
     text: str
     options: tuple[str, ...] = ()
@@ -107,18 +106,18 @@ EscalationReason = Literal[
     "unavailable",
     "undelivered",
 ]
-"""undelivered: there was an answer, and the platform did not take it; no response has it."""
+"""undelivered: the platform did not accept an existing answer; never the reason of a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Escalation:
-    """The question goes to a person. ``text`` is what the asker is told.
+    """A hand-over of the question to a person. ``text`` is shown to the asker.
 
-    ``suggestions`` are the pages found, offered unconfirmed; ``question`` is what the person is
-    asked. ``consent_needed`` in a private conversation: it is offered, not yet posted. ``people``
-    is where they are asked, in the platform's own names; "" means where the settings say.
-    ``statement`` is the part of the text that says why, without what is done about it; "" where
-    there is no such part. ``error`` is set with the reason "unavailable".
+    ``suggestions`` are the pages found, unconfirmed; ``question`` is what the person is asked.
+    ``consent_needed``: in a private conversation the hand-over is offered, not yet posted.
+    ``people`` is the experts' channel in the platform's own id; "" means the configured one.
+    ``statement`` is the part of the text that gives the reason, without the next steps; "" if there
+    is none. ``error`` is set with the reason "unavailable".
     """
 
     text: str
@@ -138,12 +137,12 @@ Response = Reply | Clarification | Escalation
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Why this outcome: everything the desk saw and decided, kept with the interaction.
+    """Everything retrieved and decided for an outcome, stored with the interaction.
 
-    ``gate`` is "passed", "unsure" (shown as a guess), "stopped", or "" where nothing was judged;
-    ``calibration`` is what judged, by name (bot.answering.gate_file), "" where it was not recorded.
-    ``heard`` are the passages behind the earlier turns that a model or the question's rewriting
-    knew, without signals; None where it was not recorded.
+    ``gate`` is "passed", "unsure" (shown as a guess), "stopped", or "" if nothing was judged;
+    ``calibration`` is the name of the calibration used (bot.answering.gate_file), "" if not
+    recorded. ``heard`` are the passages behind the earlier turns that a model or the query
+    rewriting saw, without signals; None if not recorded.
     """
 
     route: Route
@@ -162,13 +161,12 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a message.
+    """The result of processing a message.
 
     ``private`` is a fuller reply for the asker alone; it never enters the thread's history.
-    ``silent``: it is only recorded, for nobody asked the bot. ``remarks`` are shown below it.
-    ``ephemeral``: it is shown to its asker alone, where the platform can show something so.
-    ``asker`` is who asked as far as the platform introduced them; the record keeps them as the
-    message's author, and nowhere else.
+    ``silent``: recorded but not posted, because nobody asked the bot. ``remarks`` are shown below
+    the response. ``ephemeral``: shown to the asker alone, if the platform can. ``asker`` is the
+    author as looked up on the platform; it is stored only as the message's author.
     """
 
     response: Response
@@ -182,7 +180,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class PostedRef:
-    """Where a delivery became visible, in the platform's own names."""
+    """The posted message of a delivery, in the platform's own ids."""
 
     channel: str
     id: str
@@ -190,10 +188,10 @@ class PostedRef:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """An outcome on its way to a platform; ``id`` is the same at every attempt.
+    """An outcome to be posted on a platform; ``id`` is the same at every attempt.
 
-    ``placeholder`` is what was posted while the work went on, on a platform that has one: the
-    reply is edited into it.
+    ``placeholder`` is the progress message, on a platform that has one: the reply is edited into
+    it.
     """
 
     id: str
@@ -205,26 +203,26 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to work on an interaction; a later claim has a higher ``epoch`` and ends it."""
+    """A lease to work on an interaction; a later claim has a higher ``epoch`` and revokes it."""
 
     owner: str
     epoch: int
 
 
 Status = Literal["working", "done", "failed", "cancelling", "cancelled"]
-"""working: no outcome yet. done: answered, and posted once ``posted`` is set. failed: answered,
-but the platform will not take it. cancelling: withdrawn by its asker, the reply still to be
-removed. cancelled: withdrawn, nothing is left of it."""
+"""working: no outcome yet. done: answered, and posted once ``posted`` is set. failed: answered, but
+the platform rejects the reply. cancelling: withdrawn by its asker, the reply still to be removed.
+cancelled: withdrawn, and the reply removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """One message and what became of it, as recorded.
+    """One message and its processing, as recorded.
 
     ``number`` is the order of arrival, ``revision`` counts edits of the question, ``attempts``
-    counts tries to post the reply, ``posting`` says that one of them may have got through unseen.
-    ``failure`` says why a reply could not be posted. ``told`` is, while it is withdrawn, where
-    people's replies to it were posted.
+    counts attempts to post the reply; ``posting``: one of them may have succeeded unnoticed.
+    ``failure`` is why the reply could not be posted. ``told`` has the posted replies of experts,
+    while the interaction is being withdrawn.
     """
 
     id: InteractionId
@@ -245,13 +243,13 @@ class Interaction:
 
     @property
     def withdrawn(self) -> bool:
-        """Whether its asker took the question back, also while what was posted is still going."""
+        """Whether the asker withdrew the question, even if the reply is not removed yet."""
         return self.status in {"cancelling", "cancelled"}
 
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """Work that is still to be done, and how often it was claimed."""
+    """Unfinished work, and the number of times it was claimed."""
 
     id: InteractionId
     epoch: int
@@ -259,7 +257,7 @@ class Unfinished:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """One person's judgement of one answer; a later one replaces it."""
+    """One person's rating of one answer; a later one replaces it."""
 
     interaction_id: InteractionId
     person_id: str

@@ -13,15 +13,15 @@ from pydantic import TypeAdapter
 from bot.domain.errors import StoreUnavailable
 
 FORMAT = 1
-"""Raised when a stored value changes in a way that the present types can't read."""
+"""Increased when a stored type changes in a way that the present types can't read."""
 
 Value = TypeVar("Value")
 
 
 class Codec(Generic[Value]):
-    """Writes ``{"format": 1, "value": …}`` and reads it back.
+    """Encode a value as ``{"format": 1, "value": …}`` and decode it.
 
-    Half surrogates, which no database takes, become U+FFFD; everything else is kept as it is.
+    Lone surrogates, which no database accepts, become U+FFFD; everything else is preserved.
     """
 
     def __init__(self, shape: type[Value]) -> None:
@@ -56,7 +56,7 @@ class Codec(Generic[Value]):
 
 
 def _plain(value: object) -> object:
-    """Take what a library's own mapping or number holds."""
+    """Convert a library's own mapping or number to a plain one."""
     if isinstance(value, Mapping):
         return {key: _number(held) for key, held in value.items()}
     if isinstance(value, Real):
@@ -67,17 +67,17 @@ def _plain(value: object) -> object:
 
 
 def _number(value: object) -> object:
-    """Spell out what is not finite: where it can't see the type, pydantic would make it null."""
+    """Convert NaN and infinity to text: pydantic would encode them as null without a type."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
 
 
 def without_surrogates(text: str) -> str:
-    """Replace half surrogates, which are no characters and can't be encoded."""
+    """Replace lone surrogates, which can't be encoded, by U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def storable(text: str) -> str:
-    """Make a text fit a column of any database: whole characters, and no NUL."""
+    """Return text that any database column accepts: no lone surrogates and no NUL."""
     return without_surrogates(text).replace("\x00", "\N{REPLACEMENT CHARACTER}")

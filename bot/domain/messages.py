@@ -1,4 +1,4 @@
-"""A message, who wrote it and who reads along, and what the desk gets of it; frozen values."""
+"""A message, its author and audience, and the inquiry built from it; frozen values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Platform = str
 
 
 class Intent(StrEnum):
-    """What a message wants; UNKNOWN goes the way of DOMAIN."""
+    """Intent of a message; UNKNOWN is handled like DOMAIN."""
 
     GENERIC = "GENERIC"
     DOMAIN = "DOMAIN"
@@ -32,7 +32,7 @@ class Intent(StrEnum):
 
 
 class Stage(StrEnum):
-    """What is being done to a message, as shown to the one who waits."""
+    """Processing stage of a message, as shown to the asker."""
 
     RECEIVED = "received"
     ROUTING = "routing"
@@ -45,7 +45,7 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """Where a conversation is. ``channel`` and ``id`` are the platform's own names."""
+    """A conversation. ``channel`` and ``id`` are the platform's own ids."""
 
     platform: Platform
     tenant: str
@@ -54,17 +54,17 @@ class Thread:
 
     @property
     def key(self) -> str:
-        """One string for the conversation, unambiguous for any part."""
+        """Unambiguous string key of the conversation."""
         return _join(self.platform, self.tenant, self.channel, self.id)
 
 
 Outsider = Literal["", "guest", "other company", "not a colleague"]
-"""What somebody is who is no colleague, as people read it; "" for a colleague."""
+"""How a person from outside the company is labelled for people; "" for a colleague."""
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who asks, as far as the platform vouches for it.
+    """A person, as far as the platform vouches for the data.
 
     ``principals`` always holds ``everyone``; ``email`` is set only when verified.
     """
@@ -78,7 +78,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """What is being done, as reported; ``pages`` counts what is read, 0 where it is not known."""
+    """A progress report; ``pages`` is the number of pages being read, 0 if unknown."""
 
     stage: Stage
     pages: int = 0
@@ -86,9 +86,9 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that came with a message. ``place`` is where its adapter gets it, opaque to others.
+    """A file attached to a message. ``place`` locates it for its adapter, opaque to others.
 
-    ``size`` is in bytes as the platform says, 0 where it says nothing.
+    ``size`` is in bytes as the platform reports it, 0 if it does not.
     """
 
     name: str
@@ -99,13 +99,13 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One question as it arrived, the bot's own mention already removed from ``text``.
+    """One received message, with the mention of the bot removed from ``text``.
 
-    ``id`` is the platform's id of the message within ``thread.channel``. ``private`` says that
-    nobody but the asker sees the thread. ``reply_to`` is whatever the platform needs to answer
-    (JSON), opaque to everyone but its adapter. ``traceparent`` is the caller's trace (W3C), if any.
-    ``overheard`` says that nobody addressed the bot: it speaks only if it has a sure answer.
-    ``by_bot``: another bot wrote it.
+    ``id`` is the platform's id of the message within ``thread.channel``. ``private``: only the
+    asker sees the thread. ``reply_to`` is the platform's reply address (JSON), opaque to everyone
+    but its adapter. ``traceparent`` is the caller's trace (W3C), if any. ``overheard``: the message
+    does not address the bot, which replies only with a sure answer. ``by_bot``: another bot wrote
+    it.
     """
 
     id: str
@@ -132,9 +132,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """Who asks, and whether people of other organisations (guests too) read or ask.
+    """The author as looked up on the platform, and whether outsiders (guests too) read or ask.
 
-    ``author.outsider`` says that they ask.
+    ``author.outsider`` is set if the author is an outsider.
     """
 
     author: Person
@@ -143,28 +143,28 @@ class Introduction:
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Who will read the reply; retrieval is bounded by ``principals``, never by the asker's."""
+    """Readers of the reply; retrieval is limited by their ``principals``, never the asker's."""
 
     kind: Literal["private", "channel"]
     principals: frozenset[Principal]
 
 
 AnswerMode = Literal["mentions", "questions", "off"]
-"""mentions: who addresses the bot is answered. questions: also what it overhears, if it is sure.
-off: nobody is."""
+"""mentions: only messages that address the bot are answered. questions: also unaddressed ones, if
+the answer is sure. off: none."""
 
 
 NO_MODEL = "none"
-"""The model of a channel that is answered in the pages' own words."""
+"""Model name of a channel that is answered with verbatim quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a channel allows. ``spaces`` None means all.
+    """The settings of a channel. ``spaces`` None means all.
 
-    ``follow_ups``: in a thread that the bot is in, it need not be mentioned again. ``people`` is
-    where people are asked, in the platform's own names; "" means where the settings say. ``model``
-    "" means the configured one. ``other_bots``: they may ask, too.
+    ``follow_ups``: no mention is needed in a thread with the bot. ``people`` is the experts'
+    channel, in the platform's own id; "" means the configured one. ``model`` "" means the
+    configured one. ``other_bots``: other bots may ask, too.
     """
 
     spaces: frozenset[str] | None = None
@@ -196,14 +196,14 @@ class FoundPassage:
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """A message with all that the desk needs to answer it.
+    """A message with everything needed to answer it.
 
-    ``heard`` are the passages that ``history`` rests on. ``attached`` is what was read of its
-    files; ``remarks`` are what its asker must be told besides the answer, such as which file was
-    not read; ``notes`` are for the operator. ``asker`` is who is recorded, as the platform
-    introduced them, None where the message said all that is known. ``outsiders`` says that people
-    from outside the company ask or read along: ``policy`` has only the spaces that are open to
-    them. ``excluded_pages`` serves evaluation only (the withheld run).
+    ``heard`` are the passages that ``history`` was based on. ``attached`` is the text of its files;
+    ``remarks`` are told to the asker besides the answer, such as a file that was not read;
+    ``notes`` are for the operator. ``asker`` is the author to record, as looked up on the platform,
+    None if the message's author is complete. ``outsiders``: people from outside the company ask or
+    read along, and ``policy`` has only the spaces open to them. ``excluded_pages`` serves
+    evaluation only (the withheld run).
     """
 
     message: Message
@@ -221,9 +221,9 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What stops a message: a rate, a budget, the pause, or too many that wait.
+    """The limit that stops a message: a rate, a budget, the pause, or a full queue.
 
-    ``until`` is when it can be asked again, None where nobody knows.
+    ``until`` is the earliest time to ask again, None if unknown.
     """
 
     kind: Literal["rate", "budget", "pause", "queue"]
@@ -232,11 +232,10 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A message that is not worked on: what its asker is told, and why, for the operator.
+    """A rejected message: the text for its asker, and a note for the operator.
 
-    ``silent``: they were told before, and this one is only recorded. ``limit`` is None where it is
-    refused for another reason than that it is too much now. ``ephemeral``: it is for them alone,
-    where the platform can show something to one person.
+    ``silent``: the asker was told before, and this message is only recorded. ``limit`` is None if
+    the reason is no usage limit. ``ephemeral``: shown to the asker alone, if the platform can.
     """
 
     text: str

@@ -1,7 +1,7 @@
-"""Classify outcomes alike in API, record and log, and build those that the desk did not make.
+"""Classify outcomes for API, record and log, and build the outcomes of unanswered messages.
 
 Pure. Answer type, confidence level and error code of an outcome; the outcomes of refused, queued
-and failed messages; whether the text of a refused question is kept.
+and failed messages; whether the text of a refused question is stored.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from bot.domain.messages import Intent, Limit, Message, Refusal
 from rag.errors import IndexMismatch, IndexUnavailable, ModelAnswerInvalid, ModelUnavailable
 
 AnswerType = Literal["GENERIC", "RAG", "CLARIFICATION", "ESCALATION_REQUIRED", "SILENT"]
-"""SILENT: recorded and never posted, for nobody asked the bot, or they were told before."""
+"""SILENT: recorded and never posted: nobody asked the bot, or the asker was told before."""
 
 NOT_KEPT = "(not kept)"
-"""What stands in the record in place of a question that was refused for want of room."""
+"""Stored instead of the text of a question that was refused by a limit."""
 
 WITHOUT_TEXT = frozenset(
     {
@@ -39,7 +39,7 @@ WITHOUT_TEXT = frozenset(
         "limit:queue_full",
     }
 )
-"""Notes of refusals after which nothing can be done with the question but to ask it again."""
+"""Notes of refusals whose question can only be asked again, so that its text is not stored."""
 
 _LIMIT = "limit:"
 BUSY = "More questions are waiting than I can answer. Please ask again in a few minutes."
@@ -50,9 +50,9 @@ _BY_WORD = "Reply \u201chuman\u201d to ask a person, or ask again later."
 
 
 def answer_type(outcome: Outcome) -> AnswerType:
-    """Name the kind of answer.
+    """Return the answer type.
 
-    A refusal counts as generic. A grounded reply without a source is none: it is escalated.
+    A refusal counts as GENERIC, a grounded reply without a source as ESCALATION_REQUIRED.
     """
     if outcome.silent:
         return "SILENT"
@@ -71,20 +71,20 @@ def answer_type(outcome: Outcome) -> AnswerType:
 
 
 def confidence_level(outcome: Outcome) -> ConfidenceLevel | None:
-    """Tell how an answer from the wiki was offered; None for anything else, and for old records."""
+    """Return an answer's confidence level; None if not from the wiki, or not recorded."""
     if answer_type(outcome) != "RAG" or not isinstance(outcome.response, Reply):
         return None
     return outcome.response.confidence_level
 
 
 def refusal_note(outcome: Outcome) -> str:
-    """Say why a message was not worked on, as ``refused`` noted it; "" where it was."""
+    """Return the note of the limit that refused a message, as set by ``refused_outcome``, or ""."""
     notes = outcome.trace.notes
     return next((n.removeprefix(_LIMIT) for n in notes if n.startswith(_LIMIT)), "")
 
 
 def escalation_reason(outcome: Outcome) -> EscalationReason | None:
-    """Say why a question goes to people; None where it does not."""
+    """Return why a question is escalated; None if it is not."""
     response = outcome.response
     if outcome.silent or not isinstance(response, Escalation):
         return None
@@ -92,17 +92,17 @@ def escalation_reason(outcome: Outcome) -> EscalationReason | None:
 
 
 def retrieval_used(outcome: Outcome) -> bool:
-    """Tell whether the index was asked."""
+    """Return whether the index was searched."""
     return outcome.response.confidence is not None or bool(outcome.trace.passages)
 
 
 def document_ids(outcome: Outcome) -> tuple[str, ...]:
-    """Return the pages that were retrieved, best first, each once."""
+    """Return the ids of the retrieved pages, best first, without duplicates."""
     return tuple(dict.fromkeys(passage.page_id for passage in outcome.trace.passages))
 
 
 def error_code(error: Exception) -> ErrorCode:
-    """Return the code that clients get for an error; its text is for the log alone."""
+    """Return the API's code for an error; the error's text is for the log alone."""
     match error:
         case IndexUnavailable() | IndexMismatch():
             return "index_unavailable"
@@ -117,9 +117,9 @@ def error_code(error: Exception) -> ErrorCode:
 
 
 def unavailable_outcome(message: Message, note: str, error: ErrorCode = "internal") -> Outcome:
-    """Return what is said when no answer could be worked out; ``note`` is for the record.
+    """Return the outcome of a message whose processing failed; ``note`` is for the record.
 
-    Who did not address the bot is told nothing, here as below.
+    It is silent, like ``refused_outcome``, if the message did not address the bot.
     """
     question = message.text
     return Outcome(
@@ -140,9 +140,9 @@ def unavailable_outcome(message: Message, note: str, error: ErrorCode = "interna
 
 
 def refused_outcome(message: Message, refusal: Refusal) -> Outcome:
-    """Return what is said when a message is not worked on; its note is for the operator.
+    """Return the outcome of a refused message; the refusal's note is for the operator.
 
-    What is for a person's eyes alone is never said to a bot.
+    A refusal meant for one person is silent if a bot asked.
     """
     return Outcome(
         response=Reply(text=refusal.text, tone="generic", refused=True, limit=refusal.limit),
@@ -153,19 +153,19 @@ def refused_outcome(message: Message, refusal: Refusal) -> Outcome:
 
 
 def busy_outcome(message: Message) -> Outcome:
-    """Return what is said when too many questions are waiting."""
+    """Return the outcome when the queue is full."""
     return refused_outcome(message, Refusal(BUSY, "queue_full", limit=Limit("queue")))
 
 
 def is_kept_without_text(outcome: Outcome) -> bool:
-    """Tell whether a question was refused so that its words are of no use to anybody."""
+    """Return whether a question was refused such that its text is not stored."""
     response = outcome.response
     refused_so = isinstance(response, Reply) and response.refused
     return refused_so and not WITHOUT_TEXT.isdisjoint(outcome.trace.notes)
 
 
 def without_text(message: Message, outcome: Outcome) -> tuple[Message, Outcome]:
-    """Return a refused question and its outcome as they are kept and logged; others as they are."""
+    """Return a message and its outcome as stored and logged: without text if refused by a limit."""
     if not is_kept_without_text(outcome):
         return message, outcome
     route = replace(outcome.trace.route, question=NOT_KEPT)
@@ -178,9 +178,9 @@ def _unrouted(message: Message) -> Route:
 
 
 def goes_to_people(message: Message, outcome: Outcome) -> bool:
-    """Tell whether people are asked when a platform takes an answer in no form.
+    """Return whether experts are asked when a platform rejects an answer in every form.
 
-    Not about small talk and refusals, nor in private, where the asker has to agree first.
+    Not for small talk and refusals, nor in private, where the asker has to agree first.
     """
     if message.private or message.overheard or outcome.silent:
         return False
@@ -191,7 +191,7 @@ def goes_to_people(message: Message, outcome: Outcome) -> bool:
 
 
 def undelivered_text(message: Message, outcome: Outcome, platform: str) -> str:
-    """Return the line that stands for an answer which ``platform`` takes in no form."""
+    """Return the text posted instead of an answer that ``platform`` rejects in every form."""
     not_taken = _NOT_TAKEN.format(platform=platform)
     response = outcome.response
     asked = isinstance(response, Escalation) and not response.consent_needed
@@ -201,7 +201,7 @@ def undelivered_text(message: Message, outcome: Outcome, platform: str) -> str:
 
 
 def is_unfinished(interaction: Interaction) -> bool:
-    """Tell whether there is still something to do: answer, post or withdraw."""
+    """Return whether an interaction must still be answered, posted or withdrawn."""
     if interaction.status in {"working", "cancelling"}:
         return True
     return interaction.status == "done" and interaction.posted is None

@@ -1,6 +1,6 @@
-"""Recognize the button that asks for a person, and whether people were asked already.
+"""Recognize messages of the "ask a person" button, and whether experts were asked before.
 
-The button below an answer and a typed "yes" say the same; people are asked once.
+The button below an answer and a typed "yes" are equivalent; experts are asked once.
 """
 
 from __future__ import annotations
@@ -14,39 +14,39 @@ from bot.domain.messages import InteractionId, Message
 from bot.domain.outcomes import is_kept_without_text
 
 THREAD_MESSAGES_CHECKED = 20
-"""So many messages of a thread are looked at."""
+"""Number of the thread's last messages that are checked."""
 
 _PERSON_SUFFIX = ":person"
 ASKED_ALREADY = "A person was asked about this already, so I haven't asked a second time."
 
 
 def is_person_request(message: Message) -> bool:
-    """Tell whether a message is what a button says that asks for a person."""
+    """Return whether a message comes from a button that asks for a person."""
     return message.text.startswith(PERSON_REQUEST)
 
 
 def person_request_id(asked_id: str) -> str:
-    """Return the id of what a button says that asks for a person about a message; one for each."""
+    """Return the message id of the button below a message; one for each message."""
     return f"{asked_id}{_PERSON_SUFFIX}"
 
 
 def person_request_below(asked: Message) -> InteractionId:
-    """Return the interaction of the button below a question, whether it was pressed or not."""
+    """Return the interaction id of the button below a question, whether it was pressed or not."""
     return replace(asked, id=person_request_id(asked.id)).interaction_id
 
 
 def question_of_person_request(wish: Message) -> InteractionId | None:
-    """Return the question that a button was pressed below; None for what somebody wrote."""
+    """Return the question's interaction id of a button message; None for a typed message."""
     if not is_person_request(wish) or not wish.id.endswith(_PERSON_SUFFIX):
         return None
     return replace(wish, id=wish.id.removesuffix(_PERSON_SUFFIX)).interaction_id
 
 
 def asked_already(message: Message, before: Sequence[Interaction]) -> bool:
-    """Tell whether what a button asks for was done by one of the messages before it.
+    """Return whether an earlier message already asked a person what a button message asks.
 
-    ``before`` are those of the same thread, oldest first. A button that names no question is about
-    the one that was asked last.
+    ``before`` are the earlier messages of the thread, oldest first. A button without a question
+    refers to the one asked last.
     """
     question = requested_question(message.text)
     handed = [
@@ -62,7 +62,7 @@ def asked_already(message: Message, before: Sequence[Interaction]) -> bool:
 
 
 def _asked_people(interaction: Interaction, question: str) -> bool:
-    """Tell whether a message asked for a person, about a question or, with "", about any."""
+    """Return whether a message asked for a person, about ``question`` or, with "", about any."""
     outcome = interaction.outcome
     response = outcome.response if outcome else None
     if not isinstance(response, Escalation) or response.reason != "asked_for_human":

@@ -173,7 +173,7 @@ def decode_cursor(given: str, *, parts: int, numbered: bool = False) -> Cursor |
     """Return the place that was written, None for what was not written here.
 
     Args:
-        given: what ``written`` made.
+        given: what ``encode_cursor`` made.
         parts: of how many parts the key is.
         numbered: whether each part is a number.
     """

@@ -1,1 +1,1 @@
-"""Life of a question that went to people: casework, cards, notices and reminders."""
+"""Life cycle of an escalated question: acts, cards, notices and reminders."""

@@ -1,7 +1,7 @@
-"""Text of the notices that askers read, and the buttons below the latest of them.
+"""Text of the notices to askers, and the buttons below the latest of them.
 
-The latest notice is remembered by a note, for all processes, and edited in place: its buttons
-offer what can be done now, and those of earlier notices are taken away.
+The latest notice's position is stored in a note, for all processes; the notice is edited so that
+its buttons match the case's state, and the buttons of earlier notices are removed.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _DID: Mapping[Step, str] = {
     "decline": "can't take your question",
     "reopen": "opened your question again",
 }
-"""What follows a person's name. It says what happened and promises nothing."""
+"""Text after the expert's name. It states what happened and promises nothing."""
 
 _OTHERWISE = "wrote"
 
 
 @dataclass(frozen=True, slots=True)
 class NoticeText:
-    """``name`` and ``words`` are a person's, plain text with nothing escaped; ``did`` is ours.
+    """Parts of a notice: ``name`` and ``words`` are an expert's, unescaped; ``did`` is ours.
 
-    ``did`` ends with a colon where words follow. ``words`` may be empty.
+    ``did`` ends with a colon if words follow. ``words`` may be empty.
     """
 
     name: str
@@ -46,7 +46,7 @@ class NoticeText:
 
 
 def notice_text(notice: Notice) -> NoticeText:
-    """Return the parts of a notice to an asker; a name is always among them."""
+    """Return the parts of a notice to an asker; the name is never empty."""
     words = notice.text.strip()
     did = _DID.get(notice.step, _OTHERWISE)
     name = display_name(notice.actor.name if notice.actor else "")
@@ -54,7 +54,7 @@ def notice_text(notice: Notice) -> NoticeText:
 
 
 def as_plain(news: NoticeText) -> str:
-    """Return it as plain text, the person's words set off from ours."""
+    """Return the notice as plain text, with the expert's words in a paragraph of their own."""
     return "\n\n".join(part for part in (f"{news.name} {news.did}", news.words) if part)
 
 
@@ -64,7 +64,7 @@ log = structlog.get_logger(__name__)
 
 
 class EditsNotices(Protocol):
-    """Shows what an asker was told with other buttons below it."""
+    """Edits the buttons of a posted notice."""
 
     async def edit(
         self,
@@ -74,17 +74,17 @@ class EditsNotices(Protocol):
         offers: Sequence[CaseButton],
         remark: str,
     ) -> None:
-        """Edit the message at ``at``, the last of a notice about ``message``.
+        """Edit the message at ``at``, the last part of a notice about ``message``.
 
-        ``remark`` is a word of ours above the buttons. Raises bot.domain.errors.DeliveryFailed;
-        DeliveryRefused where it is gone.
+        ``remark`` is our text above the buttons. Raises bot.domain.errors.DeliveryFailed;
+        DeliveryRefused if the message was deleted.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Latest:
-    """Where it is, of which step it tells, and the state that its buttons are for."""
+    """Position of the latest notice, its step, and the state that its buttons match."""
 
     at: PostedRef
     number: int
@@ -92,10 +92,9 @@ class _Latest:
 
 
 class LatestNotice:
-    """Remembers it by a note, for all processes, and edits it in place.
+    """Track the latest notice of each case in a note, for all processes, and edit its buttons.
 
-    Two steps in quick succession may leave a button that no longer applies: what it does is
-    checked when it is pressed.
+    Two steps in quick succession may leave an outdated button: every act is validated when pressed.
     """
 
     def __init__(self, edits: EditsNotices, notes: Notes, platform: Platform) -> None:
@@ -105,13 +104,13 @@ class LatestNotice:
         self._sees: SeesCases | None = None
 
     def attend(self, sees: SeesCases) -> None:
-        """Learn where cases are seen; until then no buttons are taken away."""
+        """Set the source of case views; until then no buttons are removed."""
         self._sees = sees
 
     async def came(self, message: Message, notice: Notice, at: PostedRef, state: State) -> None:
-        """Note that something newer was told, and take the buttons off what was told before.
+        """Store a newer notice as the latest, and remove the buttons of the one before.
 
-        What goes wrong is logged: the asker was told, and that is what matters.
+        A failure is logged only: the asker has the notice, and that is what matters.
         """
         try:
             before = await self._noted(message)
@@ -122,7 +121,7 @@ class LatestNotice:
             log.warning("escalation.old_buttons_left", platform=self._platform, why=str(error))
 
     async def show(self, message: Message, view: CaseView) -> None:
-        """Offer what can be done now, unless the asker is about to be told of it anew.
+        """Update the buttons of the latest notice, unless a new notice about the act will follow.
 
         Raises DeliveryFailed, StoreUnavailable.
         """
@@ -176,17 +175,17 @@ class LatestNotice:
 
 
 def remark_on(act: CaseStep) -> str:
-    """Return what an asker reads of what they did themselves, "" for what others did."""
+    """Return the remark on the asker's own act, "" for the act of others."""
     return _REMARKS.get(act.step, "") if act.actor and act.actor.role == "asker" else ""
 
 
 def _is_silent(act: CaseStep) -> bool:
-    """Tell whether an act is one that the asker is not told of by a message."""
+    """Return whether the asker gets no notice of an act."""
     return act.step == "release" or (act.actor is not None and act.actor.role == "asker")
 
 
 def _notice_of(step: CaseStep) -> Notice:
-    """Return a step as its asker was told of it."""
+    """Return the notice by which the asker was told of a step."""
     return Notice(
         id=f"{step.interaction_id}:{step.number}:asker",
         interaction_id=step.interaction_id,

@@ -1,7 +1,7 @@
-"""Keep the cards of cases up to date, and find the case behind a click on one.
+"""Update the cards of cases, and find the case of a click on a card.
 
-A card never goes back to an older version of its case; people who click at the same time share
-one look-up and one refresh.
+A card never returns to an older version of its case; concurrent clicks share one look-up and one
+refresh.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rag.types import Principal
 _REMEMBERED = 1_000
 
 EditCard = Callable[[], Awaitable[bool]]
-"""Edits the card, and tells whether there was one to edit."""
+"""Edits the card; returns whether there was one to edit."""
 
 ShowCard = Callable[[Message, CaseView], Awaitable[None]]
 
@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 
 class CardUpdates:
-    """Remembers which version of a case this process has shown on its card."""
+    """Update cards, keeping the version of each case that this process last showed."""
 
     def __init__(self) -> None:
         self._sees: SeesCases | None = None
@@ -42,15 +42,15 @@ class CardUpdates:
         self._turns: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
 
     def attend(self, sees: SeesCases) -> None:
-        """Learn where cases are seen; until then a card shows what its question came with."""
+        """Set the source of case views; until then a card shows the question as delivered."""
         self._sees = sees
 
     async def view(self, delivery: Delivery) -> CaseView:
-        """Return how a new card shows a question; as it came where its case can't be seen."""
+        """Return the view for a new card; as delivered if the case can't be read."""
         return await self._seen(delivery.message) or view_of_delivery(delivery)
 
     async def show(self, view: CaseView, edit: EditCard) -> None:
-        """Edit the card of a case, unless it has shown this, or something newer.
+        """Edit the card of a case, unless it shows this version or a newer one.
 
         Raises what ``edit`` raises.
         """
@@ -61,7 +61,7 @@ class CardUpdates:
                 self.shown(view)
 
     def shown(self, view: CaseView) -> None:
-        """Remember what the card shows."""
+        """Store the version that the card shows."""
         case = view.case
         self._shown[case.interaction_id] = case.version
         self._shown.move_to_end(case.interaction_id)
@@ -69,7 +69,7 @@ class CardUpdates:
             self._shown.popitem(last=False)
 
     async def catch_up(self, message: Message, shown: CaseView, show: ShowCard) -> None:
-        """Show what was done while a card was posted: its news found no card to be shown on."""
+        """Show changes made while a card was posted: their notices found no card to edit."""
         now = await self._seen(message)
         if now is None or now.case.version == shown.case.version:
             return
@@ -95,7 +95,7 @@ class CardUpdates:
 
 
 class Sees(Protocol):
-    """Shows a case within what a reader may read: bot.escalations.casework.Casework."""
+    """Returns the view of a case for a reader: bot.escalations.casework.Casework."""
 
     async def shown(
         self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
@@ -103,13 +103,13 @@ class Sees(Protocol):
 
 
 class Recorded(Protocol):
-    """Where a question was asked, in the record."""
+    """Looks up interactions in the record."""
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
 
 
 class ShowsCards(Protocol):
-    """Where the cards of a platform are, and their upkeep: its channel."""
+    """Finds and updates the cards of a platform: its channel."""
 
     async def card_of(self, message: Message) -> PostedRef | None: ...
 
@@ -117,7 +117,7 @@ class ShowsCards(Protocol):
 
 
 class CardActions:
-    """The cards of one platform, as those who press on them see them."""
+    """Handle clicks on the cards of one platform."""
 
     def __init__(
         self,
@@ -143,9 +143,9 @@ class CardActions:
         return message
 
     async def place(self, case_id: InteractionId, channel: str) -> tuple[Message, PostedRef]:
-        """Return the question whose card is in a channel, and where that is.
+        """Return the question whose card is in a channel, and the card's position.
 
-        Raises InteractionUnknown where its card is not there; DeliveryFailed, StoreUnavailable.
+        Raises InteractionUnknown if its card is not there; DeliveryFailed, StoreUnavailable.
         """
         asked = await self._recorded.get(case_id)
         if asked is None or asked.message.thread.tenant != self._tenant:
@@ -156,9 +156,10 @@ class CardActions:
         return asked.message, at
 
     async def view(self, case_id: InteractionId) -> CaseView:
-        """Return a case as a card shows it now. Raises InteractionUnknown, StoreUnavailable.
+        """Return the current view of a case's card. Raises InteractionUnknown, StoreUnavailable.
 
-        Who comes while one is being looked up shares the next one, which has all they did.
+        A caller that arrives during a look-up shares the next one, which includes all acts before
+        it.
         """
         looked = self._next.get(case_id)
         if looked is None:
@@ -168,7 +169,7 @@ class CardActions:
         return await asyncio.shield(looked)
 
     def refresh(self, message: Message) -> None:
-        """Show the card as it is to who saw another; once for all who press at the same time."""
+        """Refresh an outdated card in the background; concurrent clicks share one refresh."""
         case_id = message.interaction_id
         if case_id not in self._refreshing:
             self._refreshing.add(case_id)

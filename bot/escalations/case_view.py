@@ -1,4 +1,4 @@
-"""Neutral view of a case for people and asker: history, pages, buttons, reminder texts."""
+"""Platform-independent view of a case: history, pages, buttons, reminder texts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bot.escalations.lifecycle import display_name
 
 @dataclass(frozen=True, slots=True)
 class CaseView:
-    """A case with its history, and what went before.
+    """A case with its history and the earlier exchanges of its thread.
 
-    ``finding`` is None for a question that has no outcome any more, and while it can't be known
-    what may be read. ``before`` is what was said earlier in the thread, oldest first.
+    ``finding`` is None if the question has no outcome any more, or the reader's access can't be
+    checked. ``before`` are the earlier exchanges, oldest first.
     """
 
     case: Case
@@ -27,7 +27,7 @@ class CaseView:
 
 
 def view_of_delivery(delivery: Delivery) -> CaseView:
-    """Return a question as it came, where its case can't be seen.
+    """Return the view of a question as delivered, for when the case can't be read.
 
     Pages found in a private conversation are left out: the asker may read them, others perhaps not.
     """
@@ -68,7 +68,7 @@ STEP_LABELS: Mapping[Step, str] = {
     "reopen": "reopened it",
     "ping": "People were reminded",
 }
-"""What somebody did, as those who answer read it; what follows their name."""
+"""Text after the expert's name in the history, as experts read it."""
 
 
 STATE_AFTER_STEP: Mapping[Step, State] = {
@@ -78,12 +78,12 @@ STATE_AFTER_STEP: Mapping[Step, State] = {
     "decline": "declined",
     "reopen": "reopened",
 }
-"""How a case stands after a step that its asker is told of."""
+"""State of a case after a step that its asker is notified of."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseButton:
-    """Something to do, as it is written on a button; ``first``: it is what is usually done."""
+    """A button's act and label; ``first``: it is the primary button."""
 
     act: Act
     label: str
@@ -124,17 +124,17 @@ _STATE_LABELS: Mapping[State, str] = {
 
 
 def buttons_for_people(state: State) -> tuple[CaseButton, ...]:
-    """Return what a card that several people see offers; it does not know who looks at it."""
+    """Return the buttons of a card seen by several people, independent of the viewer."""
     return _PEOPLE_BUTTONS.get(state, ())
 
 
 def buttons_for_asker(state: State) -> tuple[CaseButton, ...]:
-    """Return what the asker is offered."""
+    """Return the asker's buttons."""
     return _ASKER_BUTTONS.get(state, ())
 
 
 def pages_heading(finding: SearchFinding) -> str:
-    """Say what the pages on a card are: what an answer quoted, or what was only found."""
+    """Return the heading of a card's pages: cited in an answer or guess, or only retrieved."""
     if finding.gate == "passed":
         return "Pages of the answer that was given"
     if finding.gate == "unsure":
@@ -143,7 +143,7 @@ def pages_heading(finding: SearchFinding) -> str:
 
 
 def status_text(view: CaseView) -> str:
-    """Say how a case stands and by whom: "Claimed by Anna Lopez"."""
+    """Return the state of a case and its owner, such as "Claimed by Anna Lopez"."""
     case = view.case
     state = case.standing.state
     last = last_act(view.steps)
@@ -154,22 +154,22 @@ def status_text(view: CaseView) -> str:
 
 
 def state_since(case: Case) -> datetime:
-    """Return since when a case is as it is; one that was released still waits since it came."""
+    """Return the start of a case's current state; a released case waits since it was opened."""
     return case.opened_at if case.standing.state == "open" else case.changed_at
 
 
 def acts_in(steps: Sequence[CaseStep]) -> tuple[CaseStep, ...]:
-    """Return what people and the asker did, oldest first; that it was asked is none of it."""
+    """Return the acts of experts and asker, oldest first, without the opening and reminders."""
     return tuple(step for step in steps if step.step not in {"open", "ping"})
 
 
 def last_act(steps: Sequence[CaseStep]) -> CaseStep | None:
-    """Return what somebody did last; None while nobody did anything but ask."""
+    """Return the last act of an expert or the asker; None without any."""
     return next(reversed(acts_in(steps)), None)
 
 
 def reminder_text(case: Case, notice: Notice, now: datetime) -> tuple[str, str]:
-    """Return what is the matter, and what is said after it: "Nobody has ...", "; it has ..."."""
+    """Return the subject and the rest of a reminder: "Nobody has ...", "; it has ..."."""
     if notice.step == "open":
         return "An answer could not be delivered", ", so its asker still waits for one."
     if notice.step != "ping":
@@ -185,7 +185,7 @@ def platform_of(case: Case) -> str:
 
 
 def waiting_time(waited: timedelta) -> str:
-    """Return a time as a person says it: minutes, then hours, then days."""
+    """Return a duration in minutes, then hours, then days."""
     minutes = max(1, round(waited.total_seconds() / 60))
     for length, name in ((1440, "day"), (60, "hour")):
         if minutes >= 2 * length:

@@ -1,7 +1,7 @@
-"""Act on escalations and show them, for every platform: acts, views, links to the question.
+"""Act on escalations and build their views, for every platform; link to their questions.
 
-An act that comes from a form is done once, however often the form is sent. A case is shown
-within what its reader may read, and without any page while the index can't be asked.
+An act submitted by a form is done once, however often the form is sent. A view is limited to what
+its reader may read, and has no pages while the index is unavailable.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from rag.errors import RagError
 from rag.types import Principal
 
 LONGEST_REPLY = 4000
-"""Characters of what somebody says with an act."""
+"""Maximum characters of the text of an act."""
 
 _BEFORE = 5
-"""Earlier exchanges that are shown at most."""
+"""Maximum number of earlier exchanges in a view."""
 _SAYS_NOTHING: frozenset[Act] = frozenset({"claim", "release"})
 
 log = structlog.get_logger(__name__)
 
 
 class Exchanges(Protocol):
-    """The record of what was asked and answered. Raises bot.domain.errors.StoreUnavailable."""
+    """The record of interactions. Raises bot.domain.errors.StoreUnavailable."""
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
 
 
 class Casework:
-    """Acts on escalations and shows them."""
+    """Acts on escalations and builds their views."""
 
     def __init__(
         self, *, cases: Cases, interactions: Exchanges, readable: ReadablePassages
@@ -60,20 +60,19 @@ class Casework:
     async def act(
         self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
     ) -> Case:
-        """Do what the rules allow; ``text`` is the reply or the reason, plain text.
+        """Apply an act if allowed; ``text`` is the reply or the reason, plain text.
 
         Raises InteractionUnknown, EscalationTaken, ActRefused; the latter two are worded for the
-        one who tried.
+        actor.
         """
         return await self._cases.act(tenant, case_id, act, actor, checked(act, text))
 
     async def view(
         self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
     ) -> CaseView:
-        """Return a case with what ``reader`` may read of what was found.
+        """Return the view of a case with the retrieved pages that ``reader`` may read.
 
-        Raises InteractionUnknown; rag.errors.IndexUnavailable while it can't be known what may be
-        read.
+        Raises InteractionUnknown; rag.errors.IndexUnavailable while access can't be checked.
         """
         case = await self._cases.get(tenant, case_id)
         escalated = None if case is None else await self._interactions.get(case_id)
@@ -93,9 +92,9 @@ class Casework:
     async def shown(
         self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
     ) -> CaseView:
-        """Return a case as ``view`` does, without any page while the index can't be asked.
+        """Return the view of a case, without pages while the index is unavailable.
 
-        People wait, whether the index is there or not. Raises InteractionUnknown.
+        Experts need the case even without the index. Raises InteractionUnknown.
         """
         try:
             return await self.view(tenant, case_id, reader)
@@ -104,7 +103,7 @@ class Casework:
         return await self.bare(tenant, case_id)
 
     async def bare(self, tenant: str, case_id: InteractionId) -> CaseView:
-        """Return how a case stands and its history; no page, and nothing that was said before.
+        """Return a case with its history alone, without pages and earlier exchanges.
 
         Raises InteractionUnknown.
         """
@@ -115,10 +114,10 @@ class Casework:
         return CaseView(case=case, steps=tuple(steps), finding=None, before=())
 
     async def _before(self, escalated: Interaction) -> Sequence[Interaction]:
-        """Return what the question leaned on, and what that did, oldest first.
+        """Return the exchanges that the question refers to, directly or indirectly, oldest first.
 
-        Of whoever asked it alone: what others said in the same thread is not theirs to hand on,
-        and a personal chat is one thread with all that its owner ever asked.
+        Only those of the same asker: others' messages are not the asker's to pass on, and a
+        personal chat is one thread with everything that its owner ever asked.
         """
         found: dict[InteractionId, Interaction] = {}
         wanted = list(context_exchanges(escalated))
@@ -141,7 +140,7 @@ def _unknown(case_id: InteractionId) -> InteractionUnknown:
 
 
 def checked(act: Act, text: str) -> str:
-    """Return what is said with an act, without space around it. Raises ActRefused."""
+    """Return the stripped text of an act. Raises ActRefused."""
     if act in _SAYS_NOTHING:
         return ""
     said = text.strip()
@@ -158,7 +157,7 @@ def checked(act: Act, text: str) -> str:
 
 
 class NotifyingCases:
-    """Implements bot.escalations.ports.Cases over others; ``announce`` is called after an act."""
+    """Call ``announce`` after each act. Implements bot.escalations.ports.Cases over another."""
 
     def __init__(self, cases: Cases, announce: Callable[[], None]) -> None:
         self._cases = cases
@@ -187,7 +186,7 @@ _DONE = "done"
 
 
 class Works(Protocol):
-    """What is done to a case, and seen of it: bot.escalations.casework.Casework."""
+    """Acts on cases and reads their history: bot.escalations.casework.Casework."""
 
     async def act(
         self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
@@ -197,10 +196,10 @@ class Works(Protocol):
 
 
 class IdempotentActs:
-    """Does what a form says unless it was done: the same form sent twice is one reply.
+    """Apply the act of a form once, even if the form is sent twice.
 
-    A note under the form's key says that it was sent. A process that died in between left the note
-    open; then the history says whether it was.
+    A note under the form's key records the submission. If a process died in between, the note is
+    left open, and the case's history decides whether the act was done.
     """
 
     def __init__(self, *, tenant: str, works: Works, notes: Notes) -> None:
@@ -212,7 +211,7 @@ class IdempotentActs:
     async def say(
         self, key: str, case_id: InteractionId, act: Act, actor: Actor, words: str
     ) -> None:
-        """Act with words, once for a key, which names the form and its platform.
+        """Apply an act with text, once per key, which identifies the form and its platform.
 
         Raises ActRefused, InteractionUnknown, StoreUnavailable.
         """
@@ -228,31 +227,31 @@ class IdempotentActs:
             await self._notes.put(self._tenant, key, _DONE, interaction_id=case_id)
 
     async def _said(self, case_id: InteractionId, act: Act, actor: Actor, words: str) -> int:
-        """Return how often somebody has said the same of a case."""
+        """Return how often the actor has done the same act with the same text."""
         steps = (await self._works.bare(self._tenant, case_id)).steps
         same = (act, actor.id, words.strip())
         return sum(same == (each.step, each.actor and each.actor.id, each.text) for each in steps)
 
 
 LINK_TIMEOUT_SECONDS = 1.0
-"""A page waits so long for a link and is shown without it then."""
+"""How long a page waits for a link before it is shown without one."""
 
 _REMEMBERED = 1_000
 
 
 class Recorded(Protocol):
-    """Where a question was asked, in the record."""
+    """Looks up interactions in the record."""
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
 
 
 class QuestionLinks:
-    """Asks the platforms that give links; an answer is remembered, for it does not change.
+    """Get links to questions from their platforms; links are cached, as they do not change.
 
     Args:
-        recorded: where a question was asked.
-        channels: those that give links, by platform.
-        patience_seconds: how long one is waited for.
+        recorded: Looks up interactions.
+        channels: Channels that provide links, by platform.
+        patience_seconds: Timeout of one request.
     """
 
     def __init__(
@@ -268,7 +267,7 @@ class QuestionLinks:
         self._known: OrderedDict[InteractionId, str] = OrderedDict()
 
     async def of(self, case_id: InteractionId) -> str | None:
-        """Return the address of a question's message, None where there is none to be had."""
+        """Return the URL of a question's message, None if there is none."""
         if case_id not in self._known:
             link = await self._asked(case_id)
             if link is None:

@@ -1,6 +1,6 @@
-"""State machine of an escalation: who may do what, the state after it, and who is told.
+"""State machine of an escalation: permitted acts, the resulting state, and the recipients.
 
-Pure. ``after`` is the one way from a status to the next; a refusal is worded for whoever tried.
+Pure. ``after`` is the only state transition; a refusal is worded for the actor.
 """
 
 from __future__ import annotations
@@ -14,49 +14,49 @@ from bot.domain.errors import ActRefused, EscalationTaken
 from bot.domain.text.markdown import clip
 
 WAITING: frozenset[State] = frozenset({"open", "reopened"})
-"""Nobody has it; people are reminded of it."""
+"""Unclaimed; people are reminded."""
 
 OWNED: frozenset[State] = frozenset({"claimed", "answered"})
-"""Somebody has it, and nobody else may act for them."""
+"""Claimed by an expert; no other expert may act."""
 
 UNSETTLED: frozenset[State] = WAITING | OWNED
-"""Somebody still waits for something; it is never forgotten."""
+"""Somebody still has to act; never deleted."""
 
 SETTLED: frozenset[State] = frozenset({"resolved", "declined"})
-"""It is over, until somebody reopens it. The owner is the one who had it last."""
+"""Closed until reopened. The owner is the last one."""
 
 NoticeAudience = Literal["asker", "people"]
-"""Who is told: the asker in the thread of the question, people where people are asked."""
+"""Recipients of a notice: the asker in the question's thread, people in the experts' channel."""
 
 ASKERS_ACTS: frozenset[Act] = frozenset({"resolve", "reopen"})
-"""What the asker may do; everything else is for those who answer."""
+"""Acts allowed to the asker; all others are for experts."""
 
 UNNAMED_PERSON = "Somebody at the help desk"
-"""How a person without a name is called."""
+"""Shown instead of an empty name."""
 
 _LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, slots=True)
 class ReminderSchedule:
-    """When people are reminded of what nobody has claimed, and how often at most.
+    """Delay and maximum number of reminders of unclaimed cases.
 
-    ``after`` zero: never. Between two reminders it is as long as before the first.
+    ``after`` zero: never. The interval between reminders equals the delay before the first.
     """
 
     after: timedelta = timedelta(minutes=30)
     most: int = 3
 
     def due(self, now: datetime, pings: int = 0) -> datetime | None:
-        """Return when they are reminded next, None for not any more."""
+        """Return the time of the next reminder, None for no more."""
         return now + self.after if self.after and pings < self.most else None
 
 
 def after(standing: CaseStatus, act: Act, actor: Actor, *, is_asker: bool) -> CaseStatus:
-    """Return how it stands after an act; the same where that is so already.
+    """Return the status after an act; unchanged if the act has no effect.
 
-    Raises EscalationTaken where another person has it, ActRefused where it can't be done; either
-    is worded for the one who tried.
+    Raises EscalationTaken if another person owns the case, ActRefused if the state does not allow
+    the act; both are worded for the actor.
     """
     _admit(act, actor, is_asker=is_asker)
     match act:
@@ -77,17 +77,17 @@ def after(standing: CaseStatus, act: Act, actor: Actor, *, is_asker: bool) -> Ca
 
 
 def is_change(act: Act, before: CaseStatus, then: CaseStatus) -> bool:
-    """Tell whether an act is anything new; the same reply twice is two replies."""
+    """Return whether an act changes anything; a repeated reply is a new reply."""
     return act == "reply" or before != then
 
 
 def recipients_of(act: Act, *, is_asker: bool) -> tuple[NoticeAudience, ...]:
-    """Return who is told of an act: people always; the asker not of what they did themselves."""
+    """Return the recipients of an act's notice: people always, the asker unless they acted."""
     return ("people",) if is_asker or act == "release" else ("asker", "people")
 
 
 def display_name(name: str) -> str:
-    """Return a person's name as it is shown, on one line."""
+    """Return a person's name for display, on one line and clipped."""
     return clip(name, _LONGEST_NAME) or UNNAMED_PERSON
 
 

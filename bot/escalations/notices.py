@@ -1,7 +1,7 @@
-"""Deliver notices about escalations from the outbox, to askers and to people who answer.
+"""Deliver notices about escalations from the outbox, to askers and to experts.
 
-One loop a process claims what is due, whichever process wrote it, and makes one attempt at each;
-what fails is tried again for a day. Reminders of cases that wait too long are written here, too.
+One loop per process claims due notices, whichever process wrote them, and makes one attempt at
+each; a failed one is retried for a day. Reminders of waiting cases are written here, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rag.types import EVERYONE
 
 _AT_ONCE = 10
 _FRESH_SECONDS = 10.0
-"""A claim lasts a minute, and to tell one takes 40 s at most."""
+"""A claim lasts 60 s and a delivery at most 40 s, so an older claim is not used any more."""
 
 _STOP_SECONDS = 5.0
 
@@ -37,28 +37,28 @@ log = structlog.get_logger(__name__)
 
 
 def utc_now() -> datetime:
-    """Return the time."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 class DeliversNotices(Protocol):
-    """Tells one notice."""
+    """Delivers one notice."""
 
     async def tell(self, notice: Notice) -> None:
-        """Make an attempt and note it. Raises StoreUnavailable."""
+        """Make one attempt and record its result. Raises StoreUnavailable."""
         ...
 
 
 class NoticeLoop:
-    """A loop over the outbox: reminds of what waits too long, and tells what is due.
+    """Loop over the outbox that writes reminders and delivers due notices.
 
-    The outbox gives out the notices of one case one after the other; cases do not wait for each
+    The outbox hands out the notices of one case one after the other; cases do not wait for each
     other.
 
     Args:
-        owner: Names this process to the outbox.
-        is_open: Whether the record can be worked on.
-        every_seconds: How long a round waits for the next, unless there is a hint.
+        owner: Name of this process in the outbox.
+        is_open: Returns whether the record is available.
+        every_seconds: Interval between rounds, unless ``hint`` is called.
     """
 
     def __init__(

@@ -19,11 +19,11 @@ class Cases(Protocol):
     async def act(
         self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
     ) -> Case:
-        """Do what the rules allow: change, history and notices in one transaction.
+        """Apply an act if allowed: change, history and notices in one transaction.
 
-        What is so already is no error and adds nothing (the same reply twice is two replies);
-        new words with it are refused, for nobody would read them.
-        Raises InteractionUnknown, EscalationTaken, ActRefused.
+        An act without effect is no error and adds nothing (a repeated reply is a new reply); new
+        text with it is refused, because nobody would read it. Raises InteractionUnknown,
+        EscalationTaken, ActRefused.
         """
         ...
 
@@ -32,7 +32,7 @@ class Cases(Protocol):
     async def find(
         self, tenant: str, query: CaseQuery, *, limit: int, after: Case | None = None
     ) -> Sequence[Case]:
-        """Return the cases in the query's order; ``after`` is where a page ended."""
+        """Return the cases in the query's order; ``after`` is the last case of the page before."""
         ...
 
     async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:
@@ -41,19 +41,19 @@ class Cases(Protocol):
 
 
 class SeesCases(Protocol):
-    """Shows a case within what a reader may read: bot.escalations.casework.Casework."""
+    """Returns the view of a case for a reader: bot.escalations.casework.Casework."""
 
     async def shown(
         self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
     ) -> CaseView:
-        """Return a case; without any page while the index can't be asked.
+        """Return the view of a case, without pages while the index is unavailable.
 
         Raises InteractionUnknown, StoreUnavailable.
         """
         ...
 
     async def bare(self, tenant: str, case_id: InteractionId) -> CaseView:
-        """Return how a case stands and its history, without any page: quickly.
+        """Return a case with its history alone, without pages: quickly.
 
         Raises InteractionUnknown, StoreUnavailable.
         """
@@ -61,72 +61,72 @@ class SeesCases(Protocol):
 
 
 class Outbox(Protocol):
-    """What is still to be told, and which process tells it. Raises StoreUnavailable."""
+    """Queue of notices, with a lease per process. Raises StoreUnavailable."""
 
     async def due(self, owner: str, now: datetime, limit: int) -> Sequence[Notice]:
-        """Claim notices that are due, oldest first; nobody else gets them for a minute.
+        """Claim due notices, oldest first, for a minute.
 
-        Of one case to the same reader only the first that is not settled. ``attempts`` is how
-        often it was claimed before: one of these may have got through.
+        Of one case and recipient only the first unsettled one. ``attempts`` is the number of
+        earlier claims: one of them may have been delivered.
         """
         ...
 
     async def sent(self, notice: Notice, ref: PostedRef | None) -> None:
-        """Note that it was told; None where the asker's own page shows it."""
+        """Record a delivery; ``ref`` is None if the asker's own page shows the notice."""
         ...
 
     async def later(self, notice: Notice, at: datetime) -> None:
-        """Note an attempt that failed, and when to try again."""
+        """Record a failed attempt, and the time of the next."""
         ...
 
     async def failed(self, notice: Notice, why: str) -> None:
-        """Give up; ``why`` is for the operator."""
+        """Give up a notice; ``why`` is for the operator."""
         ...
 
     async def remind(self, now: datetime) -> int:
-        """Write a ping to people for every case that waited too long; return how many."""
+        """Write a reminder for every case that waited too long; return how many."""
         ...
 
 
 @runtime_checkable
 class Tells(Protocol):
-    """Optional capability of a channel: tell an asker more, in the thread of the question."""
+    """Optional capability of a channel: post notices to an asker in the question's thread."""
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
         """Post a notice. Raises bot.domain.errors.DeliveryFailed, DeliveryRefused."""
         ...
 
     async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
-        """Look up what an earlier attempt posted; None where a platform can't be asked."""
+        """Return what an earlier attempt posted; None if not found or not searchable."""
         ...
 
 
 @runtime_checkable
 class AsksPeople(Protocol):
-    """Optional capability of a channel: a place where people are reminded of what waits."""
+    """Optional capability of a channel: post reminders in an experts' channel."""
 
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
-        """Post a reminder; None where no such place is configured. Raises DeliveryFailed."""
+        """Post a reminder; None if no experts' channel is configured. Raises DeliveryFailed."""
         ...
 
 
 @runtime_checkable
 class ShowsCases(Protocol):
-    """Optional capability of a channel: what it shows of a case is kept as the case stands."""
+    """Optional capability of a channel: keep the cards of a case up to date."""
 
     async def show(self, message: Message, view: CaseView) -> None:
-        """Bring what is posted about a question up to date; nothing where nothing is posted.
+        """Update what is posted about a case; do nothing if nothing is.
 
-        ``view`` holds what everyone may read. Called after every step, once for several that came
-        quickly, and again after a failure. Raises DeliveryFailed, DeliveryRefused.
+        ``view`` holds what everyone may read. Called after every step, once for several in quick
+        succession, and again after a failure. Raises DeliveryFailed, DeliveryRefused.
         """
         ...
 
 
 @runtime_checkable
 class LinksBack(Protocol):
-    """Optional capability of a channel: the address at which a question can be opened."""
+    """Optional capability of a channel: return the link to a question's message."""
 
     async def link(self, message: Message) -> str | None:
-        """Return it; None for what others can't open. Raises bot.domain.errors.DeliveryFailed."""
+        """Return the URL; None if others can't open it. Raises bot.domain.errors.DeliveryFailed."""
         ...

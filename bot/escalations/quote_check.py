@@ -1,4 +1,4 @@
-"""Check whether quotes of past answers are still on their pages, and may still be read there."""
+"""Check whether the quotes of past answers are still on their pages and readable."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from rag.ports import ReadsChunks
 from rag.types import EVERYONE, Chunk, PageSummary, Principal
 
 QuoteState = Literal["there", "changed", "restricted", "gone", "unknown"]
-"""there: the page says it byte for byte. changed: it does no more. restricted: not everyone may
-read it, although everyone was told. gone: there is no such page. unknown: who looks may not read
-it, and what a private answer was made of is nobody else's to know."""
+"""there: the page contains the quote verbatim. changed: no longer. restricted: no longer readable
+by everyone, although everyone saw the answer. gone: the page does not exist. unknown: the viewer
+may not read the page of a private answer, so its state is not revealed."""
 
 _EVERYBODY = frozenset({EVERYONE})
 
 
 @dataclass(frozen=True, slots=True)
 class CitedQuote:
-    """A quote and where it was found; ``space`` "" where that was not kept yet.
+    """A quote and its page; ``space`` is "" in old records.
 
-    ``public``: it was told where others read along.
+    ``public``: the answer was posted where others read along.
     """
 
     space: str
@@ -32,7 +32,7 @@ class CitedQuote:
 
 
 class HoldsPages(Protocol):
-    """What is asked of an index. Raises rag.errors.IndexUnavailable."""
+    """The queries that an index must support. Raises rag.errors.IndexUnavailable."""
 
     async def spaces(self, tenant: str) -> Mapping[str, int]: ...
 
@@ -45,17 +45,17 @@ class HoldsPages(Protocol):
     async def page_summary(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal] | None
     ) -> PageSummary | None:
-        """Return one page; None when there is none or it may not be seen, by None: by anybody."""
+        """Return a page's summary; None if absent or not readable (``readers`` None: all)."""
         ...
 
 
 class QuoteCheck:
-    """Looks at each page once, however many answers quote it; made anew for each view.
+    """Check quotes, reading each page once; create a new instance for each view.
 
     Args:
-        index: Where the pages are.
-        tenant: Whose they are.
-        reader: The principals of who looks.
+        index: Holds the pages.
+        tenant: Owner of the pages.
+        reader: The viewer's principals.
     """
 
     def __init__(self, index: HoldsPages, tenant: str, reader: frozenset[Principal]) -> None:
@@ -66,7 +66,7 @@ class QuoteCheck:
         self._spaces: Sequence[str] | None = None
 
     async def fates(self, quoted: Collection[CitedQuote]) -> Mapping[CitedQuote, QuoteState]:
-        """Return what became of each. Raises rag.errors.IndexUnavailable."""
+        """Return the state of each quote. Raises rag.errors.IndexUnavailable."""
         as_before = await self._as_before({each.chunk_id for each in quoted})
         fates: dict[CitedQuote, QuoteState] = {}
         for each in quoted:
@@ -77,7 +77,7 @@ class QuoteCheck:
         return fates
 
     async def _as_before(self, chunk_ids: Collection[str]) -> Mapping[str, Chunk]:
-        """Return the chunks that are still there and open to all, where that is one request."""
+        """Return the chunks that everyone may still read, if the index reads by chunk id."""
         if not chunk_ids or not isinstance(self._index, ReadsChunks):
             return {}
         return await self._index.chunks(self._tenant, chunk_ids, _EVERYBODY)

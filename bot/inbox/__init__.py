@@ -1,1 +1,1 @@
-"""The durable inbox: an acknowledged message is answered exactly once, whatever process dies."""
+"""The durable inbox: an acknowledged message is answered exactly once, even if processes die."""

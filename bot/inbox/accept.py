@@ -25,14 +25,15 @@ log = structlog.get_logger(__name__)
 _OUTCOME_POLL_SECONDS = 0.25
 _DRAIN_POLL_SECONDS = 0.02
 _CONCURRENT_WRITES = 8
-"""A burst must leave connections to the record for everyone else."""
+"""Limits a burst, so that others still get connections to the database."""
 
 _HARD_LIMIT_FACTOR = 2
-"""So many times too much may wait before a platform is not even told that it is too much."""
+"""Beyond this multiple of the limit a message is refused without a busy reply, even on a
+platform."""
 
 
 class Engine(Protocol):
-    """Runs work, and again after the process died; the same work id twice runs once.
+    """Runs durable work, again after the process died; the same work id runs once.
 
     Raises bot.domain.errors.InboxUnavailable.
     """
@@ -43,23 +44,23 @@ class Engine(Protocol):
         ...
 
     async def begin(self, work_id: str, interaction_id: InteractionId) -> None:
-        """Keep that the work is to be done, and start it."""
+        """Persist the work and start it."""
         ...
 
     async def again(self, unfinished: Unfinished) -> None:
-        """Run what the record says is unfinished, whatever became of its work here."""
+        """Run an interaction that the store lists as unfinished, whatever its workflow here is."""
         ...
 
 
 class DurableInbox:
-    """Implements bot.domain.ports.Inbox.
+    """Stores messages before they are acknowledged, and starts their work. Implements `Inbox`.
 
-    A message is kept in the record and its work in the engine before ``accept`` returns; both are
-    idempotent by the message's id. What the record says is unfinished, and nobody alive has, is
-    adopted by whichever process sees it first.
+    A message is in the store and its work in the engine before ``accept`` returns; both are
+    idempotent by the message's id. Interactions that are unfinished in the store, and claimed by no
+    live process, are adopted by whichever process sees them first.
 
     Args:
-        hold_back: Asked before anything is kept. Raises RateExceeded.
+        hold_back: Called before anything is stored. Raises RateExceeded.
     """
 
     def __init__(
@@ -86,19 +87,19 @@ class DurableInbox:
 
     @property
     def busy(self) -> int:
-        """How many messages are accepted here and neither finished nor waiting for a platform."""
+        """The number of messages accepted here and neither finished nor waiting for a platform."""
         return self._underway.busy
 
     def open(self) -> None:
-        """Take messages from now on."""
+        """Accept messages from now on."""
         self._closed = ""
 
     def close(self, why: str) -> None:
-        """Take no more messages; ``why`` ends with what the sender can do."""
+        """Accept no more messages; ``why`` ends with what the sender can do."""
         self._closed = why
 
     async def drain(self) -> None:
-        """Finish what is being worked on; what is not done in time is resumed at the next start."""
+        """Wait for work in progress; work not done in time is resumed at the next start."""
         end = time.monotonic() + self._limits.drain_seconds
         while self._underway.busy and time.monotonic() < end:  # noqa: ASYNC110 - rare
             await asyncio.sleep(_DRAIN_POLL_SECONDS)
@@ -107,7 +108,7 @@ class DurableInbox:
         self._underway.release()
 
     async def accept(self, message: Message) -> InteractionId:
-        """Keep a message; whoever stops waiting finds it kept when they send it again."""
+        """Store a message and start its work, even if the caller is cancelled meanwhile."""
         accepting = asyncio.create_task(self._accept(message))
         self._accepting.add(accepting)
         accepting.add_done_callback(self._accepting.discard)
@@ -135,11 +136,11 @@ class DurableInbox:
         return interaction_id
 
     async def amend(self, message: Message) -> None:
-        """Replace a question's text; work that is under way is done once more."""
+        """Replace a question's text; work in progress is done once more."""
         await self._worklist.amend(replace(message, text=without_surrogates(message.text)))
 
     async def cancel(self, interaction_id: InteractionId) -> None:
-        """Forget the texts, stop the work and take the reply back. Raises InteractionUnknown."""
+        """Delete the texts, stop the work and withdraw the reply. Raises InteractionUnknown."""
         interaction = await self._worklist.cancel(interaction_id)
         self._underway.unsettle(interaction_id)
         self._work.interrupt(interaction_id)
@@ -160,7 +161,7 @@ class DurableInbox:
             await asyncio.sleep(_OUTCOME_POLL_SECONDS)
 
     async def run(self, interaction_id: InteractionId) -> float | None:
-        """Do the work on an interaction; the engine calls it. Never raises."""
+        """Process an interaction for the engine; return the seconds until a retry. Never raises."""
         async with self._underway.alone(interaction_id):
             return await self._run(interaction_id, self._underway.enter(interaction_id))
 
@@ -179,7 +180,7 @@ class DurableInbox:
         return pause
 
     async def adopt(self) -> int:
-        """Take up what nobody alive works on; return how much that was."""
+        """Restart interactions that no live process works on; return their number."""
         left = await self._worklist.unfinished(self._owner)
         self._underway.forget_all_but({each.id for each in left})
         orphans = [each for each in left if self._underway.overdue(each.id)]
@@ -189,7 +190,7 @@ class DurableInbox:
         return len(orphans)
 
     def _admit(self, message: Message) -> InFlightMessage:
-        """Reserve a place. Raises InboxUnavailable, InboxFull."""
+        """Reserve a place for a message. Raises InboxUnavailable, InboxFull."""
         if self._closed:
             raise InboxUnavailable(f"Message {message.key!r} is not taken. {self._closed}")
         busy, limit = self._underway.busy, self._limits.waiting
@@ -215,7 +216,7 @@ class DurableInbox:
         return interaction.claim is not None and interaction.claim.owner == self._owner
 
     async def _recorded(self, interaction_id: InteractionId) -> Outcome | None:
-        """Return the outcome in the record, None while another process works on it."""
+        """Return the stored outcome, None while another process works on the interaction."""
         interaction = await self._worklist.get(interaction_id)
         if interaction is None:
             raise InteractionUnknown(f"There is no interaction {interaction_id!r}. Ask first.")

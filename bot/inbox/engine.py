@@ -1,7 +1,7 @@
-"""Run durable workflows by DBOS Transact; the only module that knows it (docs/adr/0003).
+"""Run durable workflows by DBOS Transact; the only module that imports it (docs/adr/0003).
 
-It keeps that work was begun and not ended, and begins it again after the process died. What the
-work is, who may do it and what it gave is in the store; the engine holds ids only, no texts.
+The engine records which work was begun and not ended, and begins it again after the process died.
+Content, claim and result of the work are in the store; the engine holds ids only, no texts.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from bot.domain.urls import IDLE_IN_TRANSACTION_SECONDS
 log = structlog.get_logger(__name__)
 
 RunWork = Callable[[InteractionId], Coroutine[Any, Any, float | None]]
-"""Does the work; returns the seconds until it is to be run again, or None when it is done."""
+"""Processes an interaction; returns the seconds until it is to be run again, or None when done."""
 
 _NAME = "frontdesk"
 _VERSION = "1"
-"""Of the workflow. Fixed, so that a rolling upgrade resumes the older version's work; raised only
-when a newer workflow can't go on where an older one stopped."""
+"""The workflow's version. Fixed, so that a rolling upgrade resumes the older version's work; raised
+only when a newer workflow can't continue where an older one stopped."""
 
 _ENDED_STATUSES = frozenset({"SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"})
 _ENDED_KEPT_FOR = timedelta(days=2)
@@ -48,13 +48,14 @@ _DAMAGE_MESSAGES = ("not a database", "malformed", "encrypted")
 
 
 class DbosEngine:
-    """Implements bot.inbox.accept.Engine. One a process: DBOS is a singleton.
+    """Runs work as DBOS workflows. Implements `Engine`. One per process: DBOS is a singleton.
 
     Work is started directly, not through a queue: queues are polled, which costs 26 ms and a
-    quarter of a core at 20 ms (docs/adr/0003), and the process that keeps a message begins it.
+    quarter of a core at 20 ms (docs/adr/0003), and the process that stores a message begins its
+    work.
 
     Args:
-        url: Where the engine keeps its state; see engine_url.
+        url: The database of the engine's state; see engine_url.
         executor: The name of this process; unique among those that share the database.
     """
 
@@ -66,9 +67,9 @@ class DbosEngine:
         self._workflow: Callable[[str], Coroutine[Any, Any, None]] | None = None
 
     async def start(self, run: RunWork) -> None:
-        """Launch on this event loop; work that this executor left is resumed.
+        """Launch DBOS on this event loop; work that this executor left is resumed.
 
-        Damaged state is moved away, for it can be begun anew from the record. Raises
+        A damaged SQLite file is moved away, because its state can be rebuilt from the store. Raises
         EngineUnavailable.
         """
         self._run = run
@@ -97,13 +98,14 @@ class DbosEngine:
         if status is None:
             await self.begin(unfinished.id, unfinished.id)
         elif status.status in _ENDED_STATUSES:
+            # A new id for an ended workflow; the same within a few seconds, so that it runs once.
             tick = int(time.time()) // _RERUN_ID_SECONDS
             await self.begin(f"{unfinished.id}:{unfinished.epoch}:{tick}", unfinished.id)
         else:
             await DBOS.resume_workflow_async(unfinished.id)
 
     async def take_over(self, executors: Sequence[str]) -> None:
-        """Resume what processes that are dead had begun."""
+        """Resume the work that dead processes had begun."""
         for executor in executors:
             begun = await DBOS.list_workflows_async(
                 status="PENDING", executor_id=executor, load_input=False, load_output=False
@@ -112,7 +114,7 @@ class DbosEngine:
                 await DBOS.resume_workflow_async(workflow.workflow_id)
 
     async def forget(self) -> None:
-        """Delete what ended long ago, a part at a time."""
+        """Delete workflows that ended long ago, in batches."""
         before = (datetime.now(UTC) - _ENDED_KEPT_FOR).isoformat()
         while ended := await DBOS.list_workflows_async(
             status=sorted(_ENDED_STATUSES),
@@ -124,13 +126,13 @@ class DbosEngine:
             await DBOS.delete_workflows_async([workflow.workflow_id for workflow in ended])
 
     async def stop(self) -> None:
-        """Stop without ending what is under way: it is resumed at the next start."""
+        """Stop without ending work in progress: it is resumed at the next start."""
         self._workflow = None
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        # In a thread of its own: it waits for threads that may wait for this loop. DBOS put its
-        # own threads in place of the loop's and takes them with it.
+        # In a separate thread: destroy() waits for threads that may wait for this loop. DBOS has
+        # replaced the loop's default executor and shuts it down too.
         with ThreadPoolExecutor(1) as thread:
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(thread, lambda: DBOS.destroy(destroy_registry=True))
@@ -180,8 +182,8 @@ class DbosEngine:
             return
         self._tasks.add(task)
         try:
-            # Neither a step nor a durable sleep: the record knows how far the work is, and who
-            # comes back tries again at once.
+            # Neither a step nor a durable sleep: the store records the progress, and a restarted
+            # process retries at once.
             while self._run and (pause := await self._run(interaction_id)) is not None:  # noqa: ASYNC110 - a pause between attempts, nothing is polled
                 await asyncio.sleep(pause)
         finally:
@@ -204,16 +206,16 @@ class DbosEngine:
 
 
 def engine_url(settings: Settings) -> str:
-    """Return where the engine keeps its state: beside the record."""
+    """Return the database URL of the engine's state: beside the store's."""
     if settings.database_url is not None:
         return settings.database_url.get_secret_value()
     return f"sqlite:///{(settings.data_dir / 'engine.sqlite').absolute()}"
 
 
 def _open_sqlite(url: str) -> SqlEngine:
-    """Open the file so that a commit doesn't wait for the disk.
+    """Open the SQLite file so that a commit does not wait for the disk.
 
-    What a loss of power takes is begun anew from the record, which does wait.
+    State lost in a power failure is rebuilt from the store, whose commits do wait.
     """
     engine = create_engine(url)
 

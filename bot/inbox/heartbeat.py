@@ -1,4 +1,4 @@
-"""Keep this process's lease alive, and take over the work of processes that died."""
+"""Renew this process's lease, and take over the work of processes that died."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from bot.inbox.accept import DurableInbox
 from bot.observability.logs import LastingTrouble
 
 _SAFETY_MARGIN_SECONDS = 2.0
-"""Clocks and pauses: this process stops posting before others may take over."""
+"""For clock drift and pauses: this process stops posting before others may take over."""
 
 
 class ReplicaLeases(Protocol):
-    """Who is alive, in the record. Raises bot.domain.errors.StoreUnavailable."""
+    """Leases of live processes in the store. Raises bot.domain.errors.StoreUnavailable."""
 
     async def prolong(self, replica: str, *, seconds: float) -> None: ...
 
@@ -32,12 +32,13 @@ class ReplicaLeases(Protocol):
 
 
 class Lease:
-    """Prolonged every few seconds; measured on the monotonic clock from before it was asked for.
+    """The lease of this process, on the monotonic clock, counted from before each renewal request.
 
     Args:
-        replicas: Where leases are kept.
+        replicas: Where leases are stored.
         replica: The unique name of this process.
-        alone: Whether a lock on the data directory keeps others away; then it always holds.
+        alone: Whether a lock on the data directory excludes other processes; then the lease always
+            holds.
         seconds: How long it lasts.
     """
 
@@ -51,11 +52,11 @@ class Lease:
         self._until = 0.0
 
     def holds(self) -> bool:
-        """Tell whether this process may still act on its claims."""
+        """Return whether this process may still act on its claims."""
         return self._alone or time.monotonic() < self._until - _SAFETY_MARGIN_SECONDS
 
     async def prolong(self) -> None:
-        """Begin or prolong the lease. Raises StoreUnavailable."""
+        """Begin or renew the lease. Raises StoreUnavailable."""
         asked_at = time.monotonic()
         if self._alone:
             await self._replicas.alone(self._replica)
@@ -63,7 +64,7 @@ class Lease:
         self._until = asked_at + self._seconds
 
     async def release(self) -> None:
-        """Let others take over at once."""
+        """Give up the lease, so that others can take over at once."""
         self._until = 0.0
         await self._replicas.release(self._replica)
 
@@ -76,7 +77,7 @@ _STOPPED = "This server is stopping. Send it again in a minute."
 
 
 class SupervisedEngine(Protocol):
-    """The engine, as its keeper sees it."""
+    """The engine operations that InboxSupervisor needs."""
 
     async def start(
         self, run: Callable[[InteractionId], Coroutine[Any, Any, float | None]]
@@ -90,7 +91,7 @@ class SupervisedEngine(Protocol):
 
 
 class DeadReplicas(Protocol):
-    """Who is dead, in the record."""
+    """Processes in the store whose lease has run out."""
 
     async def dead(self) -> Sequence[str]: ...
 
@@ -98,13 +99,13 @@ class DeadReplicas(Protocol):
 
 
 class InboxSupervisor:
-    """Starts the inbox, keeps it going, stops it.
+    """Starts the inbox, runs its periodic tasks and stops it.
 
     Args:
-        prepare: Brings the record's schema up to date. Raises StoreUnavailable.
-        clean: Forgets what is older than is kept; called at the start and every hour.
-        patient: Whether a start goes on trying when record or engine are away (a database server
-            may come later; a file that can't be opened needs somebody).
+        prepare: Migrates the store's schema. Raises StoreUnavailable.
+        clean: Deletes expired data; called at the start and every hour.
+        patient: Whether a start keeps retrying when store or engine are unavailable (a database
+            server may come later; a file that can't be opened needs an operator).
     """
 
     def __init__(
@@ -131,13 +132,13 @@ class InboxSupervisor:
         self._tasks: list[asyncio.Task[None]] = []
 
     def part(self) -> ComponentStatus:
-        """Return the inbox's state, for the start-up list and /ready."""
+        """Return the inbox's status, for the start-up list and /ready."""
         if self._trouble.text:
             return ComponentStatus("inbox", "failed", self._trouble.text)
         return ComponentStatus("inbox", "ready", "messages are kept before they are acknowledged")
 
     async def start(self) -> None:
-        """Open the inbox. Raises StoreUnavailable, EngineUnavailable unless it is patient."""
+        """Open the inbox. Raises StoreUnavailable, EngineUnavailable unless ``patient``."""
         try:
             await self._begin()
         except BotError as error:
@@ -151,15 +152,16 @@ class InboxSupervisor:
         self._tasks = [asyncio.create_task(loop) for loop in loops]
 
     async def drain(self) -> None:
-        """Take no more, and finish what is under way; once, while who waits is still connected."""
+        """Accept no more and finish work in progress; once, while callers are still connected."""
         self._inbox.close(_STOPPED)
+        # The first task renews the lease until work in progress is finished.
         await _cancel_all(self._tasks[1:])
         if self._started and not self._drained:
             self._drained = True
             await self._inbox.drain()
 
     async def stop(self) -> None:
-        """Finish what is under way, and let others have the rest."""
+        """Finish work in progress, and leave the rest to other processes."""
         await self.drain()
         await _cancel_all(self._tasks[:1])
         await self._engine.stop()
@@ -175,7 +177,7 @@ class InboxSupervisor:
         await self._inbox.adopt()
 
     async def _beat(self) -> None:
-        """Prolong the lease, whatever else takes long; who is alone needs none."""
+        """Renew the lease, however long other tasks take; skipped where this process is alone."""
         while True:
             await _wait_for_next_beat()
             if self._started and self._patient:
@@ -195,7 +197,7 @@ class InboxSupervisor:
                 self._trouble.note(None)
 
     async def _clean_up(self) -> None:
-        """Forget what is too old; apart, for it may take long and nobody waits for it."""
+        """Delete expired data; a separate task, because it may take long and nothing awaits it."""
         while True:
             await _wait_for_next_beat()
             if not self._started:
@@ -216,6 +218,7 @@ class InboxSupervisor:
         if dead:
             await self._engine.take_over(dead)
         adopted = await self._inbox.adopt()
+        # Only now, so that a failed takeover is repeated.
         for replica in dead:
             await self._deaths.bury(replica)
         if dead or adopted:
@@ -229,5 +232,5 @@ async def _cancel_all(tasks: Sequence[asyncio.Task[None]]) -> None:
 
 
 async def _wait_for_next_beat() -> None:
-    spread = random.uniform(0.9, 1.1)  # noqa: S311 - so that replicas don't march in step
+    spread = random.uniform(0.9, 1.1)  # noqa: S311 - so that replicas do not beat in step
     await asyncio.sleep(_BEAT_SECONDS * spread)

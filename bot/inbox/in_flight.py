@@ -1,4 +1,4 @@
-"""Track messages in flight: who waits for them, their order in a thread, their progress."""
+"""Track messages in flight: their waiters, their order in a thread, their progress."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from bot.domain.interactions import Interaction, Outcome, PostedRef
 from bot.domain.messages import Activity, InteractionId, Stage
 from bot.domain.ports import Channel, OpensPlaceholders, Worklist
 
-GRACE_SECONDS = 15.0
+GRACE_SECONDS = 15.0  # for the engine to start a run before its entry counts as overdue
 
 
 @dataclass(slots=True)
 class InFlightMessage:
-    """One interaction. ``opened`` is what was just recorded, until the work takes it.
+    """The state of one interaction in this process.
 
-    ``full`` says that the asker is told to come back later; ``due_at`` (monotonic) is when the
-    engine should have run it, at the latest. ``kept`` is set when it is in the record, or ``lost``
-    because it could not be written; ``settled`` when there is an outcome or there will be none
-    here.
+    ``opened`` is the interaction just recorded, until the worker takes it. ``full``: the asker gets
+    a busy reply. ``due_at`` (monotonic) is when the engine should have run it, at the latest.
+    ``kept`` is set when it is in the store, or ``lost`` because it could not be written;
+    ``settled`` when it has an outcome or will get none here.
     """
 
     due_at: float
@@ -43,14 +43,14 @@ class InFlightMessage:
 
 @dataclass(slots=True)
 class _RunLock:
-    """Who works on an interaction, and how many wait for that."""
+    """A lock for the runs of an interaction, with the number of its holders and waiters."""
 
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     count: int = 0
 
 
 class InFlight:
-    """The entries of one process."""
+    """The messages in flight of one process."""
 
     def __init__(self) -> None:
         self._entries: dict[InteractionId, InFlightMessage] = {}
@@ -59,9 +59,9 @@ class InFlight:
 
     @asynccontextmanager
     async def alone(self, interaction_id: InteractionId) -> AsyncIterator[None]:
-        """Let one run at a time work on an interaction, whatever becomes of its entry.
+        """Hold the lock of an interaction, so that one run at a time works on it.
 
-        The engine may begin the same work twice, and a claim does not keep a process from itself.
+        The engine may begin the same work twice, and a claim does not exclude its own process.
         """
         runs = self._runs.setdefault(interaction_id, _RunLock())
         runs.count += 1
@@ -75,7 +75,7 @@ class InFlight:
 
     @property
     def busy(self) -> int:
-        """How many are not finished; those that wait for a platform don't count."""
+        """The number of unfinished entries; those that wait for a platform do not count."""
         return len(self._entries) - len(self._sleeping)
 
     def get(self, interaction_id: InteractionId) -> InFlightMessage | None:
@@ -87,7 +87,7 @@ class InFlight:
         return self._entries.setdefault(interaction_id, InFlightMessage(due_at))
 
     async def keeps(self, interaction_id: InteractionId) -> bool:
-        """Tell whether an interaction is under way, and wait until it is in the record."""
+        """Wait until an interaction in flight is stored; return whether there is one."""
         while (entry := self._entries.get(interaction_id)) is not None:
             await entry.kept.wait()
             if not entry.lost:
@@ -95,14 +95,14 @@ class InFlight:
         return False
 
     def wake(self, interaction_id: InteractionId) -> None:
-        """Note that an entry is worked on; the engine owes nothing until the work ends."""
+        """Mark an entry as running; it is not overdue until the run ends."""
         self._sleeping.discard(interaction_id)
         self._entries[interaction_id].due_at = math.inf
 
     def sleep(self, interaction_id: InteractionId, seconds: float) -> None:
-        """Note that an entry waits for a platform, and when the engine should run it again.
+        """Mark an entry as waiting for a platform, and set when the engine should run it again.
 
-        Its outcome is in the record; a platform that is away for long would fill the memory.
+        Drops its outcome, which is stored: a platform that is away for long would fill the memory.
         """
         entry = self._entries.get(interaction_id)
         if entry is not None:
@@ -110,37 +110,37 @@ class InFlight:
             entry.outcome, entry.due_at = None, time.monotonic() + seconds + GRACE_SECONDS
 
     def overdue(self, interaction_id: InteractionId) -> bool:
-        """Tell whether the engine forgot about an entry, or there is none."""
+        """Return whether the engine failed to run an entry in time, or there is none."""
         entry = self._entries.get(interaction_id)
         return entry is None or entry.due_at < time.monotonic()
 
     def forget_all_but(self, unfinished: Collection[InteractionId]) -> None:
-        """Forget overdue entries of which the record says that nothing is left to do."""
+        """Remove overdue entries that the store does not list as unfinished."""
         overdue = [each for each in self._entries if self.overdue(each)]
         for each in overdue:
             if each not in unfinished:
                 self.leave(each)
 
     def settle(self, interaction_id: InteractionId, outcome: Outcome) -> None:
-        """Tell those who wait what became of a message."""
+        """Set the outcome of a message and wake its waiters."""
         entry = self._entries.get(interaction_id)
         if entry is not None:
             entry.outcome = outcome
             entry.settled.set()
 
     def unsettle(self, interaction_id: InteractionId) -> None:
-        """Forget an outcome that was withdrawn; who asks for it looks into the record."""
+        """Drop a withdrawn outcome; later callers read the store."""
         entry = self._entries.get(interaction_id)
         if entry is not None:
             entry.outcome = None
 
     def release(self) -> None:
-        """Let those who wait for an outcome look into the record; there will be none here."""
+        """Wake all waiters, so that they read the store; there will be no outcome here."""
         for entry in self._entries.values():
             entry.settled.set()
 
     def leave(self, interaction_id: InteractionId) -> None:
-        """Forget an entry; who still waits looks into the record."""
+        """Remove an entry and wake its waiters, so that they read the store."""
         entry = self._entries.pop(interaction_id, None)
         self._sleeping.discard(interaction_id)
         if entry is not None:
@@ -152,22 +152,22 @@ class InFlight:
 _FIRST_POLL_SECONDS = 0.05
 _LONGEST_POLL_SECONDS = 1.0
 _PATIENCE_SECONDS = 900.0
-"""After that an earlier message is stuck, and the later one is answered all the same."""
+"""After that an earlier message counts as stuck, and the later one is answered all the same."""
 
 
 @dataclass(slots=True)
 class _ThreadQueue:
-    """Who waits in one thread, in this process, by the number of arrival."""
+    """The numbers of the messages that wait in one thread, in this process."""
 
     numbers: list[int] = field(default_factory=list)
     moved: asyncio.Condition = field(default_factory=asyncio.Condition)
 
 
 class ThreadOrder:
-    """Gives turns. In this process by a line a thread; other processes are seen in the record.
+    """Orders the messages of a thread: in this process by a queue, across processes by the store.
 
     Args:
-        behind: Whether an earlier message of the same thread is still to be answered, anywhere.
+        behind: Returns whether an earlier message of the same thread is unanswered, in any process.
     """
 
     def __init__(self, behind: Callable[[Interaction], Awaitable[bool]]) -> None:
@@ -208,18 +208,17 @@ log = structlog.get_logger(__name__)
 _LONGEST_WRITE_SECONDS = 20.0
 _STOPPED_WRITE_SECONDS = 2.0
 _GAP_SECONDS = 0.1
-"""Nobody reads faster, and each write delays the answer itself."""
+"""Pause between writes: nobody reads faster, and each write delays the answer itself."""
 
 
 class Progress:
-    """Implements ReportStage: writes stages behind the back of the one who reports.
+    """Records and shows stages in the background. Implements `ReportStage`.
 
-    Every stage becomes a row, in order, those that come close together in one transaction; the
-    channel is shown the latest only, and never DONE: the reply itself says so. A channel that
-    opens placeholders gets one first, noted before and after it is posted. What goes wrong is
-    logged, as an error unless a platform only asks to wait, or the question is no longer ours. At
-    the end of the ``async with`` block all is written, so that nothing can overwrite the reply
-    that follows.
+    Every stage becomes a row, in order; stages close together share one transaction. The channel
+    shows only the latest, and never DONE, which the reply itself implies. A channel with
+    placeholders posts one first, recorded before and after it is posted. Failures are logged, as
+    errors unless a platform only asks to wait or the claim is lost. The ``async with`` block ends
+    when all is written, so that nothing can overwrite the reply that follows.
     """
 
     def __init__(self, interaction: Interaction, work: Worklist, channel: Channel | None) -> None:
@@ -235,7 +234,7 @@ class Progress:
 
     @property
     def placeholder(self) -> PostedRef | None:
-        """Where the placeholder is, if one was opened."""
+        """The placeholder, if one was opened."""
         return self._placeholder
 
     async def __call__(self, stage: Stage, pages: int = 0) -> None:
@@ -256,7 +255,7 @@ class Progress:
         if self._writing is None:
             return
         if error is not None:
-            # A placeholder that is being posted must be noted, or nobody could take it back.
+            # A placeholder that is being posted must be recorded, or it could not be withdrawn.
             self._activities.clear()
         stopped = isinstance(error, asyncio.CancelledError)
         patience = _STOPPED_WRITE_SECONDS if stopped else _LONGEST_WRITE_SECONDS
@@ -276,7 +275,7 @@ class Progress:
             except DeliveryFailed as error:
                 self._not_shown(latest, error)
             except ClaimLost as error:
-                # The question was edited, withdrawn or taken over meanwhile: the work says so.
+                # The question was edited, withdrawn or taken over meanwhile: the worker logs that.
                 log.debug("progress.left_out", interaction_id=self._id, why=str(error))
             except Exception as error:
                 known = isinstance(error, BotError)
@@ -300,7 +299,7 @@ class Progress:
         await self._channel.progress(self._message, activity, at)
 
     def _not_shown(self, activity: Activity, error: DeliveryFailed) -> None:
-        """Log what a platform did not take; that it asks to wait is nothing to be mended."""
+        """Log a refused progress update; as info if the platform only asks to wait."""
         expected = error.retry_after_seconds is not None
         tell = log.info if expected else log.error
         event = "progress.left_out" if expected else "progress.failed"

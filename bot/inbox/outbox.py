@@ -1,4 +1,4 @@
-"""Post each reply exactly once, retry what a platform refuses, and withdraw what was posted.
+"""Post each reply exactly once, retry refused deliveries, and withdraw posted replies.
 
 Deliverer makes one attempt; ReplyOutbox decides under a claim when to attempt, retry or give up.
 """
@@ -28,21 +28,21 @@ _DEADLINE_SECONDS = 60.0
 
 
 def delivery_id(interaction_id: InteractionId) -> str:
-    """Name the reply to a message, the same at every attempt."""
+    """Return the id of the reply to a message, the same at every attempt."""
     return f"{interaction_id}:reply"
 
 
 class Deliverer:
-    """Posts what the desk decided: one attempt; when to come again is bot.inbox.worker's.
+    """Makes one attempt to post an outcome; bot.inbox.worker schedules further ones.
 
     A platform without a channel fetches its replies itself (API, web page); they count as posted
-    when they are recorded. So does an outcome that is silent: what was shown meanwhile is removed.
-    Who did not address the bot is not shown what is being done.
+    when they are recorded. So does a silent outcome: progress shown meanwhile is removed. Progress
+    is not shown for overheard messages.
 
     Args:
         channels: By platform.
-        work: Where progress and placeholders are noted.
-        public_url: Where colleagues reach this server, for links to its own pages.
+        work: Where progress and placeholders are recorded.
+        public_url: The address of this server for colleagues, for links to its own pages.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class Deliverer:
         self._work = work
 
     def posts_to(self, message: Message) -> bool:
-        """Tell whether replies to a message are posted, not fetched."""
+        """Return whether replies to a message are posted, not fetched."""
         return message.thread.platform in self._channels
 
     def takes_turns(self, message: Message) -> bool:
-        """Tell whether a reply waits for others to be posted before it."""
+        """Return whether a reply waits until earlier ones are posted."""
         return isinstance(self._channels.get(message.thread.platform), TakesTurns)
 
     def turn(self, message: Message) -> AbstractAsyncContextManager[None]:
@@ -72,9 +72,9 @@ class Deliverer:
         return nullcontext()
 
     async def post(self, interaction: Interaction, outcome: Outcome, *, again: bool) -> PostedRef:
-        """Post an outcome; return where it is. Raises DeliveryFailed, ClaimLost.
+        """Post an outcome; return its reference. Raises DeliveryFailed, ClaimLost.
 
-        ``again`` says that an earlier attempt may have got through: it is looked up first.
+        With ``again`` an earlier attempt may have succeeded: its post is looked up first.
         """
         message = interaction.message
         shown = with_public_links(outcome, self._public_url)
@@ -101,9 +101,10 @@ class Deliverer:
     async def _with_placeholder(
         self, channel: Channel, interaction: Interaction, delivery: Delivery
     ) -> Delivery:
-        """Open what the reply is edited into, where there is nothing yet that can be repeated.
+        """Open the placeholder that the reply is edited into, if there is none yet.
 
-        A reply may come before anything was shown, or when that was too much for the platform.
+        A reply may come before any progress was shown, or after the platform refused to show it.
+        Editing can be repeated safely, posting cannot.
         """
         if delivery.placeholder is not None or not isinstance(channel, OpensPlaceholders):
             return delivery
@@ -122,9 +123,9 @@ class Deliverer:
         return replace(delivery, placeholder=opened)
 
     async def clear(self, interaction: Interaction) -> None:
-        """Remove what says that a question is worked on: its reply was given up.
+        """Remove the progress shown for a question whose reply was given up.
 
-        Never raises: what a platform does not take for a day, it may not take now.
+        Never raises: a platform that refused everything for a day may refuse this too.
         """
         message, placeholder = interaction.message, _visible_placeholder(interaction.placeholder)
         channel = self._channels.get(message.thread.platform)
@@ -137,7 +138,7 @@ class Deliverer:
                 await channel.progress(message, Activity(Stage.DONE), None)
 
     async def withdraw(self, interaction: Interaction) -> None:
-        """Take back what was posted, where the platform can. Raises DeliveryFailed."""
+        """Withdraw posted messages, where the platform can. Raises DeliveryFailed."""
         channel = self._channels.get(interaction.message.thread.platform)
         if isinstance(channel, Withdraws) and interaction.posted != _unposted_ref(interaction):
             seen = (
@@ -149,7 +150,7 @@ class Deliverer:
             await channel.withdraw(interaction.message, posted)
 
     def progress(self, interaction: Interaction) -> Progress:
-        """Return what tells the one who waits what is being done; use it with ``async with``."""
+        """Return the progress reporter of an interaction; use it with ``async with``."""
         message = interaction.message
         shown = None if message.overheard else self._channels.get(message.thread.platform)
         return Progress(interaction, self._work, shown)
@@ -167,7 +168,7 @@ async def _remove_placeholder(channel: Channel, message: Message, placeholder: P
 
 
 async def _clear_progress(channel: Channel, delivery: Delivery) -> None:
-    """Remove what was shown to one who waited, where nothing is said."""
+    """Remove the progress shown to the asker, for a silent outcome."""
     message, placeholder = delivery.message, delivery.placeholder
     if message.overheard:
         return
@@ -178,12 +179,12 @@ async def _clear_progress(channel: Channel, delivery: Delivery) -> None:
 
 
 def _unposted_ref(interaction: Interaction) -> PostedRef:
-    """Return what is noted in place of where a reply was posted, for one that never is."""
+    """Return the reference recorded in place of a post, for a reply that is never posted."""
     return PostedRef(interaction.message.thread.key, delivery_id(interaction.id))
 
 
 def _visible_placeholder(placeholder: PostedRef | None) -> PostedRef | None:
-    """Return a placeholder whose place is known; it may have been posted without our seeing it."""
+    """Return the placeholder if its id is known; one without an id may have been posted unseen."""
     return placeholder if placeholder and placeholder.id else None
 
 
@@ -193,17 +194,17 @@ _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 300.0
 _LEASE_CHECK_SECONDS = 0.5
 _VISIBLE_AFTER_SECONDS = 2.0
-"""A platform may show a little later what it took from a process that died."""
+"""A platform may show a post from a process that died only after a moment."""
 
 
 class ReplyOutbox:
-    """Brings one outcome to its platform under a claim. What it returns is when to come again.
+    """Posts one outcome to its platform under a claim; returns the seconds until a retry, or None.
 
     Args:
-        work: The list of work.
+        work: The work list.
         deliver: Makes one attempt.
-        alive: Whether this process's lease holds; without it nothing is posted.
-        patience: How long a platform that does not take a reply is tried again.
+        alive: Returns whether this process's lease holds; without it nothing is posted.
+        patience: How long a failing delivery is retried.
     """
 
     def __init__(
@@ -221,7 +222,7 @@ class ReplyOutbox:
         self._waiting: dict[InteractionId, asyncio.Task[PostedRef]] = {}
 
     def interrupt(self, interaction_id: InteractionId) -> None:
-        """Let the reply to a withdrawn question wait no longer; what is begun is taken back."""
+        """Stop a withdrawn question's reply from waiting; a begun post is withdrawn later."""
         waiting = self._waiting.get(interaction_id)
         if waiting is not None:
             waiting.cancel()
@@ -231,14 +232,14 @@ class ReplyOutbox:
         return await self._post(interaction, self._first(interaction, outcome))
 
     async def again(self, interaction: Interaction, outcome: Outcome) -> float | None:
-        """Post what an earlier attempt may have posted: it is looked up. Raises ClaimLost.
+        """Post an outcome unless an earlier attempt already did. Raises ClaimLost.
 
-        Where no attempt was begun, nothing is.
+        An earlier post is looked up, but only where an attempt was begun.
         """
         return await self._post(interaction, self._again(interaction, outcome))
 
     async def withdraw(self, interaction: Interaction) -> float | None:
-        """Take back what was posted, and forget where that was."""
+        """Withdraw the posted messages, and delete their references."""
         try:
             await self._deliver.withdraw(interaction)
         except DeliveryRefused as error:
@@ -270,7 +271,7 @@ class ReplyOutbox:
 
     @asynccontextmanager
     async def _turn(self, interaction: Interaction, outcome: Outcome) -> AsyncIterator[None]:
-        """Wait until it is this reply's turn; from then on it can't be interrupted."""
+        """Wait for this reply's turn; from then on it cannot be interrupted."""
         turn = nullcontext() if outcome.silent else self._deliver.turn(interaction.message)
         async with turn:
             self._waiting.pop(interaction.id, None)
@@ -291,7 +292,7 @@ class ReplyOutbox:
     async def _while_alive(
         self, interaction_id: InteractionId, attempt: Coroutine[Any, Any, PostedRef]
     ) -> PostedRef:
-        """Post, but stop in the middle when the lease runs out: another process looks it up.
+        """Run an attempt, but cancel it when the lease runs out: another process looks the post up.
 
         Raises ClaimLost then, and when the question was withdrawn before the reply had its turn.
         """
@@ -315,7 +316,7 @@ class ReplyOutbox:
     async def _posted(self, interaction: Interaction, ref: PostedRef) -> float | None:
         recorded = await self._work.posted(interaction.id, ref)
         if recorded.withdrawn:
-            # With the message as it was: the recorded one may no longer say where to reply.
+            # With the original message: the recorded one may no longer hold the place to reply to.
             return await self.withdraw(replace(recorded, message=interaction.message))
         return None
 
@@ -344,7 +345,7 @@ class ReplyOutbox:
 
 
 def pause_before(attempts: int) -> float:
-    """Return seconds until the next attempt: doubling, spread so that not all come at once."""
+    """Return the seconds until the next attempt: doubling, with jitter."""
     doubled = _FIRST_PAUSE_SECONDS * 2.0 ** min(attempts - 1, 16)
     longest = min(doubled, _LONGEST_PAUSE_SECONDS)
     return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spread only

@@ -1,6 +1,6 @@
-"""Work on one message: admit it, have the desk answer it, record the outcome, post the reply.
+"""Process one message: admit it, have the desk answer it, record the outcome, post the reply.
 
-Any process may do it, and do it again after another one died.
+Any process may do so, and repeat it after another one died.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ log = structlog.get_logger(__name__)
 
 
 class MessageAnswerer:
-    """Admits a message and lets the desk handle it.
+    """Admits a message and lets the desk answer it.
 
     Args:
-        admission: Builds the inquiry, or says why the message is not worked on.
-        desk: Answers it.
-        deadline_seconds: After that nobody waits any longer.
+        admission: Builds the inquiry, or a refusal with its reason.
+        desk: Answers the inquiry.
+        deadline_seconds: The time limit of both together.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class MessageAnswerer:
         self._deadline = deadline_seconds
 
     async def answer(self, message: Message, report: ReportStage) -> Outcome:
-        """Return what becomes of a message; what goes wrong is logged and becomes an escalation.
+        """Return the outcome of a message; unexpected errors are logged and become an escalation.
 
-        Raises StoreUnavailable: without the record no outcome could be kept either. Raises
-        AskerUnknown: a later attempt may be answered.
+        Raises StoreUnavailable: without the store no outcome could be recorded either. Raises
+        AskerUnknown: a later attempt may succeed.
         """
         asker: Person | None = None
         try:
@@ -74,20 +74,19 @@ class MessageAnswerer:
 
 
 _ATTEMPTS_TO_LONGEST_PAUSE = 4
-"""Attempts after which the wait for the record grows no longer: it is 8 seconds then."""
+"""Attempts after which the pause for an unavailable store grows no longer: 8 seconds."""
 
 _MOST_FAULTS = 8
-"""Then the asker is told that something is broken, instead of waiting for ever."""
+"""Unexpected errors after which the asker gets an error reply, instead of waiting for ever."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkLimits:
-    """How much is done at once, how much may be under way, and how long anything may take.
+    """Limits on concurrency, on messages in flight, and on durations.
 
-    ``concurrency`` counts questions that are being answered, ``waiting`` those accepted here and
-    neither finished nor waiting for a platform. ``introduction_seconds`` is how long a platform
-    that can't tell who asks is asked again, ``delivery_hours`` how long a reply that it does not
-    take is tried again.
+    ``concurrency`` limits questions being answered, ``waiting`` those accepted here and neither
+    finished nor waiting for a platform. ``introduction_seconds`` is how long a platform that cannot
+    identify the asker is asked again, ``delivery_hours`` how long a failing delivery is retried.
     """
 
     concurrency: int = 16
@@ -99,12 +98,12 @@ class WorkLimits:
 
 
 class MessageWorker:
-    """Does what is to be done about an interaction; safe to be run again after any death.
+    """Does the pending work of an interaction; safe to repeat after a crash at any point.
 
     Args:
         owner: The name of this process in claims.
-        observers: Write down what became of every message.
-        answered: Told of every outcome as soon as it is recorded.
+        observers: Record the outcome of every message.
+        answered: Called with every outcome as soon as it is recorded.
     """
 
     def __init__(
@@ -135,11 +134,11 @@ class MessageWorker:
         self._unknown_since: dict[InteractionId, float] = {}
 
     def tells(self, message: Message) -> bool:
-        """Tell whether an asker can be told something other than by who asks for it."""
+        """Return whether replies to a message are posted, rather than fetched by the asker."""
         return self._deliver.posts_to(message)
 
     def interrupt(self, interaction_id: InteractionId) -> None:
-        """Stop answering a question that was withdrawn, or waiting to post its reply."""
+        """Stop answering a withdrawn question, or waiting to post its reply."""
         handling = self._handling.get(interaction_id)
         if handling is not None:
             handling.cancel()
@@ -148,10 +147,10 @@ class MessageWorker:
     async def run(
         self, interaction_id: InteractionId, *, opened: Interaction | None = None, full: bool
     ) -> float | None:
-        """Do what is to be done; return the seconds until it is to be tried again, or None.
+        """Do the pending work; return the seconds until a retry, or None when it is done.
 
-        ``opened`` is an interaction that this process has just recorded and claimed. ``full`` says
-        that the asker is told to come back later. Never raises but when it is cancelled.
+        ``opened`` is an interaction that this process has just recorded and claimed. With ``full``
+        the asker gets a busy reply. Never raises except when cancelled.
         """
         try:
             interaction = opened or await self._work.claim(interaction_id, self._owner)
@@ -169,7 +168,7 @@ class MessageWorker:
         return pause
 
     def _postponed(self, interaction_id: InteractionId, error: Exception) -> float:
-        """Return when to come again: soon while the record is away, else later each time."""
+        """Return the pause before a retry: short while the store is away, else growing."""
         known = isinstance(error, BotError) and not isinstance(error, RecordRefused)
         tries = self._tries[interaction_id] = self._tries.get(interaction_id, 0) + 1
         self._faults[interaction_id] = self._faults.get(interaction_id, 0) + (not known)
@@ -196,7 +195,7 @@ class MessageWorker:
                 return await self._posting.first(recorded, outcome)
 
     async def _answer(self, interaction: Interaction, *, full: bool) -> tuple[Interaction, Outcome]:
-        """Find an outcome and record it."""
+        """Find an outcome, record it and notify the observers."""
         started = perf_counter()
         outcome = self._said_at_once(interaction, full=full)
         if outcome is None:
@@ -210,7 +209,7 @@ class MessageWorker:
         return interaction, outcome
 
     def _said_at_once(self, interaction: Interaction, *, full: bool) -> Outcome | None:
-        """Return what is said without the desk: there is no room, or it has failed too often."""
+        """Return an outcome without the desk if the inbox is full or the work failed too often."""
         if full:
             return busy_outcome(interaction.message)
         if self._faults.get(interaction.id, 0) >= _MOST_FAULTS:
@@ -220,9 +219,10 @@ class MessageWorker:
         return None
 
     async def _handled_or_refused(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
-        """Have it answered; refuse it once its platform could not tell for too long who asks.
+        """Have a question answered; refuse it if its asker could not be identified for too long.
 
-        However long ago that began, the platform is asked first: the record was away, perhaps.
+        The platform is always asked once more first, because the store may have been away
+        meanwhile.
         """
         try:
             return await self._handled(interaction)
@@ -236,7 +236,7 @@ class MessageWorker:
         return interaction, outcome
 
     async def _handled(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
-        """Have it answered, once more if it was edited meanwhile, and record the outcome."""
+        """Have a question answered, again if it was edited meanwhile, and record the outcome."""
         for last in (False, True):
             interaction, outcome = await self._handle(interaction)
             try:
@@ -265,7 +265,7 @@ class MessageWorker:
         return replace(current, placeholder=report.placeholder), outcome
 
     async def _current(self, interaction: Interaction) -> Interaction:
-        """Return what is recorded now, for it may have waited for its turn. Raises ClaimLost."""
+        """Return the interaction as recorded now, since it may have waited. Raises ClaimLost."""
         recorded = await self._work.get(interaction.id)
         if recorded is None or recorded.claim != interaction.claim:
             raise ClaimLost(f"Interaction {interaction.id!r} was withdrawn or taken over.")

@@ -1,1 +1,1 @@
-"""What operators see of the work: logs, the line of each request, metrics and traces."""
+"""Observability for operators: logs, a log line per request, metrics and traces."""

@@ -1,6 +1,6 @@
 """Set up structured logs, and log lasting trouble once when it begins and once when it ends.
 
-Logs are for people on a terminal, JSON lines everywhere else.
+Logs are rendered for people on a terminal, as JSON lines everywhere else.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def set_up_logs(level: str, stream: TextIO = sys.stderr) -> None:
 
 
 def _is_http(record: logging.LogRecord) -> bool:
-    """Leave out what is no HTTP: anyone can send it, it gets a 400, and may hold secrets."""
+    """Drop records of malformed HTTP: anyone can send it, it gets a 400, and may hold secrets."""
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
@@ -54,11 +54,11 @@ log = structlog.get_logger(__name__)
 
 
 class LastingTrouble:
-    """What is wrong with something that goes round and round; ``text`` is empty while it is well.
+    """The current error of a periodic task; ``text`` is empty while the task succeeds.
 
     Args:
-        subject: Names it in the log: ``SUBJECT.troubled``, ``SUBJECT.well_again``.
-        text: What is wrong to begin with.
+        subject: The prefix of the log events ``SUBJECT.troubled`` and ``SUBJECT.well_again``.
+        text: The error to begin with.
     """
 
     def __init__(self, subject: str, text: str = "") -> None:
@@ -66,7 +66,10 @@ class LastingTrouble:
         self.text = text
 
     def note(self, error: Exception | None) -> None:
-        """Note how a round ended. A defect is named by its type: its words are for the log."""
+        """Record the result of a round, and log the change between failing and working.
+
+        An unexpected exception is shown by its type only: its message is for the log.
+        """
         known = isinstance(error, BotError)
         text = "" if error is None else str(error) if known else type(error).__name__
         if text and not self.text:

@@ -1,4 +1,4 @@
-"""Count and time what this process does, for Prometheus; the only module with its client."""
+"""Count and time the work of this process, for Prometheus; only this module imports its client."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from bot.domain.outcomes import answer_type, confidence_level
 from bot.domain.person_requests import question_of_person_request
 
 CheckComponents = Callable[[], Awaitable[Sequence[ComponentStatus]]]
-"""Looks at every part."""
+"""Checks every component."""
 
 CountCases = Callable[[], Awaitable[Mapping[str, int]]]
-"""Counts the escalations that are not settled, by their state. Raises StoreUnavailable."""
+"""Counts the unsettled escalations by state. Raises StoreUnavailable."""
 
 PATH = "/metrics"
 _EVENT_STREAM = "text/event-stream"
@@ -38,7 +38,7 @@ _WORKING_STATES = frozenset({"ready", "limited", "paused"})
 
 
 class Metrics:
-    """Counts what this process does. Labels have few values: no person, channel or question."""
+    """Metrics of this process. Labels have few values: no person, channel or question."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -123,15 +123,15 @@ class Metrics:
         )
 
     def watch(self, busy: Callable[[], int]) -> None:
-        """Say who knows how many messages are under way."""
+        """Register the function that returns how many messages are under way."""
         self._under_way.set_function(busy)
 
     def dropped(self, message: Message) -> None:
-        """Count a message of which nothing is kept."""
+        """Count a message that was dropped without being stored."""
         self._dropped.labels(message.thread.platform).inc()
 
     def answered(self, message: Message, outcome: Outcome, duration_ms: float) -> None:
-        """Count an outcome and what it cost."""
+        """Count an outcome and its model usage; a press for a person counts as a hand-over."""
         platform, trace = message.thread.platform, outcome.trace
         if question_of_person_request(message):
             self._hand_overs.labels(platform).inc()
@@ -147,7 +147,7 @@ class Metrics:
 
     @web.middleware
     async def time(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Time a request; put it before what turns errors into responses."""
+        """Time a request; this middleware must precede the one that turns errors into responses."""
         began = perf_counter()
         response = await handler(request)
         if response.content_type != _EVENT_STREAM:
@@ -157,9 +157,9 @@ class Metrics:
         return response
 
     def page(self, parts: Sequence[ComponentStatus], cases: Mapping[str, int]) -> bytes:
-        """Return everything in Prometheus' text format.
+        """Return all metrics in Prometheus' text format.
 
-        ``cases`` counts the escalations that are not settled, by their state.
+        ``cases`` counts the unsettled escalations by state.
         """
         self._parts.clear()
         for part in parts:
@@ -172,7 +172,7 @@ class Metrics:
 
 
 def _route(request: web.Request) -> str:
-    """Return the pattern that a path matched, so that ids in paths make no labels."""
+    """Return the route pattern of a request, so that ids in paths make no labels."""
     resource = request.match_info.route.resource
     return "(none)" if resource is None else resource.canonical
 
@@ -180,9 +180,9 @@ def _route(request: web.Request) -> str:
 def mount_metrics(
     app: web.Application, metrics: Metrics, *, check_parts: CheckComponents, cases: CountCases
 ) -> None:
-    """Serve the metrics; the doors decide who reads them.
+    """Serve the metrics; access is checked by the security middleware.
 
-    A record that can't be asked makes no error here: the part that says so is what counts.
+    An unavailable store makes no error here: the status of its component is what counts.
     """
 
     async def show(_: web.Request) -> web.Response:

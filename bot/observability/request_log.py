@@ -25,10 +25,10 @@ log = structlog.get_logger(__name__)
 HIDDEN = "(not logged)"
 MASKED = "(masked)"
 LONGEST_QUERY = 2000
-"""Characters of a question that are logged."""
+"""Maximum number of characters of a question that are logged."""
 
 _MASKED_CHARACTERS = 10 * LONGEST_QUERY
-"""More is not looked at: what is masked gives way to what comes after it."""
+"""Longer texts are cut before masking; a margin, because masking shortens the text."""
 
 _CREDENTIALS = re.compile(
     r"-----BEGIN[A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END[A-Z ]*-----)?"
@@ -42,23 +42,24 @@ _CREDENTIALS = re.compile(
     r"|(?<=[:=\s])(?=\S*\d)\S{6,}|(?<=[:=])\S+|(?<=[:=]\s)\S+)",
     re.IGNORECASE,
 )
-"""What people paste by mistake. After words like "password is" only what has a digit counts."""
+"""Matches secrets pasted by mistake. After words like "password is" only text with a digit
+counts."""
 
 
 class OutcomeObserver(Protocol):
-    """Is told of every outcome, in the span of its interaction; never raises."""
+    """Observes every outcome, called within the span of its interaction; never raises."""
 
     def answered(self, message: Message, outcome: Outcome, duration_ms: float) -> None: ...
 
 
 class RequestLog:
-    """Writes what was asked and what came of it; the question only when that is wanted."""
+    """Logs each question and its outcome; the text of the question only when configured."""
 
     def __init__(self, *, log_questions: bool) -> None:
         self._log_questions = log_questions
 
     def answered(self, message: Message, outcome: Outcome, duration_ms: float) -> None:
-        """Write the line; within the interaction's span, so that it names the trace."""
+        """Write the log line, within the interaction's span so that it has the trace id."""
         trace, response = outcome.trace, outcome.response
         log.info(
             "request.answered",
@@ -92,12 +93,12 @@ class RequestLog:
 
 
 def mask_credentials(text: str) -> str:
-    """Return a text without what looks like a password, key or token; people do paste them."""
+    """Return the text with anything that looks like a password, key or token masked."""
     return _CREDENTIALS.sub(rf"\g<said>{MASKED}", text)
 
 
 def _model_usage(calls: Sequence[ModelCall]) -> Mapping[str, object]:
-    """Sum up the model calls; the cost is None as soon as the price of one is unknown."""
+    """Sum up the model calls; the cost is None if the price of any call is unknown."""
     costs = [call.cost_micro_usd for call in calls]
     known = [cost for cost in costs if cost is not None]
     return {

@@ -1,7 +1,7 @@
-"""Export spans by OpenTelemetry's SDK; imported only when tracing is on.
+"""Export spans with the OpenTelemetry SDK; imported only when tracing is on.
 
-Spans are sent by a thread of their own, out of a bounded queue: a collector that is slow or away
-costs spans, never a reply.
+A separate thread sends the spans from a bounded queue: a slow or absent collector costs spans,
+never a reply.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ SERVICE = "frontdesk"
 FLUSH_SECONDS = 3.0
 CLOSE_SECONDS = 1.0
 SHUTDOWN_THREAD = "tracing-end"
-"""The name of the threads that end tracing; one may outlive its deadline."""
+"""The name of the threads that shut tracing down; one may outlive its deadline."""
 _SILENCED_LOGGERS = ("opentelemetry.exporter", "opentelemetry.util")
-"""They repeat every failure, with addresses and headers in it; ours are told by Reporting."""
+"""These repeat every failure, with addresses and headers; ReportingExporter logs failures
+instead."""
 
 
 class ReportingExporter(SpanExporter):
-    """Passes spans on, and says once when they can't be sent, and once when they can again.
+    """Delegates to an exporter; logs once when sending begins to fail and once when it works again.
 
-    The SDK's exporter is its one parent, because the SDK takes nothing else.
+    It inherits from SpanExporter because the SDK accepts nothing else.
     """
 
     def __init__(self, exporter: SpanExporter, where: str) -> None:
@@ -83,7 +84,7 @@ class ReportingExporter(SpanExporter):
 
 
 def start_tracing(asked: TracingSettings) -> Callable[[], None]:
-    """Record spans from now on, in the whole process; return what ends it."""
+    """Start recording spans in the whole process; return the function that shuts tracing down."""
     for name in _SILENCED_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     exporters = [ReportingExporter(_exporter(name), asked.where) for name in asked.exporters]
@@ -93,7 +94,7 @@ def start_tracing(asked: TracingSettings) -> Callable[[], None]:
 
 
 def build_provider(exporters: Sequence[SpanExporter]) -> TracerProvider:
-    """Make what records spans and sends them by these exporters; nothing global is touched."""
+    """Build a tracer provider that sends its spans to the exporters; sets nothing globally."""
     provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
     for exporter in exporters:
         provider.add_span_processor(BatchSpanProcessor(exporter))
@@ -107,7 +108,7 @@ def end_tracing(
     flush_seconds: float = FLUSH_SECONDS,
     close_seconds: float = CLOSE_SECONDS,
 ) -> None:
-    """Send what waits; give up after a few seconds, whatever the collector does."""
+    """Send the queued spans; give up after a few seconds, whatever the collector does."""
     _run_within(flush_seconds, provider.force_flush)
     for exporter in exporters:
         _run_within(close_seconds, exporter.shutdown)
@@ -125,7 +126,7 @@ def _exporter(name: str) -> SpanExporter:
 
 
 def _resource() -> Resource:
-    """Name this service, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES does."""
+    """Return the resource with our service name, unless the OTEL_* variables name another."""
     own = Resource({SERVICE_NAME: SERVICE, SERVICE_VERSION: __version__})
     given = Resource.create()
     named = not str(given.attributes[SERVICE_NAME]).startswith("unknown_service")

@@ -1,6 +1,6 @@
-"""W3C trace context: continue a caller's trace, and keep the current one with a message.
+"""W3C trace context: continue a caller's trace, and store the current one with a message.
 
-It works with tracing off too: the caller's trace id still gets into the log.
+Works with tracing off too: the caller's trace id still gets into the log.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 TRACEPARENT = "traceparent"
 TRACESTATE = "tracestate"
 _MAX_HEADER_LENGTH = 512
-"""Characters of either header; what is longer is not even looked at."""
+"""Characters of either header; a longer one is ignored."""
 
 
 def current_traceparent() -> str:
-    """Return the trace that is open here, as a message keeps it; "" where there is none."""
+    """Return the current trace as a traceparent header to store with a message; "" without one."""
     carrier: dict[str, str] = {}
     TraceContextTextMapPropagator().inject(carrier)
     return carrier.get(TRACEPARENT, "")
 
 
 def current_trace_id() -> str:
-    """Return the open trace's id, 32 hexadecimal digits; "" where there is none."""
+    """Return the id of the current trace, 32 hexadecimal digits; "" without one."""
     opened = trace.get_current_span().get_span_context()
     return trace.format_trace_id(opened.trace_id) if opened.is_valid else ""
 
 
 @contextmanager
 def trace_continued_from(traceparent: str, tracestate: str = "") -> Iterator[None]:
-    """Make what is opened in the block part of a trace; of a new one if it can't be read.
+    """Make spans opened in the block part of the given trace, or of a new one if it is unreadable.
 
-    Whatever trace is open around the block has no part in it.
+    The trace that is open around the block is not continued.
     """
     token = context.attach(_read(traceparent, tracestate))
     try:

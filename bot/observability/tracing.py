@@ -1,7 +1,7 @@
 """Trace interactions and deliveries, when the standard OTEL_* variables ask for it.
 
-Tracing is off by default. The SDK reads most variables itself, and says little when one is
-wrong; here a wrong value stops the start with its cure.
+Tracing is off by default. The SDK reads most variables itself, and hardly reports a wrong value;
+here a wrong value stops the start with its cure.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _TIMEOUTS = ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT")
 
 @dataclass(frozen=True, slots=True)
 class TracingSettings:
-    """Which exporters, none when tracing is off, and in words where the spans go."""
+    """The exporters (none when tracing is off), and a description of where the spans go."""
 
     exporters: tuple[str, ...]
     where: str
 
 
 def read_variables(variables: Mapping[str, str]) -> TracingSettings:
-    """Read the variables; an empty one counts as unset. Raises SettingInvalid."""
+    """Parse the OTEL_* variables; an empty one counts as unset. Raises SettingInvalid."""
     given = {name: value.strip() for name, value in variables.items() if value.strip()}
     if given.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return TracingSettings((), "off by OTEL_SDK_DISABLED")
@@ -81,6 +81,7 @@ def _exporters(given: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _check_sampler(given: Mapping[str, str]) -> None:
+    # Without the variable, the SDK's default: parentbased_always_on.
     sampler = given.get("OTEL_TRACES_SAMPLER", SAMPLERS[3]).lower()
     if sampler not in SAMPLERS:
         raise SettingInvalid(
@@ -124,7 +125,7 @@ def _is_address(value: str) -> bool:
 
 
 def _destination(exporter: str, given: Mapping[str, str]) -> str:
-    """Say where an exporter sends to, by host and port alone: the rest may hold a password."""
+    """Describe where an exporter sends to, by host and port only: the rest may hold a password."""
     if exporter != "otlp":
         return exporter
     _, endpoint = _first_given(_ENDPOINTS, given) or ("", DEFAULT_ENDPOINT)
@@ -149,13 +150,14 @@ _PREFIX = "OTEL_"
 
 
 def set_up_tracing(env_file: Path = ENV_FILE) -> Callable[[], None]:
-    """Send spans where the variables say, if they do; call it once, in the process that serves.
+    """Start tracing if the OTEL_* variables ask for it; call it once, in the serving process.
 
     Variables come from the environment, else from ``env_file``; the latter are put into the
-    environment, which is the one place where the SDK looks. SDK and exporter are loaded only now.
+    environment, the one place where the SDK looks. SDK and exporter are imported only now.
 
     Returns:
-        What ends it: sends what waits, and returns within seconds whatever the collector does.
+        The function that shuts tracing down: it sends queued spans, and returns within seconds
+            whatever the collector does.
 
     Raises:
         SettingInvalid: when a variable has a value that can't work.
@@ -168,7 +170,7 @@ def set_up_tracing(env_file: Path = ENV_FILE) -> Callable[[], None]:
 
 
 def tracing_part(variables: Mapping[str, str] | None = None) -> ComponentStatus:
-    """Say for the start, and for readiness, whether spans are sent and where to."""
+    """Return the status of tracing for the start and for readiness: on or off, and where to."""
     asked = read_variables(os.environ if variables is None else variables)
     if asked.exporters:
         return ComponentStatus("tracing", "ready", asked.where)
@@ -192,21 +194,21 @@ def _variables_in_file(path: Path) -> Mapping[str, str]:
 
 
 def _end_nothing() -> None:
-    """End what was never begun."""
+    """Do nothing: tracing was never started."""
 
 
 _CONFIDENCE_LEVEL = "frontdesk.confidence_level"
-_CONVERSATIONS = uuid.UUID("0e6c7c36-7f5e-5c39-8f43-6d1b7a2f51c4")
+_CONVERSATIONS = uuid.UUID("0e6c7c36-7f5e-5c39-8f43-6d1b7a2f51c4")  # uuid5 namespace
 
 
 @dataclass(frozen=True, slots=True)
 class InteractionSpan:
-    """The root span of the work on a message, while it is open."""
+    """The open root span of a message's processing."""
 
     _span: Span
 
     def answered(self, outcome: Outcome) -> None:
-        """Say what became of the message."""
+        """Set the outcome's attributes on the span."""
         told = {
             telemetry.INTENT: outcome.trace.route.intent.value,
             telemetry.ANSWER_TYPE: answer_type(outcome),
@@ -219,10 +221,10 @@ class InteractionSpan:
 
 @contextmanager
 def interaction_span(message: Message) -> Iterator[InteractionSpan]:
-    """Open the span that the work on a message is done in.
+    """Open the root span of a message's processing.
 
-    It continues the trace that the message came with, whichever process does the work, and else
-    begins one. What is open around it (the engine's own work) has no part in it.
+    It continues the trace that the message came with, whichever process does the work, or else
+    begins one. The span that is open around it (the engine's own) is not its parent.
     """
     with (
         trace_continued_from(message.traceparent),
@@ -235,7 +237,7 @@ def interaction_span(message: Message) -> Iterator[InteractionSpan]:
 
 @contextmanager
 def deliver_span(delivery: Delivery) -> Iterator[None]:
-    """Open the span of a reply on its way to its platform, with all its attempts.
+    """Open the span of a reply's delivery to its platform, with all requests it takes.
 
     Where no trace is open, as after a restart, it continues the message's own.
     """
@@ -263,5 +265,5 @@ def _message_attributes(message: Message) -> Attributes:
 
 
 def _conversation_id(thread: Thread) -> str:
-    """Name a conversation, always the same, without the names of channels and people in it."""
+    """Return a stable id of a conversation that reveals no names of channels or people."""
     return str(uuid.uuid5(_CONVERSATIONS, thread.key))

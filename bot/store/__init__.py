@@ -1,4 +1,4 @@
-"""The store: interactions, conversations, escalations and settings in SQLite or PostgreSQL."""
+"""The store: interactions, conversations, escalations and policies in SQLite or PostgreSQL."""
 
 from bot.store.database import (
     Store,

@@ -1,7 +1,7 @@
-"""Hand out database connections: reading without a transaction, writing in one.
+"""Database connections: reads without an explicit transaction, writes in one.
 
-On SQLite a process uses its file by turns, and waits at the end for the threads that read and
-write it: they must end before the event loop does.
+On SQLite, operations of a process run one at a time, and closing waits for the connections'
+threads, which must end before the event loop does.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from bot.domain.errors import RecordRefused, StoreUnavailable
 from bot.domain.urls import IDLE_IN_TRANSACTION_SECONDS
 
 _LONGEST_WAIT_SECONDS = 5.0
-"""A connection that is still in use, against the rules, is not waited for longer."""
+"""The longest wait for connections that are, wrongly, still in use when closing."""
 
 log = structlog.get_logger(__name__)
 
 
 class ConnectionThreads:
-    """Opens connections, each of which has a thread of its own, and waits for those threads.
+    """Opens aiosqlite connections and waits for their threads (one per connection).
 
-    Whoever is cancelled half-way leaves a statement, or the opening of a file, to its thread. That
-    tells the loop of its end, and breaks where the loop is closed by then.
+    A cancelled task leaves its statement, or the opening of the file, running in the thread. The
+    thread then reports to the event loop, which fails if the loop is closed by then.
     """
 
     def __init__(self) -> None:
         self._threads: WeakSet[Thread] = WeakSet()
 
     def opened(self, path: str, **options: Any) -> aiosqlite.Connection:  # noqa: ANN401 - SQLAlchemy names them
-        """Return a connection that opens when it is awaited, as SQLAlchemy makes them."""
+        """Return a connection that opens when awaited, as SQLAlchemy's ``async_creator_fn``."""
         connection = aiosqlite.connect(path, **options)
         thread = connection._thread  # noqa: SLF001 - SQLAlchemy does so: it has no other name
         thread.daemon = True
@@ -51,7 +51,7 @@ class ConnectionThreads:
         return connection
 
     async def ended(self) -> None:
-        """Wait until all threads have ended whose connections are closed."""
+        """Wait until the threads of closed connections have ended; log those left."""
         begun = [thread for thread in self._threads if thread.ident is not None]
         left = await asyncio.to_thread(_join_until, begun, time.monotonic() + _LONGEST_WAIT_SECONDS)
         if left:
@@ -59,22 +59,22 @@ class ConnectionThreads:
 
 
 def _join_until(threads: Sequence[Thread], until: float) -> int:
-    """Wait for threads, and return how many still run then."""
+    """Join threads until a monotonic time; return how many are still alive."""
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
     return sum(thread.is_alive() for thread in threads)
 
 
 _MOST_URGENT_IN_A_ROW = 4
-"""Then one of the others goes, so that work is done while messages pour in."""
+"""After this many urgent turns one other goes, so that a burst of messages starves no work."""
 
 
 class PriorityLock:
-    """A lock with two lines.
+    """An asyncio lock with two queues, urgent and other.
 
-    One operation on SQLite is dozens of rounds of the event loop. Operations side by side share
-    the rounds and one interpreter, so all of them get slower and none gets done earlier; and who
-    holds the write lock holds up everyone. One after the other, each takes its few milliseconds.
+    One SQLite operation takes dozens of event-loop iterations. Concurrent ones share iterations
+    and interpreter, so that all get slower and none finishes earlier, and the holder of the write
+    lock delays everyone. In sequence each takes a few milliseconds.
     """
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class PriorityLock:
 
     @asynccontextmanager
     async def turn(self, *, urgent: bool = False) -> AsyncIterator[None]:
-        """Wait for the turn, and hold it in the block; it can't be taken twice by one task."""
+        """Hold the lock in the block; not reentrant."""
         await self._wait(urgent=urgent)
         try:
             yield
@@ -101,6 +101,7 @@ class PriorityLock:
         try:
             await given
         except asyncio.CancelledError:
+            # The lock was handed over just before the cancellation.
             if given.done() and not given.cancelled():
                 self._pass_on()
             raise
@@ -129,7 +130,7 @@ PRAGMAS = (
     "PRAGMA secure_delete = ON",
     "PRAGMA synchronous = FULL",
 )
-"""FULL: what was acknowledged survives a loss of power."""
+"""``synchronous = FULL``: committed data survives a loss of power."""
 
 SERVER_LIMITS: Mapping[str, object] = {
     "connect_timeout": 5,
@@ -139,18 +140,21 @@ SERVER_LIMITS: Mapping[str, object] = {
     "tcp_user_timeout": 20_000,
     "application_name": "frontdesk",
 }
-"""Seconds, and milliseconds for tcp_user_timeout: a server that vanished without a word is given
-up after about half a minute, not after the system's quarter of an hour."""
+"""PostgreSQL (libpq) options in seconds, tcp_user_timeout in milliseconds.
+
+A server that vanishes silently is given up after about half a minute, not after the system's
+default of a quarter of an hour.
+"""
 
 
 DAMAGE_CURE = "Move the file away and start again with an empty record, or put back a copy of it."
 
 
 class Transactions:
-    """Hands out connections; vendor errors come out as StoreUnavailable.
+    """Opens connections for reads and writes; raises StoreUnavailable for database errors.
 
-    On SQLite one operation of this process runs at a time (bot.store.connections), and a write
-    transaction takes the lock when it begins, so that it is never refused half-way.
+    On SQLite one operation of this process runs at a time (PriorityLock), and a write transaction
+    takes the write lock when it begins, so that it never fails on the lock later.
     """
 
     def __init__(self, url: str) -> None:
@@ -170,7 +174,7 @@ class Transactions:
 
     @asynccontextmanager
     async def reading(self, *, urgent: bool = False) -> AsyncIterator[AsyncConnection]:
-        """Read without a transaction; what is ``urgent`` goes first, as in ``writing``."""
+        """Open a connection for reads, without BEGIN on SQLite; ``urgent`` as in ``writing``."""
         try:
             async with self._turn(urgent=urgent), self._readers.connect() as connection:
                 yield connection
@@ -181,11 +185,12 @@ class Transactions:
     async def writing(
         self, *, lasting: bool = True, urgent: bool = False
     ) -> AsyncIterator[AsyncConnection]:
-        """Write in a transaction.
+        """Open a connection in a transaction that is committed at the end of the block.
 
-        What is not ``lasting`` survives the process, but not a loss of power: it is not waited
-        for until it is on the disk. It is for what the next start would do again. What is
-        ``urgent`` goes first: somebody waits for it and would give up.
+        Args:
+            lasting: Wait at the commit until the data is on disk. False survives a crash of the
+                process but not a loss of power; for writes that the next start would repeat.
+            urgent: Go before other operations on SQLite, because a caller waits and may time out.
         """
         engine = self._engine if lasting else self._brief
         try:
@@ -200,22 +205,22 @@ class Transactions:
         return nullcontext() if self._turns is None else self._turns.turn(urgent=urgent)
 
     async def scrub(self) -> None:
-        """Overwrite what SQLite's log still holds of texts that were withdrawn."""
+        """Truncate SQLite's write-ahead log, which may still contain withdrawn texts."""
         if self.dialect != "sqlite":
             return
         async with self.reading() as connection:
             await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def close(self) -> None:
-        """Close all connections; what was cancelled half-way has ended then, too."""
+        """Close all connections, and wait for their threads, cancelled operations included."""
         await self._engine.dispose()
         await self._brief.dispose()
         await self._threads.ended()
 
 
 def _connect(url: str, threads: ConnectionThreads, *, brief: bool = False) -> AsyncEngine:
-    # A statement's parameters are people's words; an error must not carry them into a log.
-    # A database server may have been restarted since a connection was last used: pre_ping.
+    # hide_parameters: parameters contain users' texts, which errors must not carry into a log.
+    # pool_pre_ping: a database server may have been restarted since a connection's last use.
     engine = create_async_engine(
         url,
         hide_parameters=True,
@@ -232,12 +237,12 @@ def _connect(url: str, threads: ConnectionThreads, *, brief: bool = False) -> As
 
 
 def connect_arguments(url: str) -> dict[str, object]:
-    """Return what bounds the wait for a database server that is away; nothing for a file."""
+    """Return the driver arguments with timeouts for PostgreSQL; none for SQLite."""
     return dict(SERVER_LIMITS) if url.startswith("postgresql") else {}
 
 
 def set_up_sqlite(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
-    """Set the pragmas, and leave BEGIN to us: the driver would begin too late."""
+    """Set the pragmas, and disable the driver's implicit BEGIN, which would come too late."""
     connection.isolation_level = None
     cursor = connection.cursor()
     for pragma in PRAGMAS:
@@ -246,9 +251,9 @@ def set_up_sqlite(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> N
 
 
 def set_up_server(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
-    """Have the server end a transaction whose process stands still.
+    """Set PostgreSQL's timeout for idle transactions, for processes that hang.
 
-    Not by a start-up option, which connection poolers refuse.
+    Not as a start-up option, which connection poolers reject.
     """
     cursor = connection.cursor()
     milliseconds = round(IDLE_IN_TRANSACTION_SECONDS * 1000)
@@ -258,9 +263,10 @@ def set_up_server(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> N
 
 
 def set_up_unsynced(connection: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
-    """Set the pragmas of a connection whose commits are not waited for until they are on disk.
+    """Set the pragmas of a connection whose commits don't wait for the disk.
 
-    It has connections of its own: to switch one costs as much as a short transaction.
+    A separate engine uses such connections, because switching one costs as much as a short
+    transaction.
     """
     set_up_sqlite(connection, entry)
     cursor = connection.cursor()
@@ -269,13 +275,13 @@ def set_up_unsynced(connection: DBAPIConnection, entry: ConnectionPoolEntry) -> 
 
 
 def begin_immediate(connection: Connection) -> None:
-    """Take SQLite's write lock at once; a reader needs no transaction at all."""
+    """Take SQLite's write lock when a transaction begins; reads begin none."""
     if not connection.get_execution_options().get("reading"):
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def is_damaged(said: str) -> bool:
-    """Tell from what SQLite says whether no permission or free space will mend a file."""
+    """Return whether an error message of SQLite means that the file is corrupt."""
     return any(sign in said for sign in ("not a database", "malformed"))
 
 

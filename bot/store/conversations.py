@@ -1,6 +1,6 @@
-"""List conversations: of a tenant, of one person, and the status of one at a glance.
+"""List conversations of a tenant or of one person's channel, and the status of one.
 
-One person's are read without reading what others asked, the status without reading any text.
+One person's are listed without reading others' questions, the status without reading any text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bot.store.tables import ConversationRow, EscalationRow, InteractionRow, Pro
 
 
 class StoredConversations:
-    """Lists conversations; a row is written when a message is kept."""
+    """Lists the conversations of a tenant; their rows are written by StoredWork."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -29,7 +29,7 @@ class StoredConversations:
     async def newest(
         self, tenant: str, limit: int, after: ConversationRecord | None = None
     ) -> Sequence[ConversationRecord]:
-        """Return those last written to, newest first; ``after`` is where a page ended."""
+        """Return conversations by last message, newest first; ``after`` ended the previous page."""
         async with self._transactions.reading() as connection:
             rows = (await connection.execute(select_conversations(tenant, limit, after))).all()
         return [ConversationRecord(*row) for row in rows]
@@ -38,7 +38,7 @@ class StoredConversations:
 def select_conversations(
     tenant: str, limit: int, after: ConversationRecord | None
 ) -> Select[str, str, str, bool, datetime, datetime]:
-    """The conversations of a tenant, by their last message."""
+    """Return the query for the conversations of a tenant, by last message, newest first."""
     row = ConversationRow
     statement = (
         select(row.tenant, row.thread, row.channel, row.private, row.started_at, row.last_at)
@@ -56,9 +56,9 @@ _MOST_WORDS = 8
 
 
 class StoredThreads:
-    """Lists the conversations of a channel that is one person's; withdrawn questions are left out.
+    """Lists the conversations of one person's private channel, without withdrawn questions.
 
-    ``place`` is any thread of the channel: its platform, tenant and channel are what counts.
+    ``place`` is any thread of the channel: only its platform, tenant and channel are used.
     """
 
     def __init__(self, transactions: Transactions) -> None:
@@ -68,7 +68,10 @@ class StoredThreads:
     async def newest(
         self, place: Thread, limit: int, after: str | None = None
     ) -> Sequence[ThreadSummary]:
-        """Return the conversations last written to, newest first; after the one with that id."""
+        """Return conversations by last message, newest first.
+
+        ``after`` is the id of the last thread of the previous page.
+        """
         async with self._transactions.reading() as connection:
             rows = (await connection.execute(select_threads(place, limit, after))).all()
         return [self._summary(*row) for row in rows]
@@ -76,9 +79,9 @@ class StoredThreads:
     async def matching(
         self, place: Thread, words: str, limit: int, after: str | None = None
     ) -> Sequence[FoundQuestion]:
-        """Return the questions that have all the words, newest first; after the one with that id.
+        """Return the answered questions that contain all words, newest first.
 
-        A question is found once it is answered.
+        ``after`` is the id of the last question of the previous page.
         """
         if not words.split():
             return []
@@ -92,7 +95,7 @@ class StoredThreads:
         ]
 
     async def questions(self, thread: Thread) -> Sequence[InteractionId]:
-        """Return every question of a conversation, oldest first."""
+        """Return the ids of a conversation's questions, oldest first."""
         async with self._transactions.reading() as connection:
             return [
                 InteractionId(each)
@@ -105,7 +108,7 @@ class StoredThreads:
 
 
 def select_threads(place: Thread, limit: int, after: str | None) -> Select[str, datetime]:
-    """The first message of each conversation of a channel, and when it was last written to."""
+    """Return the query for each conversation's first message and last message time."""
     thread, asked = ConversationRow, InteractionRow
     first = (
         select(func.min(asked.number))
@@ -126,7 +129,7 @@ def select_threads(place: Thread, limit: int, after: str | None) -> Select[str, 
 def select_matching_questions(
     place: Thread, words: str, limit: int, after: str | None
 ) -> Select[str, str, str, datetime]:
-    """The answered questions of a channel that have all of the words."""
+    """Return the query for a channel's answered questions that contain all words."""
     asked = InteractionRow
     statement = (
         select(asked.id, asked.thread, TurnRow.text, asked.created_at)
@@ -145,7 +148,7 @@ def select_matching_questions(
 
 
 def select_question_ids(thread: Thread) -> Select[str]:
-    """The ids of a conversation's questions."""
+    """Return the query for the ids of a conversation's questions, oldest first."""
     asked = InteractionRow
     return (
         select(asked.id)
@@ -159,9 +162,9 @@ def _not_withdrawn() -> ColumnElement[bool]:
 
 
 def _contains_word(word: str) -> ColumnElement[bool]:
-    """Tell whether a question has a word, in any case.
+    """Return the condition that a question contains a word, case-insensitively.
 
-    SQLite knows small and capital letters of English only, so the usual spellings are asked for.
+    SQLite folds the case of ASCII letters only, so the usual spellings are searched.
     """
     given = storable(word)
     spellings = sorted({given, given.lower(), given.upper(), given.capitalize()})
@@ -192,7 +195,7 @@ def _thread_id(key: str) -> str:
 
 
 class StoredGlances:
-    """Implements bot.domain.record_search.Watches."""
+    """Reads the status of a thread's questions. Implements `bot.domain.record_search.Watches`."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -204,7 +207,7 @@ class StoredGlances:
 
 
 def select_glances(thread: Thread, limit: int) -> Select[str, str, str, int, str, int]:
-    """The last questions of a thread, newest first, with the last stage and the case of each."""
+    """Return the query for a thread's last questions with last stage and case, newest first."""
     latest = (
         select(func.max(ProgressRow.sequence))
         .where(ProgressRow.interaction_id == InteractionRow.id)

@@ -1,4 +1,4 @@
-"""Open the database: lock the data directory, migrate the schema, connect the stores."""
+"""Open the database: lock the data directory, migrate the schema, create the stores."""
 
 from __future__ import annotations
 
@@ -40,12 +40,13 @@ from bot.store.work import StoredWork
 
 @contextmanager
 def lock_data_dir(data_dir: Path) -> Iterator[None]:
-    """Hold a data directory for one server.
+    """Lock a data directory for one server while the block runs.
 
-    SQLite locks files alike on every system, and a killed process lets go.
+    The lock is a transaction on a SQLite file: it works alike on every system, and is released
+    when the process is killed.
 
     Raises:
-        DataDirInUse: another server holds it, or nothing can be written there.
+        DataDirInUse: another server has the lock, or the directory is not writable.
     """
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
@@ -79,11 +80,18 @@ def _unwritable_data_dir(data_dir: Path, why: str | None) -> str:
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 MIGRATION_LOCK = 0x66646B
-"""Processes that start together take turns; on SQLite the write lock sees to that."""
+"""PostgreSQL advisory lock that serializes migrations of processes starting together.
+
+On SQLite the write lock does so. The number is arbitrary.
+"""
 
 
 class Store:
-    """The open record. ``leases`` has connections of its own, where a burst could take them all."""
+    """The stores of one database.
+
+    ``leases`` are separate connections for leases, because a burst of questions may take all the
+    others; None to share them.
+    """
 
     def __init__(
         self,
@@ -120,41 +128,41 @@ class Store:
 
 
 def sqlite_url(data_dir: Path) -> str:
-    """Return where the record is when no database server is configured."""
+    """Return the URL of the SQLite file in a data directory."""
     return f"sqlite+aiosqlite:///{(data_dir / 'frontdesk.sqlite').absolute()}"
 
 
 def database_url(settings: Settings) -> str:
-    """Return where the record is: the configured server, or the file in the data directory."""
+    """Return the URL of the configured database, else of SQLite in the data directory."""
     if settings.database_url is not None:
         return settings.database_url.get_secret_value()
     return sqlite_url(settings.data_dir)
 
 
 def reminders_of(settings: Settings) -> ReminderSchedule:
-    """Return when people are reminded of what waits."""
+    """Return the configured schedule of reminders about open escalations."""
     return ReminderSchedule(
         after=timedelta(minutes=settings.escalation_ping_minutes), most=settings.escalation_pings
     )
 
 
 async def open_store(url: str, reminders: ReminderSchedule | None = None) -> Store:
-    """Bring the schema up to date and open the record. Raises StoreUnavailable."""
+    """Migrate the schema and return the store. Raises StoreUnavailable."""
     await prepare(url)
     return unopened(url, reminders)
 
 
 def unopened(url: str, reminders: ReminderSchedule | None = None) -> Store:
-    """Return a record that is not looked at yet; see prepare."""
+    """Return a store without connecting or migrating; see `prepare`."""
     transactions = Transactions(url)
     if transactions.dialect == "sqlite":
         return Store(transactions, reminders=reminders)
-    # A burst of questions takes every connection; a lease that waits for one would run out.
+    # A burst of questions takes every connection; a lease waiting for one would expire.
     return Store(transactions, Transactions(url), reminders)
 
 
 async def prepare(url: str) -> None:
-    """Bring the schema up to date. Raises StoreUnavailable."""
+    """Migrate the schema to the current revision. Raises StoreUnavailable."""
     try:
         await asyncio.to_thread(migrate, url)
     except (SQLAlchemyError, OSError) as error:
@@ -162,7 +170,7 @@ async def prepare(url: str) -> None:
 
 
 def migrate(url: str) -> None:
-    """Apply the migrations; blocks, so it runs in a thread of its own."""
+    """Apply pending migrations; blocking, so run it in a thread."""
     blocking = make_url(url.replace("sqlite+aiosqlite", "sqlite+pysqlite", 1))
     engine = create_engine(blocking, hide_parameters=True, connect_args=connect_arguments(url))
     if blocking.get_backend_name() == "sqlite" and blocking.database:
@@ -180,11 +188,11 @@ def migrate(url: str) -> None:
 
 
 def _database_failure(url: str, error: Exception) -> str:
-    """Return what is wrong with a record, in one line."""
+    """Return why a database can't be opened and how to fix it, in one line without secrets."""
     cause = getattr(error, "orig", None) or error
     said = " ".join(str(cause).split())
     address = make_url(url)
-    # A password may also stand in the query.
+    # The query of a database URL may contain a password, too.
     where = address.set(query={}).render_as_string()
     if address.get_backend_name() == "postgresql":
         cure = "See that the server runs and takes DATABASE_URL's user, password and database."
@@ -196,7 +204,7 @@ def _database_failure(url: str, error: Exception) -> str:
 
 
 def _schema_revision(connection: Connection) -> str | None:
-    """Return the schema's revision, None for an empty database."""
+    """Return the schema's Alembic revision, None for an empty database."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     found = connection.scalar(text("SELECT version_num FROM alembic_version"))

@@ -1,4 +1,4 @@
-"""Store escalations and their histories: who took which step, and how a case stands."""
+"""Store of escalations: the status of each case and the history of its steps."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _MOST_WORDS = 8
 
 
 def select_case(tenant: str, case_id: str) -> Select[EscalationRow, str, str]:
-    """One case."""
+    """Return the query for one case."""
     return _select_all_cases(tenant).where(EscalationRow.interaction_id == case_id)
 
 
 def select_case_for_update(tenant: str, case_id: str) -> Select[EscalationRow, str, str]:
-    """One case, kept from other writers until the transaction ends."""
+    """Return the query that locks one case until the transaction ends."""
     return select_case(tenant, case_id).with_for_update(of=EscalationRow)
 
 
 def select_cases(
     tenant: str, query: CaseQuery, limit: int, after: Case | None
 ) -> Select[EscalationRow, str, str]:
-    """The cases that a query asks for, in its order."""
+    """Return the query for the cases that match ``query``, in its order, after ``after``."""
     key = (EscalationRow.opened_at, EscalationRow.interaction_id)
     order = [column.desc() for column in key] if query.newest_first else key
     statement = _select_all_cases(tenant).order_by(*order).limit(limit)
@@ -57,7 +57,7 @@ def select_cases(
 
 
 def select_steps(tenant: str, case_id: str) -> Select[EscalationStepRow]:
-    """The history of a case, oldest first."""
+    """Return the query for the history of a case, oldest step first."""
     row = EscalationStepRow
     return (
         select(row).where(row.tenant == tenant, row.interaction_id == case_id).order_by(row.number)
@@ -65,7 +65,7 @@ def select_steps(tenant: str, case_id: str) -> Select[EscalationStepRow]:
 
 
 def select_last_step(case_id: str, step: str) -> Select[str, str]:
-    """Who took a step last, and with which words."""
+    """Return the query for the actor and text of the last step of a kind."""
     row = EscalationStepRow
     return (
         select(row.actor, row.text)
@@ -76,13 +76,13 @@ def select_last_step(case_id: str, step: str) -> Select[str, str]:
 
 
 def select_next_step_number(case_id: str) -> Select[int]:
-    """The number that comes after the last entry of a history; the case must be held."""
+    """Return the query for the next step number of a case, which must be locked."""
     row = EscalationStepRow
     return select(func.coalesce(func.max(row.number), 0) + 1).where(row.interaction_id == case_id)
 
 
 def update_case(case: Case) -> Update:
-    """Bring a row to how a case stands now."""
+    """Return the statement that writes the changeable columns of a case."""
     row = EscalationRow
     return (
         update(row)
@@ -100,7 +100,7 @@ def update_case(case: Case) -> Update:
 
 
 def insert_step(tenant: str, taken: CaseStep) -> Insert:
-    """Add to the history."""
+    """Return the statement that appends a step to the history."""
     actor = taken.actor
     return insert(EscalationStepRow).values(
         interaction_id=taken.interaction_id,
@@ -116,16 +116,16 @@ def insert_step(tenant: str, taken: CaseStep) -> Insert:
 
 
 def insert_notice(case: Case, number: int, to: str, at: datetime) -> Insert:
-    """Note that somebody is to be told of a step."""
+    """Return the statement that queues a notice about a step, due at ``at``."""
     return insert(NoticeRow).values(
         interaction_id=case.interaction_id, number=number, to=to, tenant=case.tenant, due_at=at
     )
 
 
 def settle_notices_to_people(case_id: str) -> Update:
-    """Settle what people were still to be told: what comes next shows how the case stands then.
+    """Return the statement that settles pending notices to the experts: the next replaces them.
 
-    What a process is telling just now stays its own, so that the next comes after it.
+    Notices that a process is posting right now are left, so that the next is posted after them.
     """
     row = NoticeRow
     return (
@@ -141,7 +141,7 @@ def settle_notices_to_people(case_id: str) -> Update:
 
 
 def case_of(row: Row[EscalationRow, str, str]) -> Case:
-    """Read a case."""
+    """Return the case in a row."""
     return Case(
         interaction_id=InteractionId(row.interaction_id),
         tenant=row.tenant,
@@ -162,7 +162,7 @@ def case_of(row: Row[EscalationRow, str, str]) -> Case:
 
 
 def step_of(row: Row[EscalationStepRow]) -> CaseStep:
-    """Read an entry of a history."""
+    """Return the history step in a row."""
     return CaseStep(
         interaction_id=InteractionId(row.interaction_id),
         number=row.number,
@@ -174,18 +174,18 @@ def step_of(row: Row[EscalationStepRow]) -> CaseStep:
 
 
 def actor_of(row: Row[Any]) -> Actor | None:
-    """Read who did a step; None for one that nobody did, or that is older than histories."""
+    """Return the actor in a row; None for an automatic step, or one from before histories."""
     return Actor(row.actor, row.actor_name, row.actor_role) if row.actor else None
 
 
 def storable_actor(actor: Actor) -> Actor:
-    """Return an actor as the record can hold them."""
+    """Return an actor whose texts the database can store (bot.domain.json_codec.storable)."""
     also = frozenset(map(storable, actor.also))
     return Actor(storable(actor.id), storable(actor.name), actor.role, also)
 
 
 def _outsider_of(message: str) -> Outsider:
-    """Return what a kept message says of its author; older ones say nothing."""
+    """Return the ``outsider`` mark of a stored message's author; "" for older messages."""
     said = json.loads(message)["value"]["author"].get("outsider", "")
     return next((each for each in get_args(Outsider) if each == said), "")
 
@@ -203,7 +203,7 @@ def _select_all_cases(tenant: str) -> Select[EscalationRow, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ActTaken:
-    """An act that changed a case: what, who, and what was said."""
+    """An act on a case: its actor, the text sent with it, and whether the actor is the asker."""
 
     act: Act
     actor: Actor
@@ -212,7 +212,10 @@ class ActTaken:
 
 
 class StoredEscalations:
-    """Implements bot.escalations.ports.Cases; a case is opened when an outcome is recorded."""
+    """Stores cases and applies acts to them. Implements `bot.escalations.ports.Cases`.
+
+    Cases are opened by StoredWork when an outcome is recorded.
+    """
 
     def __init__(
         self, transactions: Transactions, reminders: ReminderSchedule | None = None
@@ -271,9 +274,10 @@ class StoredEscalations:
 
 
 async def _lock_case(connection: AsyncConnection, tenant: str, case_id: str) -> Case:
-    """Return a case that nobody else changes meanwhile. Raises InteractionUnknown."""
+    """Lock a case until the transaction ends, and return it. Raises InteractionUnknown."""
     key = storable(case_id)
-    # Retention and withdrawal leave alone what is held, and take their locks in the same order.
+    # Interaction first, then case: retention and withdrawal lock in the same order, and skip or
+    # wait for locked rows.
     await connection.execute(queries.select_interaction_for_update(key))
     row = (await connection.execute(select_case_for_update(tenant, key))).first()
     if row is None:
@@ -284,7 +288,10 @@ async def _lock_case(connection: AsyncConnection, tenant: str, case_id: str) -> 
 
 
 async def _refuse_unsent_words(connection: AsyncConnection, case: Case, taken: ActTaken) -> None:
-    """Let nobody believe that words were sent with an act that changed nothing."""
+    """Raise ActRefused if text came with an act that changed nothing, as it was not sent.
+
+    A repetition of the last act with the same text is accepted.
+    """
     if not taken.text:
         return
     last = (await connection.execute(select_last_step(case.interaction_id, taken.act))).first()
@@ -296,7 +303,7 @@ async def _refuse_unsent_words(connection: AsyncConnection, case: Case, taken: A
 
 
 async def _record_act(connection: AsyncConnection, case: Case, taken: ActTaken) -> None:
-    """Keep the history, who is to be told, and what an expert did."""
+    """Insert the history step, its notices and, for an expert, the audit row."""
     key = case.interaction_id
     number = await connection.scalar(select_next_step_number(key)) or 1
     step = CaseStep(key, number, taken.act, taken.actor, taken.text, case.changed_at)

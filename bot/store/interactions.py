@@ -1,4 +1,4 @@
-"""Read interactions and rate their answers; list who asked lately."""
+"""Stores to read interactions, rate answers, and list recent askers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bot.store.tables import InteractionRow
 
 
 class StoredInteractions:
-    """Implements bot.domain.ports.Interactions."""
+    """Reads interactions and stores feedback. Implements `bot.domain.ports.Interactions`."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -34,7 +34,7 @@ class StoredInteractions:
     async def newest_of(
         self, tenant: str, platform: Platform, channel: str, person_id: str
     ) -> Interaction | None:
-        """Return what a person asked last in a channel, of what has an outcome."""
+        """Return a person's newest interaction with an outcome in a channel."""
         return await self._first(
             queries.select_newest_of(Thread(platform, tenant, channel, ""), person_id)
         )
@@ -44,7 +44,7 @@ class StoredInteractions:
     ) -> Sequence[Interaction]:
         """Return the last interactions of a thread, oldest first; withdrawn ones left out.
 
-        With ``before``, those that arrived before that number.
+        With ``before``, only those with a lower number.
         """
         return await self._oldest_first(queries.select_in_thread(thread, limit, before))
 
@@ -63,7 +63,7 @@ class StoredInteractions:
             return [Activity(Stage(stage), pages) for stage, pages in rows]
 
     async def rate(self, feedback: Feedback) -> None:
-        """Keep a judgement. Raises InteractionUnknown."""
+        """Store feedback, replacing the person's earlier one. Raises InteractionUnknown."""
         async with self._transactions.writing() as connection:
             rated = await self._one(connection, feedback.interaction_id)
             await connection.execute(
@@ -118,14 +118,14 @@ def _feedback_row(feedback: Feedback) -> dict[str, object]:
 
 
 class StoredAskers:
-    """Reads people, and nothing of what they asked."""
+    """Lists people who asked recently, without what they asked."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
         self._messages = Codec(Message)
 
     async def emails(self, tenant: str, since: datetime, most: int) -> Sequence[str]:
-        """Return the addresses of whoever asked last, each once; who has none is left out."""
+        """Return the distinct e-mail addresses of the latest askers since a time, if known."""
         async with self._transactions.reading() as connection:
             found = (
                 await connection.scalars(select_newest_of_each_person(tenant, since, most))
@@ -135,7 +135,7 @@ class StoredAskers:
 
 
 def select_newest_of_each_person(tenant: str, since: datetime, most: int) -> Select[str]:
-    """The newest message of each person since a moment, of those who asked last first."""
+    """Return the query for each person's newest message since a time, latest first."""
     newest = (
         select(func.max(InteractionRow.number))
         .where(

@@ -1,4 +1,4 @@
-"""Store small values by key: what platform adapters note, and who is signed in.
+"""Key-value stores: notes of platform adapters, and web sessions.
 
 All processes share them, so that any of them can serve the next request.
 """
@@ -21,7 +21,7 @@ from bot.store.tables import NoteRow, SessionRow
 
 
 class StoredNotes:
-    """Implements bot.domain.ports.Notes."""
+    """Stores short texts of platform adapters by key. Implements `bot.domain.ports.Notes`."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -64,7 +64,7 @@ class StoredNotes:
         )
         async with self._transactions.reading() as connection:
             rows = (await connection.execute(statement)).all()
-        # SQLite's LIKE takes a letter for its capital.
+        # SQLite's LIKE ignores the case of ASCII letters.
         return {key: text for key, text in rows if key.startswith(storable(prefix))}
 
 
@@ -92,7 +92,7 @@ SESSION_CODEC = Codec(SignedIn)
 
 
 class StoredSessions:
-    """Keeps sessions under the hash of what the browser has."""
+    """Stores web sessions by the hash of the browser's session token."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -114,7 +114,7 @@ class StoredSessions:
         try:
             return SESSION_CODEC.decode(found)
         except StoreUnavailable:
-            # Another version wrote it: its owner signs in again, which is all the cure it needs.
+            # Another version wrote it: the user simply signs in again.
             return None
 
     async def end(self, tenant: str, session_id: str) -> None:
@@ -122,7 +122,7 @@ class StoredSessions:
             await connection.execute(delete_session(tenant, session_id))
 
     async def sweep(self, now: datetime) -> int:
-        """Forget what is over; return how many."""
+        """Delete expired sessions; return how many."""
         async with self._transactions.writing(lasting=False) as connection:
             return (await connection.execute(delete_expired_sessions(now))).rowcount
 
@@ -130,24 +130,24 @@ class StoredSessions:
 def insert_session(
     tenant: str, session_id: str, person: str, now: datetime, until: datetime
 ) -> Insert:
-    """A new session."""
+    """Return the statement that inserts a session."""
     return insert(SessionRow).values(
         id=session_id, tenant=tenant, person=person, signed_in_at=now, until=until
     )
 
 
 def select_valid_session(tenant: str, session_id: str, now: datetime) -> Select[str]:
-    """Who it is, unless it is over."""
+    """Return the query for the user of a session that has not expired."""
     return select(SessionRow.person).where(
         SessionRow.id == session_id, SessionRow.tenant == tenant, SessionRow.until > now
     )
 
 
 def delete_session(tenant: str, session_id: str) -> Delete:
-    """One session less."""
+    """Return the statement that deletes a session."""
     return delete(SessionRow).where(SessionRow.id == session_id, SessionRow.tenant == tenant)
 
 
 def delete_expired_sessions(now: datetime) -> Delete:
-    """All sessions whose time is over."""
+    """Return the statement that deletes expired sessions."""
     return delete(SessionRow).where(SessionRow.until <= now)

@@ -1,7 +1,7 @@
-"""Store which processes are alive, and which of them may work on what.
+"""Leases of processes, and their claims on interactions.
 
-A process is alive until its lease runs out; a claim is valid while its process is alive. All
-replicas measure leases by one clock: the database server's, or this machine's beside SQLite.
+A process is alive until its lease expires; a claim is valid while its process is alive. All
+replicas measure leases by one clock: the database server's, or with SQLite this machine's.
 """
 
 from __future__ import annotations
@@ -32,34 +32,36 @@ from bot.store.connections import Transactions
 from bot.store.tables import InteractionRow, ReplicaRow
 
 LONGEST_HOLD_UP = timedelta(minutes=1)
+"""How long an answer that is not posted delays the next answer of its thread."""
 
 UNFINISHED = or_(
     InteractionRow.status.in_(("working", "cancelling")),
     and_(InteractionRow.status == "done", InteractionRow.posted_id.is_(None)),
 )
+"""The condition for interactions that are not answered, posted or withdrawn yet."""
 
 
 def lease_clock(dialect: str) -> ColumnElement[datetime]:
-    """Return the moment that leases are measured by: one clock for all replicas."""
+    """Return the SQL expression of the current time on the clock that all replicas share."""
     if dialect == "postgresql":
         return func.clock_timestamp()
     return literal(datetime.now(UTC), ReplicaRow.lease_until.type)
 
 
 def lease_clock_before(dialect: str, span: timedelta) -> ColumnElement[datetime]:
-    """Return the moment that was so long ago, on the same clock."""
+    """Return the SQL expression of the time ``span`` ago on the clock of `lease_clock`."""
     if dialect == "postgresql":
         return func.clock_timestamp() - span
     return literal(datetime.now(UTC) - span, ReplicaRow.lease_until.type)
 
 
 def select_living(dialect: str) -> Select[str]:
-    """The processes whose lease has not run out."""
+    """Return the query for the processes whose lease has not expired."""
     return select(ReplicaRow.id).where(ReplicaRow.lease_until > lease_clock(dialect))
 
 
 def claim_work(interaction_id: str, owner: str, dialect: str) -> Update:
-    """Take unfinished work that nobody alive has."""
+    """Return the statement that claims an unfinished interaction not claimed by a live process."""
     row = InteractionRow
     free = or_(row.owner.is_(None), row.owner == owner, row.owner.not_in(select_living(dialect)))
     return (
@@ -70,7 +72,10 @@ def claim_work(interaction_id: str, owner: str, dialect: str) -> Update:
 
 
 def select_unfinished(dialect: str, owner: str | None) -> Select[str, int]:
-    """Work of all tenants that nobody alive but ``owner`` has; it is shown to nobody."""
+    """Return the query for unfinished interactions not claimed by a live process but ``owner``.
+
+    Covers all tenants, so its result must not be shown to users.
+    """
     row = InteractionRow
     orphaned = or_(
         row.owner.is_(None), row.owner == owner, row.owner.not_in(select_living(dialect))
@@ -79,9 +84,9 @@ def select_unfinished(dialect: str, owner: str | None) -> Select[str, int]:
 
 
 def select_has_earlier(interaction: Interaction, dialect: str) -> Select[bool]:
-    """Whether an earlier message of a thread has no outcome, or one that is not posted yet.
+    """Return the query whether an earlier message of the thread is unanswered or not posted.
 
-    A platform that does not take a reply holds up the next one for a minute, not for a day.
+    An answer that a platform does not accept delays the next one for LONGEST_HOLD_UP at most.
     """
     row = InteractionRow
     lately = lease_clock_before(dialect, LONGEST_HOLD_UP)
@@ -97,7 +102,7 @@ def select_has_earlier(interaction: Interaction, dialect: str) -> Select[bool]:
 
 
 def upsert_lease(dialect: str, replica: str, host: str, seconds: float) -> Insert:
-    """Begin or prolong a lease."""
+    """Return the statement that starts or extends a lease."""
     until = lease_clock(dialect) + timedelta(seconds=seconds)
     if dialect != "postgresql":
         moment = datetime.now(UTC)
@@ -112,67 +117,67 @@ def upsert_lease(dialect: str, replica: str, host: str, seconds: float) -> Inser
 
 
 def delete_lease(replica: str) -> Delete:
-    """End a lease at once."""
+    """Return the statement that deletes a lease."""
     return delete(ReplicaRow).where(ReplicaRow.id == replica)
 
 
 def delete_expired_lease(replica: str, dialect: str) -> Delete:
-    """Forget a process whose lease has run out; one that came back stays."""
+    """Return the statement that deletes a lease if it has expired (and was not renewed)."""
     return delete(ReplicaRow).where(
         ReplicaRow.id == replica, ReplicaRow.lease_until <= lease_clock(dialect)
     )
 
 
 def is_claimed_by(claim: Claim) -> ColumnElement[bool]:
-    """Whether an interaction is still claimed so."""
+    """Return the condition that an interaction still has this claim."""
     return and_(InteractionRow.owner == claim.owner, InteractionRow.epoch == claim.epoch)
 
 
 def delete_other_leases(replica: str) -> Delete:
-    """End every lease but one: where only one process can be, the others are dead."""
+    """Return the statement that deletes all other leases, if only one process can run."""
     return delete(ReplicaRow).where(ReplicaRow.id != replica)
 
 
 def select_expired(dialect: str) -> Select[str]:
-    """The processes whose lease has run out."""
+    """Return the query for the processes whose lease has expired."""
     return select(ReplicaRow.id).where(ReplicaRow.lease_until <= lease_clock(dialect))
 
 
 class StoredReplicas:
-    """Leases on the database's clock, so that replicas on several hosts agree."""
+    """Stores the leases of processes, on the database's clock so that all hosts agree."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
     async def prolong(self, replica: str, *, seconds: float) -> None:
-        """Begin or prolong a lease."""
+        """Start or extend the lease of a process to ``seconds`` from now."""
         host = socket.gethostname()
         statement = upsert_lease(self._transactions.dialect, replica, host, seconds)
         async with self._transactions.writing(lasting=False) as connection:
             await connection.execute(statement)
 
     async def release(self, replica: str) -> None:
-        """End a lease, so that others take over at once."""
+        """Delete the lease of a process, so that others take over its work at once."""
         async with self._transactions.writing(lasting=False) as connection:
             await connection.execute(delete_lease(replica))
 
     async def bury(self, replica: str) -> None:
-        """Forget a process whose lease has run out, unless it came back."""
+        """Delete the lease of a process if it has expired and was not renewed."""
         async with self._transactions.writing(lasting=False) as connection:
             await connection.execute(delete_expired_lease(replica, self._transactions.dialect))
 
     async def alone(self, replica: str) -> None:
-        """End all leases but one, where only one process can be."""
+        """Delete all other leases; for a database that only one process can use."""
         async with self._transactions.writing(lasting=False) as connection:
             await connection.execute(delete_other_leases(replica))
 
     async def dead(self) -> Sequence[str]:
-        """Return the processes whose lease has run out."""
+        """Return the processes whose lease has expired."""
         async with self._transactions.reading() as connection:
             return list(await connection.scalars(select_expired(self._transactions.dialect)))
 
     async def living(self) -> Sequence[str]:
-        """Return the processes that are alive."""
+        """Return the processes whose lease is valid, oldest first."""
         async with self._transactions.reading() as connection:
             statement = select_living(self._transactions.dialect).order_by(ReplicaRow.started_at)
             return list(await connection.scalars(statement))

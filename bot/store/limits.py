@@ -1,7 +1,7 @@
-"""Store what limits are measured by: messages that came, model calls, and pauses.
+"""Counts for rate and budget limits: arrived messages, model calls, pauses of answering.
 
-A count before a message gives the same whenever it is asked again. A pause is read at every
-admission, so that it holds at once.
+Counts include only what arrived before a message, so that repeating a check gives the same
+result. The pause is read at every admission, so that it takes effect at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bot.store.tables import EscalationRow, InteractionRow, PauseRow, UsageRow
 
 
 class StoredCounting:
-    """Implements bot.answering.limits.CountsUse."""
+    """Counts messages and usage for limits. Implements `bot.answering.limits.CountsUse`."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -62,7 +62,7 @@ class StoredCounting:
         return Spent(int(tokens), float(usd or 0.0), int(unpriced))
 
     async def waiting_cases(self, tenant: str) -> Mapping[str, int]:
-        """Count the escalations that are not settled, by their state."""
+        """Return the number of unsettled escalations by state."""
         async with self._transactions.reading() as connection:
             found = (await connection.execute(count_waiting_cases(tenant))).all()
         return {state: count for state, count in found}  # noqa: C416 - a row is no pair to mypy
@@ -73,7 +73,7 @@ class StoredCounting:
 
 
 def count_waiting_cases(tenant: str) -> Select[str, int]:
-    """The unsettled escalations of a tenant, counted by state."""
+    """Return the query that counts the unsettled escalations of a tenant by state."""
     return (
         select(EscalationRow.state, func.count())
         .where(EscalationRow.tenant == tenant, EscalationRow.state.in_(sorted(WAITING | OWNED)))
@@ -93,7 +93,10 @@ def _select_arrival(interaction_id: str) -> Select[int, datetime, str, str]:
 def select_arrivals_of_person(
     tenant: str, arrival: Arrival, within: timedelta, most: int
 ) -> Select[datetime]:
-    """When a person's last messages before this one arrived, newest first."""
+    """Return the query for the arrival times of a person's messages before this one.
+
+    Newest first, at most ``most``.
+    """
     return (
         select(InteractionRow.created_at)
         .where(
@@ -109,10 +112,10 @@ def select_arrivals_of_person(
 def select_arrivals_in_channel(
     tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
 ) -> Select[datetime]:
-    """When a channel's last messages arrived, newest first, at most ``each`` of one person.
+    """Return the query for the arrival times of a channel's messages before this one.
 
-    So a person who floods takes no more of the channel than they are allowed themselves; 0 counts
-    all.
+    Newest first, at most ``most``, and at most ``each`` per person (0: no limit), so that a
+    flooding person uses no more of the channel's limit than their own allows.
     """
     newest_first = (InteractionRow.created_at.desc(), InteractionRow.number.desc())
     place = func.row_number().over(partition_by=InteractionRow.person, order_by=newest_first)
@@ -130,10 +133,11 @@ def select_arrivals_in_channel(
 
 
 def _within_window(arrival: Arrival, within: timedelta) -> tuple[ColumnElement[bool], ...]:
-    """What came earlier and less than a window away, by whichever process's clock.
+    """Return the conditions for messages that arrived earlier, less than a window away.
 
-    Clocks of several processes differ, so one that came before may bear a later moment. What was
-    overheard and left alone takes nothing from who addresses the bot.
+    The window extends both ways, because clocks of processes differ and an earlier message may
+    have a later time. Overheard messages that got no reply do not count against messages
+    addressed to the bot.
     """
     counted = () if arrival.overheard else (~_left_alone("overheard"),)
     return (
@@ -145,7 +149,10 @@ def _within_window(arrival: Arrival, within: timedelta) -> tuple[ColumnElement[b
 
 
 def select_last_in_thread(thread: Thread, arrival: Arrival, most: int) -> Select[str]:
-    """A thread's last messages before this one; other bots' that were left alone don't count."""
+    """Return the query for a thread's last messages before this one, newest first.
+
+    Messages of other bots that got no reply are left out.
+    """
     return (
         select(InteractionRow.message)
         .where(
@@ -160,9 +167,10 @@ def select_last_in_thread(thread: Thread, arrival: Arrival, most: int) -> Select
 
 
 def _left_alone(mark: str) -> ColumnElement[bool]:
-    """Messages with a mark (a true field of Message) that nothing was said to.
+    """Return the condition for silently handled messages whose field ``mark`` is true.
 
-    In the stored JSON a quote within somebody's words is escaped, so none of them can look like it.
+    The stored JSON is searched as text: quotes within users' texts are escaped there, so that no
+    text can imitate the field.
     """
     marked = InteractionRow.message.contains(f'"{mark}": true', autoescape=True)
     return (InteractionRow.answer_type == "SILENT") & marked
@@ -171,7 +179,7 @@ def _left_alone(mark: str) -> ColumnElement[bool]:
 def select_spent(
     tenant: str, since: datetime, before: datetime, person: str | None
 ) -> Select[int, float | None, int]:
-    """Tokens, dollars and calls without a price, of everyone or of one person."""
+    """Return the query for tokens, US dollars and unpriced calls, of all or of one person."""
     statement = select(
         func.coalesce(func.sum(UsageRow.input_tokens + UsageRow.output_tokens), 0),
         func.sum(UsageRow.cost_usd),
@@ -181,7 +189,7 @@ def select_spent(
 
 
 class StoredUsage:
-    """Sums the recorded calls."""
+    """Sums the recorded model calls."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -189,9 +197,9 @@ class StoredUsage:
     async def sums(
         self, span: Span, by: Dimension, tenant: str | None = None
     ) -> Sequence[UsageSum]:
-        """Sum a span up: days in order, everything else by tokens, most first.
+        """Return the usage of a span grouped by a dimension.
 
-        Without a ``tenant`` over all of them.
+        Days are in order, other keys by tokens, most first. Without ``tenant``, of all tenants.
         """
         statement = select_usage_sums(self._transactions.dialect, span, by, tenant)
         async with self._transactions.reading() as connection:
@@ -212,7 +220,7 @@ class StoredUsage:
 def select_usage_sums(
     dialect: str, span: Span, by: Dimension, tenant: str | None
 ) -> Select[str, int, int, int, float | None, int]:
-    """One row a key."""
+    """Return the query for usage sums, one row per key of the dimension."""
     key = _usage_day(dialect) if by == "day" else _group_column(by)
     tokens = func.sum(UsageRow.input_tokens + UsageRow.output_tokens)
     statement = (
@@ -251,13 +259,16 @@ _AUDIT_SUBJECT = "answers"
 
 
 class StoredPauses:
-    """Implements bot.answering.limits.KnowsPause; each change leaves an audit row with it."""
+    """Pauses and resumes answering per tenant. Implements `bot.answering.limits.KnowsPause`.
+
+    Each change writes an audit row in its transaction.
+    """
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
     async def pause(self, tenant: str, reason: str, by: str) -> Pause:
-        """Stop answering; during a pause, change its reason. Return the pause as it is now."""
+        """Pause answering, or change the reason of a pause; return the current pause."""
         row = {"tenant": tenant, "reason": storable(reason), "paused_by": storable(by)}
         async with self._transactions.writing() as connection:
             await connection.execute(
@@ -270,7 +281,7 @@ class StoredPauses:
         return Pause(row["reason"], row["paused_by"], since or _whole_second())
 
     async def resume(self, tenant: str, by: str) -> bool:
-        """Answer again; return whether there was a pause."""
+        """End the pause; return whether there was one."""
         lift = delete(PauseRow).where(PauseRow.tenant == tenant)
         async with self._transactions.writing() as connection:
             lifted = bool((await connection.execute(lift)).rowcount)
@@ -279,7 +290,7 @@ class StoredPauses:
         return lifted
 
     async def current(self, tenant: str) -> Pause | None:
-        """Return the pause, None while questions are answered."""
+        """Return the current pause; None if answering is not paused."""
         statement = select(PauseRow.reason, PauseRow.paused_by, PauseRow.since).where(
             PauseRow.tenant == tenant
         )
@@ -289,7 +300,7 @@ class StoredPauses:
 
 
 def _upsert_pause(dialect: str, values: dict[str, object]) -> Insert:
-    """Insert the pause; one that is there keeps its beginning."""
+    """Return the statement that inserts a pause or updates one, keeping its start."""
     changed = {key: values[key] for key in ("reason", "paused_by")}
     key = [PauseRow.tenant]
     if dialect == "postgresql":

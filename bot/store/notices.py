@@ -1,4 +1,4 @@
-"""Store the outbox of notices about escalations, and when people are reminded."""
+"""Outbox of notices about escalations, and reminders about unclaimed ones."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ from bot.store.connections import Transactions
 from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, NoticeRow
 
 CLAIM_DURATION = timedelta(minutes=1)
-"""How long a notice is left to who claimed it; then that process is taken for dead."""
+"""How long a claim on a notice is valid; then its process is presumed dead."""
 
 REMINDERS_PER_ROUND = 100
-"""Cases that one transaction writes reminders for, so that nobody waits long to write."""
+"""Cases per transaction of reminders, so that other writers don't wait long."""
 
 
 class StoredNotices:
-    """Implements bot.escalations.ports.Outbox.
+    """Queues notices for delivery. Implements `bot.escalations.ports.Outbox`.
 
-    The notices of one case to the same reader are told in order: none is due before the ones
-    ahead of it are settled. ``attempts`` is counted when a notice is claimed, so that after a
-    process that died it is known that one may have got through; and a claim is told apart from a
-    later one by it.
+    Notices of one case to the same recipient are posted in order: none is due before the earlier
+    ones are settled. ``attempts`` is counted when a notice is claimed, so that after a crash it
+    is clear that the notice may have been posted; it also identifies the claim.
     """
 
     def __init__(
@@ -44,7 +43,7 @@ class StoredNotices:
 
     async def due(self, owner: str, now: datetime, limit: int) -> Sequence[Notice]:
         async with self._transactions.reading() as connection:
-            # Nothing is due nearly always, and to look takes no lock.
+            # Nothing is due most of the time; this check takes no lock.
             if (await connection.execute(select_due(now).limit(1))).first() is None:
                 return []
         async with self._transactions.writing() as connection:
@@ -103,14 +102,14 @@ class StoredNotices:
 
 
 def select_due(now: datetime) -> Select[*tuple[Any, ...]]:
-    """The notices that are due and that nobody holds, oldest first."""
+    """Return the query for the notices that are due and not claimed, oldest first."""
     row, step = NoticeRow, EscalationStepRow
     return (
         select(row, step.step, step.actor, step.actor_name, step.actor_role, step.text)
         .join(step, and_(step.interaction_id == row.interaction_id, step.number == row.number))
         .where(
             row.due_at.is_not(None),
-            # News are due when they are written, by whichever clock that was.
+            # New notices are due at once, even if the writer's clock is ahead of this one.
             or_(row.due_at <= now, row.attempts == 0),
             or_(row.held_until.is_(None), row.held_until <= now),
             ~_waits_for_earlier(),
@@ -120,7 +119,7 @@ def select_due(now: datetime) -> Select[*tuple[Any, ...]]:
 
 
 def claim_notice(row: Row[Any], owner: str, now: datetime) -> Update:
-    """Give a notice to a process for a while; it must be held."""
+    """Return the statement that claims a notice for CLAIM_DURATION; its row must be locked."""
     return (
         update(NoticeRow)
         .where(
@@ -133,7 +132,7 @@ def claim_notice(row: Row[Any], owner: str, now: datetime) -> Update:
 
 
 def select_cases_to_remind_of(now: datetime) -> Select[EscalationRow, str, str]:
-    """The cases of all tenants that waited too long, the longest first."""
+    """Return the query for the cases of all tenants whose reminder is due, oldest first."""
     row = EscalationRow
     return (
         select(row, InteractionRow.channel, InteractionRow.message)
@@ -162,7 +161,7 @@ def _update_notice(notice: Notice) -> Update:
 
 
 def _update_claimed_notice(notice: Notice) -> Update:
-    """Change it unless it was told, or another process has it by now."""
+    """Return an update of a notice that applies only while this claim on it is valid."""
     return _update_notice(notice).where(
         NoticeRow.attempts == notice.attempts + 1, NoticeRow.due_at.is_not(None)
     )

@@ -1,4 +1,4 @@
-"""Store the policies that admins set for channels, and the audit trail of what admins did."""
+"""Stores of channel policies and of the audit trail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from bot.store.tables import AuditRow, EscalationStepRow, PolicyRow
 
 
 class StoredPolicies:
-    """Implements bot.domain.ports.Policies. Each change leaves an audit row in its transaction."""
+    """Stores the policies of channels. Implements `bot.domain.ports.KeepsPolicies`.
+
+    Each change writes an audit row in its transaction.
+    """
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -28,7 +31,7 @@ class StoredPolicies:
         return None if text is None else self._codec.decode(text)
 
     async def all(self, tenant: str) -> Sequence[PolicyRecord]:
-        """Return the policies of all channels that have one, in the order of their names."""
+        """Return the policies of all channels that have one, ordered by channel name."""
         async with self._transactions.reading() as connection:
             rows = (await connection.execute(select_policies(tenant))).all()
         return [
@@ -37,7 +40,7 @@ class StoredPolicies:
         ]
 
     async def set(self, tenant: str, channel: str, allowed: Policy, *, actor: str) -> None:
-        """Put a policy in place of the channel's earlier one."""
+        """Set a channel's policy, replacing an earlier one."""
         text = self._codec.encode(allowed)
         row = {
             "tenant": tenant,
@@ -62,12 +65,12 @@ class StoredPolicies:
 
 
 def select_policy(tenant: str, channel: str) -> Select[str]:
-    """The policy of one channel."""
+    """Return the query for the policy of one channel."""
     return select(PolicyRow.policy).where(PolicyRow.tenant == tenant, PolicyRow.channel == channel)
 
 
 def select_policies(tenant: str) -> Select[str, str, str, datetime]:
-    """The policies of a tenant."""
+    """Return the query for all policies of a tenant, ordered by channel."""
     return (
         select(PolicyRow.channel, PolicyRow.policy, PolicyRow.changed_by, PolicyRow.changed_at)
         .where(PolicyRow.tenant == tenant)
@@ -76,7 +79,7 @@ def select_policies(tenant: str) -> Select[str, str, str, datetime]:
 
 
 def upsert_policy(dialect: str, values: Mapping[str, object]) -> Insert:
-    """Insert a policy or replace it."""
+    """Return the statement that inserts or replaces a policy."""
     make = postgresql.insert if dialect == "postgresql" else sqlite.insert
     changed = {key: values[key] for key in ("policy", "changed_by", "changed_at")}
     key = [PolicyRow.tenant, PolicyRow.channel]
@@ -84,12 +87,12 @@ def upsert_policy(dialect: str, values: Mapping[str, object]) -> Insert:
 
 
 def delete_policy(tenant: str, channel: str) -> Delete:
-    """Delete a policy."""
+    """Return the statement that deletes a policy."""
     return delete(PolicyRow).where(PolicyRow.tenant == tenant, PolicyRow.channel == channel)
 
 
 class StoredAudits:
-    """Keeps acts; none is ever changed or removed."""
+    """Stores the audit trail; rows are never changed or deleted."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -97,14 +100,14 @@ class StoredAudits:
     async def append(
         self, tenant: str, actor: str, act: str, subject: str, *, detail: str = ""
     ) -> None:
-        """Keep an act (32 characters at most) of ``actor``, such as ``cli:NAME``."""
+        """Record an act (32 characters at most) of ``actor``, such as ``cli:NAME``."""
         async with self._transactions.writing() as connection:
             await connection.execute(insert_audit(tenant, actor, act, subject, detail=detail))
 
     async def newest(
         self, tenant: str, limit: int, before: int | None = None
     ) -> Sequence[AuditRecord]:
-        """Return the last acts, newest first; ``before`` is the number where a page ended."""
+        """Return the last audit records, newest first; with ``before``, those below a number."""
         async with self._transactions.reading() as connection:
             rows = (await connection.execute(select_audits(tenant, limit, before))).all()
             called = await connection.execute(select_actor_names([row.subject for row in rows]))
@@ -113,7 +116,7 @@ class StoredAudits:
 
 
 def insert_audit(tenant: str, actor: str, act: str, subject: str, *, detail: str = "") -> Insert:
-    """An act, to be kept in the transaction of what it changes."""
+    """Return the statement that inserts an audit row; run it in the change's own transaction."""
     return insert(AuditRow).values(
         tenant=tenant,
         at=datetime.now(UTC),
@@ -125,7 +128,7 @@ def insert_audit(tenant: str, actor: str, act: str, subject: str, *, detail: str
 
 
 def select_actor_names(cases: Sequence[str]) -> Select[str, str, str]:
-    """What those who acted on escalations are called."""
+    """Return the query for the names of actors on escalations, by case and actor id."""
     row = EscalationStepRow
     return (
         select(row.interaction_id, row.actor, func.max(row.actor_name))
@@ -137,7 +140,7 @@ def select_actor_names(cases: Sequence[str]) -> Select[str, str, str]:
 def select_audits(
     tenant: str, limit: int, before: int | None
 ) -> Select[int, datetime, str, str, str, str]:
-    """The last acts of a tenant."""
+    """Return the query for the last audit rows of a tenant, newest first."""
     row = AuditRow
     statement = (
         select(row.number, row.at, row.actor, row.act, row.subject, row.detail)

@@ -1,4 +1,4 @@
-"""SQL statements on interactions, each valid on SQLite and on PostgreSQL."""
+"""SQL statements on interactions, for SQLite and PostgreSQL alike."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ from bot.store.tables import (
 )
 
 NO_LIMIT = 2**62
-"""Above every number: a message that is not recorded comes after all that are."""
+"""Above every interaction number: an unrecorded message comes after all recorded ones."""
 
 
 def insert_once(dialect: str, table: type[Table], values: Mapping[str, object]) -> Insert:
-    """Insert a row unless its key is there already."""
+    """Return the statement that inserts a row unless its key exists."""
     if dialect == "postgresql":
         return postgresql.insert(table).values(**values).on_conflict_do_nothing()
     return sqlite.insert(table).values(**values).on_conflict_do_nothing()
 
 
 def upsert_conversation(dialect: str, values: Mapping[str, object]) -> Insert:
-    """Note that a thread was written to."""
+    """Return the statement that inserts a conversation or updates its last message time."""
     make = postgresql.insert if dialect == "postgresql" else sqlite.insert
     return (
         make(ConversationRow)
@@ -64,17 +64,17 @@ def upsert_conversation(dialect: str, values: Mapping[str, object]) -> Insert:
 
 
 def select_interaction(interaction_id: str) -> Select[InteractionRow]:
-    """One interaction by its id, which may be anything that somebody typed."""
+    """Return the query for an interaction by id; the id may be arbitrary user input."""
     return select(InteractionRow).where(InteractionRow.id == storable(interaction_id))
 
 
 def select_interaction_for_update(interaction_id: str) -> Select[InteractionRow]:
-    """One interaction, kept from other writers until the transaction ends."""
+    """Return the query that locks an interaction until the transaction ends."""
     return select_interaction(interaction_id).with_for_update()
 
 
 def select_posted_at(tenant: str, ref: PostedRef) -> Select[InteractionRow]:
-    """The latest interaction whose reply is there."""
+    """Return the query for the latest interaction whose reply was posted at ``ref``."""
     return (
         select(InteractionRow)
         .where(
@@ -88,9 +88,10 @@ def select_posted_at(tenant: str, ref: PostedRef) -> Select[InteractionRow]:
 
 
 def select_newest_of(place: Thread, person: str) -> Select[InteractionRow]:
-    """What a person asked last, of what has an outcome; ``place`` is any thread of the channel.
+    """Return the query for a person's newest interaction with an outcome in a channel.
 
-    In the order of its index, so that no more of their questions is read than are passed over.
+    ``place`` is any thread of the channel. Ordered as the index ix_interactions_person, so that
+    the scan stops at the first match.
     """
     return (
         select(InteractionRow)
@@ -108,7 +109,10 @@ def select_newest_of(place: Thread, person: str) -> Select[InteractionRow]:
 def select_in_thread(
     thread: Thread, limit: int, before: int | None = None
 ) -> Select[InteractionRow]:
-    """The last interactions of a thread, newest first; withdrawn ones are left out."""
+    """Return the query for the last interactions of a thread, newest first, none withdrawn.
+
+    With ``before``, only those with a lower number.
+    """
     listed = (
         select(InteractionRow)
         .where(
@@ -123,7 +127,7 @@ def select_in_thread(
 
 
 def select_answered(tenant: str, limit: int) -> Select[InteractionRow]:
-    """The last interactions of a tenant with an outcome, newest first."""
+    """Return the query for the last interactions of a tenant with an outcome, newest first."""
     return (
         select(InteractionRow)
         .where(InteractionRow.tenant == tenant, InteractionRow.outcome.is_not(None))
@@ -133,7 +137,7 @@ def select_answered(tenant: str, limit: int) -> Select[InteractionRow]:
 
 
 def finish(interaction_id: str, at: datetime, outcome: Mapping[str, object]) -> Update:
-    """Record an outcome's columns, and whether its reply is about to be posted."""
+    """Return the statement that stores an outcome's columns, unless one is stored already."""
     return (
         update_of(InteractionRow)
         .where(InteractionRow.id == interaction_id, InteractionRow.status == "working")
@@ -142,7 +146,7 @@ def finish(interaction_id: str, at: datetime, outcome: Mapping[str, object]) -> 
 
 
 def give_up(interaction_id: str, why: str) -> Update:
-    """Note that a reply can't be posted, or not be taken back."""
+    """Return the statement that ends an interaction whose reply can't be posted or withdrawn."""
     ended = case((InteractionRow.status == "cancelling", "cancelled"), else_="failed")
     return (
         update_of(InteractionRow)
@@ -155,7 +159,10 @@ def give_up(interaction_id: str, why: str) -> Update:
 
 
 def withdraw_interaction(interaction_id: str, message: str, at: datetime) -> Update:
-    """Blank an interaction's texts, whatever its state; what was posted is still to be removed."""
+    """Return the statement that blanks an interaction's texts and ends its claim.
+
+    Applies in any state. Its posts are still to be removed (status "cancelling").
+    """
     return (
         update_of(InteractionRow)
         .where(InteractionRow.id == interaction_id)
@@ -175,7 +182,7 @@ def withdraw_interaction(interaction_id: str, message: str, at: datetime) -> Upd
 
 
 def finish_withdrawal(interaction_id: str, message: str) -> Update:
-    """End a withdrawal."""
+    """Return the statement that ends a withdrawal (status "cancelled")."""
     return (
         update_of(InteractionRow)
         .where(InteractionRow.id == interaction_id, InteractionRow.status == "cancelling")
@@ -184,7 +191,7 @@ def finish_withdrawal(interaction_id: str, message: str) -> Update:
 
 
 def replace_message(interaction_id: str, message: str) -> Update:
-    """Put an edited message in place of the first, while nothing is answered."""
+    """Return the statement that stores an edited message while it has no outcome."""
     return (
         update_of(InteractionRow)
         .where(InteractionRow.id == interaction_id, InteractionRow.status == "working")
@@ -193,19 +200,19 @@ def replace_message(interaction_id: str, message: str) -> Update:
 
 
 def keep_message(interaction_id: str, message: str) -> Update:
-    """Put the message that was answered in place of an edit that came too late."""
+    """Return the statement that stores the answered message over an edit that came too late."""
     return (
         update_of(InteractionRow).where(InteractionRow.id == interaction_id).values(message=message)
     )
 
 
 def begin_posting(interaction_id: str) -> Update:
-    """Note that a post is about to be made."""
+    """Return the statement that marks the reply as being posted."""
     return update_of(InteractionRow).where(InteractionRow.id == interaction_id).values(posting=True)
 
 
 def count_attempt(interaction_id: str) -> Update:
-    """Count a post that failed."""
+    """Return the statement that counts a failed post."""
     return (
         update_of(InteractionRow)
         .where(InteractionRow.id == interaction_id)
@@ -214,7 +221,7 @@ def count_attempt(interaction_id: str) -> Update:
 
 
 def mark_posted(interaction_id: str, ref: PostedRef) -> Update:
-    """Note where the reply became visible; the last place counts."""
+    """Return the statement that stores where the reply was posted, replacing any earlier place."""
     return (
         update_of(InteractionRow)
         .where(InteractionRow.id == interaction_id)
@@ -223,7 +230,7 @@ def mark_posted(interaction_id: str, ref: PostedRef) -> Update:
 
 
 def mark_placeholder(interaction_id: str, ref: PostedRef | None) -> Update:
-    """Note where the placeholder is; None: there is none."""
+    """Return the statement that stores where the placeholder is; None for no placeholder."""
     channel, place = (storable(ref.channel), storable(ref.id)) if ref else (None, None)
     return (
         update_of(InteractionRow)
@@ -233,7 +240,7 @@ def mark_placeholder(interaction_id: str, ref: PostedRef | None) -> Update:
 
 
 def select_asked_before(message: Message, text: str) -> Select[str]:
-    """The newest earlier question of a thread that says just that."""
+    """Return the query for a thread's newest other question with exactly this text."""
     return (
         select(TurnRow.interaction_id)
         .where(
@@ -249,7 +256,10 @@ def select_asked_before(message: Message, text: str) -> Select[str]:
 
 
 def select_history(thread: Thread, before: str, limit: int) -> Select[InteractionRow]:
-    """The last exchanges that a thread saw, newest first, of what arrived before a message."""
+    """Return the query for a thread's answered interactions before a message, newest first.
+
+    Silent outcomes and refusals stored without text are left out.
+    """
     own = select(InteractionRow.number).where(InteractionRow.id == before).scalar_subquery()
     return select_in_thread(thread, limit).where(
         InteractionRow.number < func.coalesce(own, NO_LIMIT),
@@ -260,9 +270,9 @@ def select_history(thread: Thread, before: str, limit: int) -> Select[Interactio
 
 
 def refused_without_text() -> ColumnElement[bool]:
-    """What was refused for want of room: its words are not kept (WITHOUT_TEXT)."""
+    """Return the condition for messages refused by a limit, stored without text (WITHOUT_TEXT)."""
     row = InteractionRow
-    # By the columns first: an outcome is long, and few are of these kinds.
+    # The columns first: few rows match them, and searching the long outcome is slow.
     return and_(
         row.intent == Intent.UNKNOWN.value,
         row.answer_type.in_(("GENERIC", "SILENT")),
@@ -271,9 +281,9 @@ def refused_without_text() -> ColumnElement[bool]:
 
 
 def select_last_stage(interaction_id: str) -> Select[int]:
-    """The number of the last progress row, 0 before the first.
+    """Return the query for the number of the last progress row, 0 if there is none.
 
-    The interaction must be held, or two writers would take the same next number.
+    The interaction must be locked, or two writers would use the same next number.
     """
     return select(func.coalesce(func.max(ProgressRow.sequence), 0)).where(
         ProgressRow.interaction_id == interaction_id
@@ -281,7 +291,7 @@ def select_last_stage(interaction_id: str) -> Select[int]:
 
 
 def select_stages(interaction_id: str, after: int) -> Select[str, int]:
-    """The progress rows after a sequence number."""
+    """Return the query for the progress rows after a sequence number, in order."""
     return (
         select(ProgressRow.stage, ProgressRow.pages)
         .where(ProgressRow.interaction_id == interaction_id, ProgressRow.sequence > after)
@@ -290,7 +300,7 @@ def select_stages(interaction_id: str, after: int) -> Select[str, int]:
 
 
 def upsert_feedback(dialect: str, tenant: str, feedback: Mapping[str, object]) -> Insert:
-    """Keep a judgement in place of the person's earlier one."""
+    """Return the statement that stores a person's feedback, replacing an earlier one."""
     values = {**feedback, "tenant": tenant}
     changed = {k: v for k, v in values.items() if k not in {"interaction_id", "person"}}
     key = [FeedbackRow.interaction_id, FeedbackRow.person]
@@ -305,14 +315,14 @@ def upsert_feedback(dialect: str, tenant: str, feedback: Mapping[str, object]) -
 
 
 def delete_feedback(interaction_id: str, person: str) -> Delete:
-    """Remove one person's judgement."""
+    """Return the statement that deletes one person's feedback."""
     return delete(FeedbackRow).where(
         FeedbackRow.interaction_id == interaction_id, FeedbackRow.person == person
     )
 
 
 def select_feedback(interaction_id: str) -> Select[FeedbackRow]:
-    """All judgements of one answer, oldest first."""
+    """Return the query for all feedback on one answer, oldest first."""
     return (
         select(FeedbackRow)
         .where(FeedbackRow.interaction_id == interaction_id)
@@ -321,13 +331,14 @@ def select_feedback(interaction_id: str) -> Select[FeedbackRow]:
 
 
 def delete_texts(interaction_id: str) -> tuple[Delete | Update, ...]:
-    """What else holds words of a cancelled question or of its answer.
+    """Return the statements that delete other texts of a withdrawn question and its answer.
 
-    Of its escalation is left where people's replies were posted, until they are taken back.
+    The escalation and its notices are blanked, not deleted: they hold where experts' replies were
+    posted, until those are withdrawn.
     """
     blank = {"question": "", "asker_name": "", "owner_name": "", "due_at": None}
     return (
-        # First, for a reminder that is being written holds it: its entries go with the others.
+        # First: this waits for a reminder being written, so that its steps are deleted below, too.
         update_of(EscalationRow)
         .where(EscalationRow.interaction_id == interaction_id)
         .values(state="resolved", **blank),
@@ -341,12 +352,12 @@ def delete_texts(interaction_id: str) -> tuple[Delete | Update, ...]:
 
 
 def delete_case(interaction_id: str) -> Delete:
-    """What was left of an escalation while its question was withdrawn."""
+    """Return the statement that deletes the blanked escalation of a withdrawn question."""
     return delete(EscalationRow).where(EscalationRow.interaction_id == interaction_id)
 
 
 def select_notices_posted_to_asker(interaction_id: str) -> Select[str | None, str | None]:
-    """Where the asker was told of an escalation, in order."""
+    """Return the query for where notices to the asker were posted, in order."""
     row = NoticeRow
     return (
         select(row.posted_channel, row.posted_id)

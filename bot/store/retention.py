@@ -1,4 +1,4 @@
-"""Delete what is older than it may be kept, a few rows at a time."""
+"""Delete data older than the retention period, in small transactions."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from bot.store.queries import refused_without_text
 from bot.store.tables import ConversationRow, EscalationRow, InteractionRow, UsageRow
 
 CHUNK = 500
-"""Rows a transaction, so that nobody waits long to write."""
+"""Rows per transaction, so that other writers don't wait long."""
 
 REFUSED_KEPT = timedelta(days=1)
-"""How long it is kept that a question was refused; its text is not kept at all."""
+"""How long refused questions are kept; their text is not stored at all."""
 
 PAUSE_SECONDS = 0.02
-"""Between two transactions, so that writers of other processes get their turn."""
+"""Pause between two transactions, so that writers of other processes get their turn."""
 
 
 Key = tuple[Any, ...]
@@ -47,29 +47,27 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """How rows are found, from a key on, and what is then done to them."""
+    """A kind of cleanup: the query for keys after a key, and the change applied to them."""
 
     find: Callable[[datetime, Key | None], Select[*tuple[Any, ...]]]
     change: Callable[[datetime, Sequence[Key]], Delete | Update]
 
 
 class StoredRetention:
-    """Sweeps the record. Work that is not finished and escalations that are not settled stay.
+    """Deletes expired data; unfinished work and unsettled escalations are kept.
 
-    What is removed is looked up first without a lock and looked at again where it is removed, so
-    that any number of processes may sweep at the same time.
+    Rows are found without a lock, and their conditions are checked again when they are deleted,
+    so that any number of processes may sweep at the same time.
     """
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
     async def sweep(self, now: datetime, days: int) -> RetentionResult:
-        """Remove what ended more than ``days`` before ``now``; 0 days keeps everything.
+        """Delete what ended more than ``days`` before ``now``; 0 days keeps everything.
 
-        But what was refused for want of room goes after a day in any case.
-
-        Usage and audit rows stay; old usage rows lose person and channel.
-        Raises ValueError for a moment without zone.
+        Messages refused by a limit are deleted after REFUSED_KEPT in any case. Usage and audit
+        rows stay; old usage rows lose person and channel. Raises ValueError if ``now`` is naive.
         """
         if now.tzinfo is None:
             raise ValueError(f"{now!r} has no zone. Give one, such as datetime.UTC.")
@@ -116,19 +114,22 @@ class StoredRetention:
 
 
 def select_old_interactions(before: datetime, last: Key | None) -> Select[int]:
-    """The numbers of what may be forgotten, in order, after the last one looked at."""
+    """Return the query for the numbers of deletable interactions after ``last``, in order."""
     number = InteractionRow.number
     statement = select(number).where(_may_be_deleted(before)).order_by(number)
     return statement if last is None else statement.where(number > last[0])
 
 
 def select_old_refusals(before: datetime, last: Key | None) -> Select[int]:
-    """The numbers of what was refused and kept without its text, as above."""
+    """Return the query for deletable interactions that were refused and stored without text."""
     return select_old_interactions(before, last).where(refused_without_text())
 
 
 def delete_interactions(before: datetime, keys: Sequence[Key]) -> Delete:
-    """Delete interactions and, by cascade, all that hangs on them; held ones are left."""
+    """Return the statement that deletes interactions and their dependent rows (by cascade).
+
+    Locked interactions are skipped.
+    """
     free = (
         select(InteractionRow.number)
         .where(InteractionRow.number.in_([number for (number,) in keys]), _may_be_deleted(before))
@@ -138,20 +139,20 @@ def delete_interactions(before: datetime, keys: Sequence[Key]) -> Delete:
 
 
 def select_empty_conversations(before: datetime, last: Key | None) -> Select[str, str]:
-    """The threads that nothing is left of, in order, after the last one looked at."""
+    """Return the query for old threads without interactions after ``last``, in order."""
     key = (ConversationRow.tenant, ConversationRow.thread)
     statement = select(*key).where(_has_no_interactions(before)).order_by(*key)
     return statement if last is None else statement.where(tuple_(*key) > last)
 
 
 def delete_conversations(before: datetime, keys: Sequence[Key]) -> Delete:
-    """Delete threads, unless somebody has written to them again."""
+    """Return the statement that deletes threads, unless they have a new message."""
     key = tuple_(ConversationRow.tenant, ConversationRow.thread)
     return delete(ConversationRow).where(key.in_(keys), _has_no_interactions(before))
 
 
 def select_named_usage(before: datetime, last: Key | None) -> Select[int]:
-    """The numbers of old usage rows that still say who and where."""
+    """Return the query for old usage rows that still name a person or channel."""
     number = UsageRow.number
     statement = (
         select(number)
@@ -162,7 +163,7 @@ def select_named_usage(before: datetime, last: Key | None) -> Select[int]:
 
 
 def anonymize_usage(before: datetime, keys: Sequence[Key]) -> Update:
-    """Blank person and channel."""
+    """Return the statement that blanks person and channel of usage rows."""
     return (
         update(UsageRow)
         .where(UsageRow.number.in_([number for (number,) in keys]), UsageRow.at < before)
@@ -174,7 +175,7 @@ def _may_be_deleted(before: datetime) -> ColumnElement[bool]:
     row = InteractionRow
     waiting = exists().where(
         EscalationRow.interaction_id == row.id,
-        # What was settled just now is still to be told, read, and perhaps reopened.
+        # A case settled recently may still have pending notices, readers, or be reopened.
         or_(EscalationRow.state.not_in(sorted(SETTLED)), EscalationRow.changed_at >= before),
     )
     return and_(

@@ -1,4 +1,4 @@
-"""Convert frozen values to rows of the store, and back."""
+"""Convert domain values to database rows and back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MICROS_PER_DOLLAR = 1_000_000
 
 
 class Rows:
-    """Reads and writes the columns of an interaction and of what hangs on it."""
+    """Encodes and decodes the columns of an interaction."""
 
     def __init__(self) -> None:
         self._messages = Codec(Message)
@@ -36,7 +36,7 @@ class Rows:
         return self._messages.encode(message)
 
     def outcome(self, outcome: Outcome) -> dict[str, object]:
-        """Return the columns of an outcome: itself, and what is searched by."""
+        """Return the columns of an outcome: its JSON, and the values to search by."""
         return {
             "outcome": self._outcomes.encode(outcome),
             "intent": outcome.trace.route.intent.value,
@@ -80,17 +80,17 @@ class Rows:
 
 
 def channel_of(thread: Thread) -> str:
-    """Name a channel among those of all platforms: ``platform:channel``."""
+    """Return the channel's name, unique across platforms: ``platform:channel``."""
     return storable(f"{thread.platform}:{thread.channel}")
 
 
 def utc_now() -> datetime:
-    """Return now."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 def conversation_row(message: Message) -> dict[str, object]:
-    """Return the row of the thread that a message is in."""
+    """Return the conversation row of a message's thread."""
     now = utc_now()
     return {
         "tenant": message.thread.tenant,
@@ -103,7 +103,7 @@ def conversation_row(message: Message) -> dict[str, object]:
 
 
 def turn_rows(message: Message, outcome: Outcome) -> list[dict[str, object]]:
-    """Return the rows of an exchange; none where nothing was said."""
+    """Return the turn rows of a question and its answer; none if the bot stayed silent."""
     said = (("user", message.text), ("assistant", outcome.response.text))
     return [
         {
@@ -120,7 +120,7 @@ def turn_rows(message: Message, outcome: Outcome) -> list[dict[str, object]]:
 def progress_rows(
     interaction_id: InteractionId, tenant: str, activities: Sequence[Activity], *, after: int
 ) -> list[dict[str, object]]:
-    """Return a row for each activity, numbered on from ``after``."""
+    """Return a progress row for each activity, numbered from ``after`` + 1."""
     at = utc_now()
     return [
         {
@@ -136,7 +136,7 @@ def progress_rows(
 
 
 def usage_rows(message: Message, outcome: Outcome) -> list[dict[str, object]]:
-    """Return a row for each call of a model."""
+    """Return a usage row for each model call of an outcome."""
     return [
         {
             "tenant": message.thread.tenant,
@@ -160,7 +160,10 @@ def usage_rows(message: Message, outcome: Outcome) -> list[dict[str, object]]:
 def escalation_row(
     message: Message, outcome: Outcome, reminders: ReminderSchedule
 ) -> dict[str, object] | None:
-    """Return what goes on the people's list; nothing that its asker must agree to first."""
+    """Return the row of the escalation in an outcome, open for the experts.
+
+    None if the outcome is not an escalation, is silent, or needs the asker's consent first.
+    """
     response = outcome.response
     if not isinstance(response, Escalation) or response.consent_needed or outcome.silent:
         return None
@@ -168,17 +171,17 @@ def escalation_row(
 
 
 def undelivered_row(given_up: Interaction, reminders: ReminderSchedule) -> dict[str, object] | None:
-    """Return what goes on the people's list when an answer can't be shown; None for nothing."""
+    """Return the escalation row for an answer that can't be posted; None if none is needed."""
     message, outcome = given_up.message, given_up.outcome
     if outcome is None or not goes_to_people(message, outcome):
         return None
-    # As it was written: what was searched for may have another person's words in it.
+    # As written: the search query may contain words of another person.
     question = message.text or outcome.trace.route.question
     return _opened_row(message, "undelivered", question, reminders)
 
 
 def opening_notice_row(escalation: Mapping[str, object]) -> dict[str, object]:
-    """Return that people are to be told of the first entry of an escalation, from its row."""
+    """Return the notice to the experts about a new escalation, from its row."""
     return {
         "interaction_id": escalation["interaction_id"],
         "number": 1,
@@ -208,7 +211,7 @@ def _opened_row(
 
 
 def opening_row(escalation: Mapping[str, object]) -> dict[str, object]:
-    """Return the first entry of the history of an escalation, from its row."""
+    """Return the first history entry of an escalation, from its row."""
     return {
         "interaction_id": escalation["interaction_id"],
         "number": 1,
@@ -222,12 +225,12 @@ def opening_row(escalation: Mapping[str, object]) -> dict[str, object]:
 
 
 def posted_ref_of(channel: str | None, ref_id: str | None) -> PostedRef | None:
-    """Return where something was posted, None where it was not."""
+    """Return the reference of a post from its columns; None if it was not posted."""
     return None if channel is None or ref_id is None else PostedRef(channel, ref_id)
 
 
 def feedback_of(row: Row[Any]) -> Feedback:
-    """Return a judgement as it is kept."""
+    """Return the feedback in a row."""
     return Feedback(
         interaction_id=InteractionId(row.interaction_id),
         person_id=row.person,

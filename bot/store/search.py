@@ -1,4 +1,4 @@
-"""Search the store: questions, feedback, and how many cases are in which state."""
+"""Search questions and feedback, and count feedback and cases."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from bot.store.rows import feedback_of
 from bot.store.search_queries import Window
 
 WINDOW_SIZE = 2_000
-"""Questions that one statement looks at: others wait for it on SQLite."""
+"""Questions per statement, limited because other operations wait for it on SQLite."""
 
 WINDOWS_PER_PAGE = 25
-"""Statements a page; then it is told how far back it came."""
+"""Statements per result page; a page that reaches the limit returns a cursor to continue."""
 
 
 class StoredSearches:
-    """Implements bot.domain.record_search.Searches."""
+    """Searches questions and feedback. Implements `bot.domain.record_search.Searches`."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class StoredSearches:
     async def _look(
         self, window: Window, query: QuestionQuery, limit: int
     ) -> tuple[list[Cursor], Cursor | None]:
-        """Return the matches in a window, and where it ends; None where nothing is beyond."""
+        """Return the matches in a window and the cursor of its end; None if it is the last."""
         async with self._transactions.reading() as connection:
             matches = (
                 await connection.execute(search_queries.select_matches(window, query, limit))

@@ -1,4 +1,4 @@
-"""SQL statements of searches, each within one tenant, valid on SQLite and PostgreSQL."""
+"""SQL statements of searches within one tenant, for SQLite and PostgreSQL alike."""
 
 from __future__ import annotations
 
@@ -34,11 +34,14 @@ WITHDRAWN = ("cancelling", "cancelled")
 
 
 Window = Subquery
-"""A run of a tenant's questions, newest first: what the index holds of them."""
+"""A run of a tenant's questions, newest first, with the columns of the covering index."""
 
 
 def select_window(tenant: str, query: QuestionQuery, size: int, after: Cursor | None) -> Window:
-    """The next questions of the span and the person asked for, whatever else is."""
+    """Return the next ``size`` questions in the query's span and of its person.
+
+    The other conditions are applied by `select_matches`.
+    """
     row = InteractionRow
     columns = (
         row.number,
@@ -64,7 +67,7 @@ def select_window(tenant: str, query: QuestionQuery, size: int, after: Cursor | 
 
 
 def select_matches(window: Window, query: QuestionQuery, limit: int) -> Select[int, datetime]:
-    """The questions of a window that were looked for, newest first."""
+    """Return the query for the questions of a window that match, newest first."""
     return (
         select(window.c.number, window.c.created_at)
         .where(
@@ -79,7 +82,7 @@ def select_matches(window: Window, query: QuestionQuery, limit: int) -> Select[i
 
 
 def select_window_end(window: Window) -> Select[datetime, int, int]:
-    """Where a window ends, and how many questions it has."""
+    """Return the query for the oldest question of a window and the window's size."""
     return (
         select(window.c.created_at, window.c.number, func.count().over().label("size"))
         .order_by(window.c.created_at, window.c.number)
@@ -88,7 +91,7 @@ def select_window_end(window: Window) -> Select[datetime, int, int]:
 
 
 def select_questions(numbers: Sequence[int]) -> Select[*tuple[Any, ...]]:
-    """What is shown of questions in a list, newest first."""
+    """Return the query for the columns of questions to list, newest first."""
     row = InteractionRow
     state = select(EscalationRow.state).where(EscalationRow.interaction_id == row.id)
     return (
@@ -113,7 +116,7 @@ def select_questions(numbers: Sequence[int]) -> Select[*tuple[Any, ...]]:
 
 
 def select_case_states(ids: Sequence[str]) -> Select[str, str]:
-    """How escalations stand."""
+    """Return the query for the states of escalations by interaction id."""
     row = EscalationRow
     return select(row.interaction_id, row.state).where(row.interaction_id.in_(ids))
 
@@ -121,7 +124,7 @@ def select_case_states(ids: Sequence[str]) -> Select[str, str]:
 def select_feedback(
     tenant: str, query: FeedbackQuery, limit: int, after: Cursor | None
 ) -> Select[*tuple[Any, ...]]:
-    """Judgements with the question they are about, newest first."""
+    """Return the query for feedback with the rated question, newest first."""
     row = FeedbackRow
     key = (row.given_at, row.interaction_id, row.person)
     statement = (
@@ -145,7 +148,7 @@ def select_feedback(
 
 
 def count_feedback(tenant: str, since: datetime) -> Select[str, str | None, int]:
-    """How many judgements there are of each kind."""
+    """Return the query that counts feedback by vote and reason."""
     row = FeedbackRow
     return (
         select(row.vote, row.reason, func.count().label("total"))
@@ -155,7 +158,7 @@ def count_feedback(tenant: str, since: datetime) -> Select[str, str | None, int]
 
 
 def count_cases(tenant: str, owner_id: str) -> Select[str, int, int]:
-    """How many cases there are in each state, and how many of them somebody has."""
+    """Return the query that counts cases by state, and those of them owned by ``owner_id``."""
     row = EscalationRow
     own = case((and_(row.state.in_(OWNED), row.owner == owner_id), 1), else_=0)
     return (
@@ -212,17 +215,17 @@ def _word_conditions(window: Window, query: QuestionQuery) -> list[ColumnElement
 
 
 def contains(column: InstrumentedAttribute[str], word: str) -> ColumnElement[bool]:
-    """Whether a text has a word in any case.
+    """Return the condition that a text contains a word, case-insensitively.
 
-    SQLite, and PostgreSQL where it is set up plainly, know the case of a to z only; a word with
-    other letters is looked for in each way that people write it.
+    SQLite, and PostgreSQL with the C locale, fold the case of a to z only; a word with other
+    letters is searched in its usual spellings (as given, lower, upper, capitalized).
     """
     spellings = {word} if word.isascii() else {word, word.lower(), word.upper(), word.capitalize()}
     return or_(*(column.icontains(each, autoescape=True) for each in sorted(spellings)))
 
 
 def _was_refused(row: Any) -> ColumnElement[bool]:  # noqa: ANN401 - a table's row, or a window's
-    """Whether it was not worked on: as bot.domain.record_reports.kind_of says."""
+    """Return the condition that a message was refused, as in bot.domain.record_reports.kind_of."""
     return and_(row.answer_type == "GENERIC", row.intent == Intent.UNKNOWN.value)
 
 

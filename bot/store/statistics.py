@@ -1,6 +1,6 @@
-"""Compute statistics of the store, each by one statement over a range of an index.
+"""Compute statistics, each with one statement over an index range.
 
-Between two statements others are answered.
+Separate statements let other operations run in between on SQLite.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ from bot.store.tables import (
 )
 
 _ALL_STATES = ("open", "claimed", "answered", "resolved", "declined", "reopened")
-"""All of them: the index begins with the state."""
+"""All states, listed in the condition because the index begins with the state."""
 
 _TIMED_ANSWERS = ("RAG", "CLARIFICATION", "ESCALATION_REQUIRED")
-"""What takes a search. Small talk and refusals are quick, and would flatter."""
+"""Answer types that needed a search; small talk and refusals are fast and would skew times."""
 
 _WITHDRAWN = ("cancelling", "cancelled")
 _DAY_SECONDS = 86_400
@@ -62,10 +62,11 @@ _DAY_SECONDS = 86_400
 def count_kinds(
     dialect: str, tenant: str, span: Span, most: int
 ) -> Select[str, str, str, bool, bool, int]:
-    """How many questions of the newest had which kind of answer and intent, by day.
+    """Return the query that counts the newest ``most`` questions by day, answer type and intent.
 
-    And whether they went to people themselves, and whether their answer was a guess that nobody
-    found helpful. Presses are none (bot.domain.record_reports.HAND_OVER).
+    Also by ``handed``, whether the question was itself escalated, and ``unsure``, whether the
+    answer was a guess without a thumbs-up. Button presses that escalate a question
+    (bot.domain.record_reports.HAND_OVER) are not counted as questions.
     """
     asked = (
         select(*_kind_columns(dialect))
@@ -79,7 +80,7 @@ def count_kinds(
 
 
 def select_hand_overs(tenant: str, since: datetime, most: int) -> Select[str]:
-    """The presses by which questions went to people; the newest."""
+    """Return the query for the newest button presses by which questions were escalated."""
     return (
         select(InteractionRow.message)
         .join(EscalationRow, EscalationRow.interaction_id == InteractionRow.id)
@@ -97,14 +98,14 @@ def select_hand_overs(tenant: str, since: datetime, most: int) -> Select[str]:
 def select_kinds_of(
     dialect: str, tenant: str, span: Span, ids: Sequence[str]
 ) -> Select[str, str, str, bool, bool]:
-    """What became of some questions, before a press below them."""
+    """Return the query for the kinds of some questions, as before a press escalated them."""
     return select(*_kind_columns(dialect)).where(
         *_asked_in_span(tenant, span), InteractionRow.id.in_(ids)
     )
 
 
 def count_votes(dialect: str, tenant: str, span: Span, most: int) -> Select[str, str, int]:
-    """How many thumbs of each kind, by the day they were given; of the newest."""
+    """Return the query that counts the newest ``most`` votes by day and vote."""
     given = (
         select(_utc_day(dialect, FeedbackRow.given_at.expression).label("day"), FeedbackRow.vote)
         .where(
@@ -122,7 +123,10 @@ def count_votes(dialect: str, tenant: str, span: Span, most: int) -> Select[str,
 def select_answer_times(
     dialect: str, tenant: str, span: Span, most: int
 ) -> Select[int, float | None, float | None]:
-    """How many were answered or handed over, and how fast: the nearest rank of 50 and 95 %."""
+    """Return the query for the number of timed answers and the 50th and 95th percentile.
+
+    Seconds from question to outcome, by the nearest-rank method.
+    """
     came, ended = InteractionRow.created_at.expression, InteractionRow.finished_at.expression
     finished = (
         select(_seconds_between(dialect, came, ended).label("took"))
@@ -146,9 +150,10 @@ def select_answer_times(
 def select_case_times(
     tenant: str, span: Span, most: int
 ) -> Select[datetime, datetime | None, datetime | None, datetime | None]:
-    """When cases were opened, first taken, first replied to, and at last resolved; the newest.
+    """Return the query for when cases were opened, claimed, replied to and resolved.
 
-    A reply takes a case too. What somebody opened again is not resolved until it is once more.
+    The newest ``most``; the first claim and reply, the last resolution. A reply counts as a
+    claim, too; a reopened case has no resolution until it is resolved again.
     """
     case_, step = EscalationRow, EscalationStepRow
     at = step.at.expression
@@ -178,21 +183,21 @@ def select_case_times(
 
 
 def count_cases_in(tenant: str, states: Sequence[str]) -> Select[int, datetime | None]:
-    """How many cases are in some states, and when the oldest was opened."""
+    """Return the query for the number of cases in some states, and the oldest opening time."""
     return select(func.count(), func.min(EscalationRow.opened_at)).where(
         EscalationRow.tenant == tenant, EscalationRow.state.in_(states)
     )
 
 
 def count_undelivered_answers(tenant: str, span: Span) -> Select[int]:
-    """How many answers a platform never took."""
+    """Return the query that counts the answers that could not be posted."""
     return select(func.count()).where(
         *_asked_in_span(tenant, span), InteractionRow.status == "failed"
     )
 
 
 def count_failed_notices(tenant: str, span: Span) -> Select[int]:
-    """How many notices of the span's cases were given up."""
+    """Return the query that counts the undeliverable notices of cases opened in the span."""
     return (
         select(func.count())
         .select_from(NoticeRow)
@@ -209,7 +214,7 @@ def count_failed_notices(tenant: str, span: Span) -> Select[int]:
 
 
 def select_any_question(tenant: str) -> Select[str]:
-    """Any question at all."""
+    """Return the query for any one question of a tenant."""
     return select(InteractionRow.id).where(InteractionRow.tenant == tenant).limit(1)
 
 
@@ -247,7 +252,7 @@ def _asked_in_span(tenant: str, span: Span) -> tuple[ColumnElement[bool], ...]:
 
 
 def _utc_day(dialect: str, moment: ColumnElement[datetime]) -> ColumnElement[str]:
-    """Return a moment's day of UTC, as ``2026-11-22``."""
+    """Return the SQL expression of a time's UTC date, as ``2026-11-22``."""
     if dialect == "postgresql":
         return func.to_char(func.timezone("UTC", moment), "YYYY-MM-DD")
     return func.substr(moment, 1, 10)
@@ -262,13 +267,13 @@ def _seconds_between(
 
 
 _IDS_PER_STATEMENT = 500
-"""Ids in one statement."""
+"""The most ids in one statement."""
 
 
 class StoredStatistics:
-    """Implements bot.domain.record_reports.Statistics.
+    """Computes statistics of a tenant. Implements `bot.domain.record_reports.Statistics`.
 
-    Each figure is a statement of its own: between two of them others are answered.
+    Each figure is a separate statement, so that other operations run in between on SQLite.
     """
 
     def __init__(
@@ -284,7 +289,7 @@ class StoredStatistics:
         self._messages = Codec(Message)
 
     async def figures(self, tenant: str, span: Span) -> Figures:
-        """Return a span in figures."""
+        """Return the figures of a span: questions and votes per day, and response times."""
         dialect, most = self._transactions.dialect, self._questions
         kinds = await self._kinds(tenant, span)
         votes = await self._votes(count_votes(dialect, tenant, span, most))
@@ -301,19 +306,19 @@ class StoredStatistics:
         )
 
     async def waiting(self, tenant: str) -> WaitingCases:
-        """Return what waits for people now."""
+        """Return the numbers of cases that wait for experts now."""
         ((unclaimed, since),) = await self._rows(count_cases_in(tenant, ("open", "reopened")))
         ((claimed, _),) = await self._rows(count_cases_in(tenant, ("claimed", "answered")))
         return WaitingCases(unclaimed, since, claimed)
 
     async def troubles(self, tenant: str, span: Span) -> DeliveryFailures:
-        """Return what could not be delivered."""
+        """Return the numbers of undeliverable answers and notices of a span."""
         ((answers,),) = await self._rows(count_undelivered_answers(tenant, span))
         ((news,),) = await self._rows(count_failed_notices(tenant, span))
         return DeliveryFailures(answers, news)
 
     async def any_question(self, tenant: str) -> bool:
-        """Tell whether anything was ever asked."""
+        """Return whether the tenant has any stored question."""
         return bool(await self._rows(select_any_question(tenant)))
 
     async def _answering(self, tenant: str, span: Span) -> Percentiles:
@@ -324,7 +329,7 @@ class StoredStatistics:
         return Percentiles(count, float(half), float(most_of)) if count else Percentiles()
 
     async def _kinds(self, tenant: str, span: Span) -> Mapping[date, Counter[QuestionKind]]:
-        """Count what became of questions; a press counts for the question that it is below."""
+        """Count questions by day and kind; one escalated by a press counts as escalated."""
         dialect, most = self._transactions.dialect, self._questions
         counted: defaultdict[date, Counter[QuestionKind]] = defaultdict(Counter)
         for day, *became, count in await self._rows(count_kinds(dialect, tenant, span, most)):
@@ -333,10 +338,11 @@ class StoredStatistics:
             for day, *became in await self._rows(select_kinds_of(dialect, tenant, span, ids)):
                 counted[date.fromisoformat(day)][_kind_of_row(*became)] -= 1
                 counted[date.fromisoformat(day)]["escalated"] += 1
+        # Unary plus drops counts that are zero or negative.
         return {day: +kinds for day, kinds in counted.items()}
 
     async def _pressed(self, tenant: str, span: Span) -> Sequence[str]:
-        """Return the questions that went to people by the press of a button."""
+        """Return the ids of the questions that were escalated by a button press."""
         rows = await self._rows(select_hand_overs(tenant, span.since, self._questions))
         below = (question_of_person_request(self._messages.decode(row.message)) for row in rows)
         return [each for each in below if each is not None]
@@ -367,7 +373,10 @@ def _total(counted: Mapping[date, Counter[Any]]) -> int:
 
 
 def _times_since_opened(rows: Sequence[Any], step: str) -> Percentiles:
-    """Return how long it took until a step; clocks of several servers may differ a little."""
+    """Return percentiles of the time from opening to a step.
+
+    Negative times count as 0, because clocks of several servers may differ a little.
+    """
     reached: list[tuple[datetime, datetime]] = [
         (row.opened_at, at) for row in rows if (at := getattr(row, step)) is not None
     ]

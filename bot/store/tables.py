@@ -1,4 +1,4 @@
-"""The tables of the record; every row names its tenant."""
+"""The database tables (SQLAlchemy models); all but replicas have a tenant column."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Number = BigInteger().with_variant(Integer, "sqlite")
 
 
 class Utc(TypeDecorator[datetime]):
-    """A moment; aware in, aware (UTC) out, also where the database keeps no zone."""
+    """A column of aware datetimes, returned in UTC even if the database stores no time zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -42,16 +42,16 @@ class Utc(TypeDecorator[datetime]):
 
 
 class Table(DeclarativeBase):
-    """What all tables have in common: their schema."""
+    """Base class of all tables; holds their metadata."""
 
 
 class InteractionRow(Table):
-    """One message and what became of it; ``number`` is the order of arrival.
+    """One message and its outcome; ``number`` is the order of arrival.
 
     ``channel`` is ``platform:channel``. ``owner`` and ``epoch`` are the claim of the process that
-    works on it. ``intent``, ``answer_type``, ``confidence`` and ``confidence_level`` repeat what
-    ``outcome`` says, to be searched and summed by; empty without one. A search reads its index
-    alone, for the texts between the columns are long.
+    works on it. ``intent``, ``answer_type``, ``confidence`` and ``confidence_level`` repeat values
+    of ``outcome`` for searches and statistics; empty without one. A search reads its covering
+    index alone, because the text columns are long.
     """
 
     __tablename__ = "interactions"
@@ -107,7 +107,7 @@ class InteractionRow(Table):
 
 
 class TurnRow(Table):
-    """One side of one exchange, as everybody in the thread saw it."""
+    """One message of a conversation (question or answer), as visible to all in the thread."""
 
     __tablename__ = "turns"
     __table_args__ = (
@@ -124,9 +124,9 @@ class TurnRow(Table):
 
 
 class ProgressRow(Table):
-    """One stage of the work on a message; ``sequence`` counts from 1.
+    """One progress stage of the work on a message; ``sequence`` counts from 1.
 
-    ``pages`` is how many are read in it, 0 where that is not known.
+    ``pages`` is the number of pages read in it, 0 if unknown.
     """
 
     __tablename__ = "progress"
@@ -142,7 +142,7 @@ class ProgressRow(Table):
 
 
 class FeedbackRow(Table):
-    """One person's judgement of one answer."""
+    """One person's feedback on one answer."""
 
     __tablename__ = "feedback"
     __table_args__ = (Index("ix_feedback_given", "tenant", "given_at"),)
@@ -160,7 +160,7 @@ class FeedbackRow(Table):
 
 
 class ReplicaRow(Table):
-    """A server process that is alive until its lease runs out."""
+    """A server process, considered alive until its lease expires."""
 
     __tablename__ = "replicas"
 
@@ -171,7 +171,7 @@ class ReplicaRow(Table):
 
 
 class ConversationRow(Table):
-    """A thread that the bot was asked in."""
+    """A thread in which the bot received messages."""
 
     __tablename__ = "conversations"
     __table_args__ = (
@@ -188,7 +188,7 @@ class ConversationRow(Table):
 
 
 class UsageRow(Table):
-    """One call of a model; it outlives its interaction, so that sums stay true."""
+    """One model call; kept when its interaction is deleted, so that sums stay correct."""
 
     __tablename__ = "usage"
     __table_args__ = (
@@ -211,9 +211,9 @@ class UsageRow(Table):
 
 
 class EscalationRow(Table):
-    """A question that went to a person; ``owner`` is the id of the one who has it.
+    """A question escalated to experts; ``owner`` is the id of the expert who claimed it.
 
-    ``due_at`` is when people are reminded next; null when they are not. ``version`` counts changes.
+    ``due_at`` is the time of the next reminder, null for none. ``version`` counts changes.
     """
 
     __tablename__ = "escalations"
@@ -242,7 +242,7 @@ class EscalationRow(Table):
 
 
 class EscalationStepRow(Table):
-    """One entry of an escalation's history; ``number`` counts within it from 1."""
+    """One entry of an escalation's history; ``number`` counts from 1 per escalation."""
 
     __tablename__ = "escalation_steps"
 
@@ -260,10 +260,10 @@ class EscalationStepRow(Table):
 
 
 class NoticeRow(Table):
-    """What an asker, or people, are still to be told about a step; or have been.
+    """A notice about an escalation step, pending or settled.
 
-    ``due_at`` null: it is settled. ``owner`` and ``held_until`` are the claim of the process that
-    tells it now.
+    ``to`` is its recipient: "asker", or "people" for the experts. ``due_at`` is null once it is
+    settled. ``owner`` and ``held_until`` are the claim of the process that posts it.
     """
 
     __tablename__ = "notices"
@@ -285,7 +285,7 @@ class NoticeRow(Table):
 
 
 class SessionRow(Table):
-    """One who is signed in; ``id`` is the hash of what the browser keeps."""
+    """A web session; ``id`` is the hash of the browser's session token."""
 
     __tablename__ = "sessions"
     __table_args__ = (Index("ix_sessions_until", "until"),)
@@ -298,7 +298,7 @@ class SessionRow(Table):
 
 
 class PolicyRow(Table):
-    """What one channel allows, as an admin set it; JSON with its format's number."""
+    """The policy that an admin set for one channel, as JSON with its format version."""
 
     __tablename__ = "policies"
 
@@ -310,7 +310,7 @@ class PolicyRow(Table):
 
 
 class AuditRow(Table):
-    """One act of an admin."""
+    """One audited action of an admin or expert."""
 
     __tablename__ = "audit"
     __table_args__ = (Index("ix_audit_at", "tenant", "at"),)
@@ -325,7 +325,7 @@ class AuditRow(Table):
 
 
 class PauseRow(Table):
-    """That nothing is answered for a tenant, since when, and why."""
+    """A pause of all answering for one tenant: reason, who paused it, and since when."""
 
     __tablename__ = "pauses"
 
@@ -336,7 +336,10 @@ class PauseRow(Table):
 
 
 class NoteRow(Table):
-    """What an adapter remembers; a note on an interaction goes with it. ``at``: last written."""
+    """A text that a platform adapter stored by key; ``at`` is when it was last written.
+
+    A note with an ``interaction_id`` is deleted with that interaction.
+    """
 
     __tablename__ = "notes"
     __table_args__ = (Index("ix_notes_interaction", "interaction_id"),)

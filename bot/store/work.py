@@ -1,4 +1,4 @@
-"""Store the work list: messages accepted, claimed, answered and posted."""
+"""Store of the work list: messages accepted, claimed, answered, posted and withdrawn."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from rag.text.words import stems
 
 
 class StoredWork:
-    """Implements bot.domain.ports.Worklist.
+    """Stores messages and the state of their work. Implements `bot.domain.ports.Worklist`.
 
-    A conversation's turns are written together when an outcome is recorded: the question as it
-    was last edited and the public text of the response. Private replies are never among them, nor
-    is anything of what was overheard and left alone, or of what was refused for want of room.
+    Both turns of an exchange are written when its outcome is recorded: the question as last
+    edited and the public text of the response. Never stored as turns: private replies, overheard
+    messages without a reply, and messages refused by a limit (bot.domain.outcomes.WITHOUT_TEXT).
     """
 
     def __init__(
@@ -87,13 +87,13 @@ class StoredWork:
         async with self._transactions.writing() as connection:
             recorded = await self._claimed(connection, interaction)
             if recorded.status == "done":
-                # Recorded by a transaction whose end was not seen.
+                # An earlier try committed, but its confirmation was lost.
                 return True
             edited = recorded.revision != interaction.revision
             if edited and not last:
                 return False
             if edited:
-                # What was answered is what is kept; the last edit came too late.
+                # Store the message that was answered; the last edit came too late.
                 text = self._rows.message(interaction.message)
                 await connection.execute(queries.keep_message(interaction.id, text))
             await self._close(connection, interaction.message, outcome, posting=posting)
@@ -133,7 +133,7 @@ class StoredWork:
                 return False
             before = self._rows.interaction(row).message
             if before.author.id != message.author.id:
-                # Somebody asked about another's message: what that one makes of it is not asked.
+                # Another user asked about this message; its author's edits are no part of that.
                 return False
             files = message.attachments or before.attachments
             kept = replace(before, text=message.text, attachments=files)
@@ -203,7 +203,7 @@ class StoredWork:
             await self._insert(connection, EscalationStepRow, opening_row(escalation))
 
     async def _hand_over(self, connection: AsyncConnection, given_up: Interaction) -> None:
-        """Open a case of a question whose answer nobody sees, and have people told of it."""
+        """Open a case for a question whose answer can't be posted, and notify the experts."""
         escalation = undelivered_row(given_up, self._reminders)
         if escalation is None:
             return
@@ -214,11 +214,11 @@ class StoredWork:
     async def _titled(
         self, connection: AsyncConnection, message: Message, outcome: Outcome
     ) -> Outcome:
-        """Return an outcome whose wish for a person names what was searched for before it.
+        """Return an outcome whose request for a human quotes the preceding search query.
 
-        A follow-up alone does not tell people what it is about. Where several people write, or
-        words come from an answer, it stays as it is: these may be another person's, or a page's
-        that people may not read.
+        A follow-up alone does not tell experts what it is about. In shared channels, or if the
+        query has words of an answer, the outcome is returned unchanged: such words may be another
+        person's, or of a page that the experts may not read.
         """
         response = outcome.response
         if not isinstance(response, Escalation) or response.reason != "asked_for_human":
@@ -234,7 +234,7 @@ class StoredWork:
         if before is None or before.outcome is None or before.withdrawn:
             return outcome
         written, searched = before.message.text, before.outcome.trace.route.question
-        if len(searched) <= len(written):  # it stood alone: it is at most shortened
+        if len(searched) <= len(written):  # not a follow-up: routing only shortened it
             return outcome
         if not await self._all_theirs(connection, before, searched):
             return outcome
@@ -244,7 +244,7 @@ class StoredWork:
     async def _all_theirs(
         self, connection: AsyncConnection, asked: Interaction, searched: str
     ) -> bool:
-        """Tell whether a question that was searched for has only words that its asker wrote."""
+        """Return whether a search query has only words that its asker wrote (by word stem)."""
         written = [asked.message.text]
         for earlier in asked.outcome.trace.route.leaned_on if asked.outcome else ():
             row = (await connection.execute(queries.select_interaction(earlier))).first()
@@ -258,7 +258,7 @@ class StoredWork:
         tenant: str,
         activities: Sequence[Activity],
     ) -> None:
-        """Add progress rows; the interaction must be held."""
+        """Append progress rows; the interaction must be locked."""
         last = await connection.scalar(queries.select_last_stage(interaction_id)) or 0
         await connection.execute(
             insert(ProgressRow), progress_rows(interaction_id, tenant, activities, after=last)
@@ -296,7 +296,7 @@ class StoredWork:
         return await connection.execute(queries.insert_once(self._transactions.dialect, table, row))
 
     async def _write_claimed(self, interaction: Interaction, statement: Update) -> None:
-        """Write if the claim still holds. Raises ClaimLost."""
+        """Execute an update in a transaction if the claim is still valid. Raises ClaimLost."""
         async with self._transactions.writing() as connection:
             await self._write(connection, interaction, statement)
 
@@ -310,11 +310,11 @@ class StoredWork:
 
 
 def _storable_message(message: Message, outcome: Outcome) -> Message:
-    """Return a message as it is kept: by whom it is, and of its files what they were called."""
+    """Return a message to store: with the resolved author, and files without their location."""
     files = tuple(replace(each, place="") for each in message.attachments)
     return replace(message, author=outcome.asker or message.author, attachments=files)
 
 
 def _without_words(message: Message) -> Message:
-    """Return a message without what anyone wrote or is called; who asked is known by id alone."""
+    """Return a message without text, files and names; only the author's id is kept."""
     return replace(message, text="", attachments=(), author=Person(message.author.id))

@@ -1,1 +1,1 @@
-"""Everything a browser or an API client sees: sign-in, chat page, board and JSON API."""
+"""The HTTP side for browsers and API clients: sign-in, chat page, board and JSON API."""

@@ -1,4 +1,4 @@
-"""Limit open connections: how many there are, and how long a request may take to arrive."""
+"""Limit the number of open connections and the time that a request may take to arrive."""
 
 from __future__ import annotations
 
@@ -18,30 +18,33 @@ from aiohttp.typedefs import Handler
 log = structlog.get_logger(__name__)
 
 IDLE_SECONDS = 75.0
-"""How long a connection may wait for its next request: longer than proxies keep theirs (60 s)."""
+"""Keep-alive timeout in seconds: longer than proxies keep theirs (60 s)."""
 
 _MAX_FILES = 65_536
 _MAX_CONNECTIONS = 2_000
 _MIN_CONNECTIONS = 16
 _FILES_PER_CONNECTION = 4
-"""One file of so many may be a connection: others are the record's, the index's, other calls'."""
+"""Open files per connection: the others are the database's, the index's and outgoing calls'."""
 _ACCEPT_BATCH = 16
-"""Taken in at once. Some four times as many are open for a moment before the first is closed."""
+"""The number of connections that asyncio accepts at once (its listen backlog).
+
+Up to four times as many are open for a moment before the first is closed.
+"""
 _BACKLOG = 128
-"""Kept by the system until they are taken in."""
+"""The listen backlog of the kernel."""
 _LOG_SECONDS = 60.0
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
 @dataclass(frozen=True, slots=True)
 class RequestTimeouts:
-    """How long we wait for a request that has begun.
+    """Timeouts of receiving a request.
 
     Args:
-        head_seconds: For its line and headers.
-        body_seconds: For its body, and again and again as long as it comes at the least rate.
-        least_rate: Bytes a second. What comes slower counts in part: a body that comes at half of
-            it ends after twice ``body_seconds``, one that comes no more after ``body_seconds``.
+        head_seconds: For its request line and headers.
+        body_seconds: For its body; extended as long as data arrives at the least rate.
+        least_rate: Bytes per second. Slower data extends the deadline in part: a body at half of
+            this rate ends after twice ``body_seconds``, a stalled one after ``body_seconds``.
     """
 
     head_seconds: float = 10.0
@@ -50,7 +53,7 @@ class RequestTimeouts:
 
 
 def raise_open_file_limit() -> int:
-    """Let this process open as many files and connections as it may; return how many."""
+    """Raise the process's soft limit of open files as far as allowed; return the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_FILES)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
@@ -64,12 +67,12 @@ def raise_open_file_limit() -> int:
 
 
 def max_connections(files: int) -> int:
-    """Return how many connections fit beside other files."""
+    """Return the number of connections for a limit of open files."""
     return max(_MIN_CONNECTIONS, min(_MAX_CONNECTIONS, files // _FILES_PER_CONNECTION))
 
 
 class Connection(asyncio.Protocol):
-    """One connection: hands all on to aiohttp's own protocol, and knows what it waits for."""
+    """One connection: forwards to aiohttp's protocol, and tracks its receive deadline."""
 
     __slots__ = ("_among", "_body", "_inner", "_is_busy", "_next_began", "_transport", "due")
 
@@ -109,27 +112,27 @@ class Connection(asyncio.Protocol):
         self._inner.connection_lost(error)
 
     def begin(self, body: StreamReader) -> None:
-        """Note that a request's headers are here, and that it is worked on."""
+        """Mark the start of handling a request, whose headers have arrived."""
         self._is_busy, self._next_began = True, False
         self._body, self.due = body, self._among.body_due()
         self._wait()
         self._see_end_of_body()
 
     def end(self) -> None:
-        """Note that a request has its answer; what is left of its body, aiohttp waits for."""
+        """Mark the end of handling a request; aiohttp drains the rest of its body."""
         self._is_busy = False
         self.due = self._among.head_due() if self._next_began else None
         self._wait()
 
     def is_late(self, now: float) -> bool:
-        """Tell whether the other side took too long; not while we read nothing ourselves."""
+        """Return whether the deadline is over; never while this side has paused reading."""
         self._see_end_of_body()
         if self._is_busy and self._body is not None and not self._is_reading():
             self.due = self._among.body_due()
         return self.due is not None and self.due <= now
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close the connection immediately."""
         self.due = None
         if self._transport is not None:
             self._transport.abort()
@@ -152,7 +155,7 @@ class Connection(asyncio.Protocol):
                 self._among.work(self)
 
     def _wait(self) -> None:
-        # An answer may end after its connection did.
+        # A response may finish after its connection was lost.
         if self._transport is not None:
             self._among.wait(self)
 
@@ -163,10 +166,10 @@ class Connection(asyncio.Protocol):
 class Connections:
     """All connections of a server.
 
-    None can keep others out by sending half a request: who takes too long is closed, and when
-    there are too many, first the one that has waited longest without a request in hand. Streams
-    and long answers have their whole request, so they are neither late nor closed for others.
-    Nobody is counted by address: behind a proxy all come from one.
+    No client can block others with half-sent requests: a connection past its deadline is closed,
+    and beyond the maximum the one that has waited longest without a complete request. Streams and
+    long answers have complete requests, so they are never closed for either reason. There is no
+    limit per address: behind a proxy all clients share one.
     """
 
     def __init__(
@@ -179,7 +182,7 @@ class Connections:
         self._patience = patience or RequestTimeouts()
         self._clock = clock
         self._working: set[Connection] = set()
-        # In the order in which they began to wait: the first one goes first.
+        # In the order in which they began to wait: the first one is closed first.
         self._waiting: OrderedDict[Connection, None] = OrderedDict()
         self._closed = {"late": 0, "for_others": 0}
         self._logged = float("-inf")
@@ -187,7 +190,7 @@ class Connections:
 
     @web.middleware
     async def watch(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Note of each request when it begins and ends; put this before other middlewares."""
+        """Track the start and end of each request; install it before other middlewares."""
         protocol = request.transport.get_protocol() if request.transport is not None else None
         if not isinstance(protocol, Connection):
             return await handler(request)
@@ -201,12 +204,14 @@ class Connections:
     async def listening(
         self, server: web.Server, host: str, port: int
     ) -> AsyncIterator[asyncio.Server]:
-        """Take connections for ``server`` until the block ends. Raises OSError."""
+        """Accept connections for ``server`` until the block ends. Raises OSError."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._fail)
         listener = await loop.create_server(
             lambda: Connection(server(), self), host, port, backlog=_ACCEPT_BATCH
         )
+        # asyncio accepts as many connections per wake-up as its backlog; the kernel's queue may be
+        # longer.
         for each in listener.sockets:
             with each.dup() as same:
                 same.listen(_BACKLOG)
@@ -219,7 +224,7 @@ class Connections:
             loop.set_exception_handler(None)
 
     def add(self, connection: Connection) -> None:
-        """Take one more; with too many, close the one that has waited longest."""
+        """Add a connection; beyond the maximum, close the one that has waited longest."""
         self._waiting[connection] = None
         if len(self._waiting) + len(self._working) > self._most:
             longest, _ = self._waiting.popitem(last=False)
@@ -230,12 +235,12 @@ class Connections:
         self._waiting.pop(connection, None)
 
     def wait(self, connection: Connection) -> None:
-        """Note that one waits for the other side, from now on."""
+        """Mark a connection as waiting for its client from now on."""
         self.remove(connection)
         self._waiting[connection] = None
 
     def work(self, connection: Connection) -> None:
-        """Note that one has its whole request."""
+        """Mark a connection as having its complete request."""
         self.remove(connection)
         self._working.add(connection)
 
@@ -243,12 +248,12 @@ class Connections:
         return self._clock() + self._patience.head_seconds
 
     def body_due(self, due: float = float("inf"), received: int = 0) -> float:
-        """Return until when more of a body must have come."""
+        """Return the time by which more of a body must have arrived."""
         longest = self._clock() + self._patience.body_seconds
         return min(longest, due + received / self._patience.least_rate)
 
     def close_late(self) -> None:
-        """Close those that took too long to send a request."""
+        """Close the connections that are past their deadline."""
         now = self._clock()
         for connection in [each for each in self._waiting if each.is_late(now)]:
             self.remove(connection)
@@ -267,7 +272,7 @@ class Connections:
             log.warning("connections.closed", most=self._most, **self._closed)
 
     def _fail(self, loop: asyncio.AbstractEventLoop, context: Mapping[str, object]) -> None:
-        """Log once a minute that no more can be taken in; asyncio does so each time, at length."""
+        """Log once a minute that accepting fails; asyncio logs every failure, with a traceback."""
         error = context.get("exception")
         if not (isinstance(error, OSError) and error.errno in _EXHAUSTED and "socket" in context):
             loop.default_exception_handler(dict(context))

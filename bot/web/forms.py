@@ -1,7 +1,7 @@
-"""Read forms: fields once and early, uploaded files straight to the disk.
+"""Read HTML forms once, before the handlers, and stream uploaded files to the disk.
 
-A form that can't be read is the sender's mistake (400). Files are never whole in memory, and
-never larger than allowed.
+A form that can't be read is a client error (400). Files are never whole in memory, and never larger
+than allowed.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _FORM_ERRORS = (
     ClientError,
     HttpProcessingError,
 )
-"""What reading raises for a wrong boundary, part, character set or byte."""
+"""The errors of aiohttp for a wrong boundary, part, character set or byte."""
 
 
 @web.middleware
 async def form_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Read a request's form; handlers then find it read. Raises Problem (400).
+    """Read a request's form, which aiohttp then caches. Raises Problem (400).
 
-    A handler that takes files reads them itself.
+    Upload handlers read their own requests.
     """
     takes_files = max_body_bytes(request) > MAX_BODY
     if request.content_type in _FORM_TYPES and not takes_files:
@@ -52,7 +52,7 @@ async def _read_form(request: web.Request) -> None:
 
 
 FORM_OVERHEAD_BYTES = 1024**2
-"""Bytes that a form may have besides its files."""
+"""Bytes of a form besides its files."""
 
 _MEGABYTE = 1024**2
 _CHUNK_BYTES = 256 * 1024
@@ -64,7 +64,7 @@ _SEND_A_FORM = "Send a form (multipart/form-data) with the document in the field
 
 @dataclass(frozen=True, slots=True)
 class ReceivedFile:
-    """A file of a form, on the disk; it is removed after the request unless it was moved."""
+    """An uploaded file on the disk; it is removed after the request unless it was moved."""
 
     name: str
     path: Path
@@ -72,7 +72,7 @@ class ReceivedFile:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedForm:
-    """A form: its texts by name, its files in order."""
+    """A form: its text fields by name, its files in order."""
 
     texts: dict[str, str] = field(default_factory=dict)
     files: list[ReceivedFile] = field(default_factory=list)
@@ -80,19 +80,19 @@ class ReceivedForm:
 
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
-    """How many files a form may have, and how large (bytes) each may be."""
+    """The maximum number of files in a form, and of bytes in each."""
 
     files: int
     bytes: int
 
     @property
     def body(self) -> int:
-        """Bytes that the whole request may have."""
+        """The maximum number of bytes of the whole request."""
         return self.files * self.bytes + FORM_OVERHEAD_BYTES
 
 
 def upload_limits(max_upload_mb: int, files: int = 1) -> UploadLimits:
-    """Return the bounds that MAX_UPLOAD_MB sets."""
+    """Return the limits that MAX_UPLOAD_MB sets."""
     return UploadLimits(files, max_upload_mb * _MEGABYTE)
 
 
@@ -100,7 +100,7 @@ def upload_limits(max_upload_mb: int, files: int = 1) -> UploadLimits:
 async def receive_form(
     request: web.Request, data_dir: Path, bounds: UploadLimits
 ) -> AsyncIterator[ReceivedForm]:
-    """Read the form of a request. Raises Problem (400, 413, 415, 422), StoreUnavailable."""
+    """Read a request's form. Raises Problem (400, 413, 415, 422), StoreUnavailable."""
     if request.content_type != "multipart/form-data":
         raise problem(415, _SEND_A_FORM)
     folder = data_dir / _INCOMING

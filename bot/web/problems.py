@@ -1,4 +1,4 @@
-"""Errors over HTTP as application/problem+json (RFC 9457): our words, never an exception's text."""
+"""Return errors as application/problem+json (RFC 9457), without any exception's own text."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from bot.domain.errors import (
 log = structlog.get_logger(__name__)
 
 MAX_BODY = 1024**2
-"""Bytes; what a client may send at once."""
+"""The maximum size of a request body, in bytes."""
 
 _LARGER_BODIES: web.AppKey[dict[str, int]] = web.AppKey("larger_bodies", dict[str, int])
-"""Bytes that routes take beyond that, by their canonical path."""
+"""Larger maximum sizes of routes' bodies, in bytes, by canonical path."""
 
 DETAILS: Mapping[int, str] = {
     400: "The request can't be read. Send valid HTTP and JSON.",
@@ -69,7 +69,7 @@ class ProblemDetails(BaseModel):
 
 
 class Problem(Exception):
-    """A request that gets an error; carries exactly what the client is told."""
+    """An error response as an exception; carries exactly what the client gets."""
 
     def __init__(self, details: ProblemDetails, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(details.detail)
@@ -85,7 +85,7 @@ def problem(
     headers: Mapping[str, str] | None = None,
     **more: str | list[FieldProblem],
 ) -> Problem:
-    """Return an error to raise; without ``detail`` it says what the status means."""
+    """Return a problem to raise; the default ``detail`` explains the status."""
     told = {
         "title": HTTPStatus(status).phrase,
         "status": status,
@@ -97,26 +97,26 @@ def problem(
 
 
 def allow_larger_body(app: web.Application, path: str, most: int) -> None:
-    """Let the route with a canonical path take bodies of so many bytes."""
+    """Set the maximum body size of the route with a canonical path, in bytes."""
     app.setdefault(_LARGER_BODIES, {})[path] = most
 
 
 def max_body_bytes(request: web.Request) -> int:
-    """Return how long the body of a request may be."""
+    """Return the maximum body size of a request, in bytes."""
     resource = request.match_info.route.resource
     larger = request.config_dict.get(_LARGER_BODIES, {})
     return larger.get(resource.canonical, MAX_BODY) if resource is not None else MAX_BODY
 
 
 def body_too_long(most: int) -> Problem:
-    """Return the error for a body of more than so many bytes."""
+    """Return the problem for a body that is too large."""
     detail = f"The request is too long. Send at most {most // MAX_BODY} MB."
     return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
 
 
 @web.middleware
 async def problem_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Turn whatever goes wrong into a problem response."""
+    """Turn every exception into a problem response."""
     try:
         return await handler(request)
     except web.HTTPException as error:
@@ -128,9 +128,9 @@ async def problem_middleware(request: web.Request, handler: Handler) -> web.Stre
     except ConnectionError as error:
         if request.transport is not None:
             return _response(_problem_of(request, error))
-        # Whoever sent the request left before its end: nobody reads this answer.
+        # The client disconnected before the end of its request: nobody reads this response.
         return _response(problem(400))
-    except Exception as error:  # noqa: BLE001 - told apart and logged there
+    except Exception as error:  # noqa: BLE001 - mapped and logged in _problem_of
         return _response(_problem_of(request, error))
 
 
@@ -141,7 +141,7 @@ def _problem_of(request: web.Request, error: Exception) -> Problem:
         case InboxFull() | RateExceeded():
             return _overload(error)
         case InboxUnavailable() | StoreUnavailable():
-            # Its text names cause and cure; a traceback for each refused request would bury them.
+            # The error's text has cause and cure; a traceback per refused request would bury them.
             log.error("request.unavailable", path=request.path, why=str(error))
             return problem(503, headers={"Retry-After": "60"})
         case DocumentRefused():
@@ -162,7 +162,7 @@ def _overload(error: InboxFull | RateExceeded) -> Problem:
 
 
 def document_problem(error: DocumentRefused) -> Problem:
-    """Return the error for a document that is not taken."""
+    """Return the problem for a refused document."""
     return problem(_status_of(error), str(error))
 
 
@@ -177,7 +177,7 @@ def _status_of(refused: DocumentRefused) -> int:
 
 
 def _problem_of_http(error: web.HTTPException) -> Problem:
-    """Keep what a handler wrote for people, and the Allow header."""
+    """Keep a handler's own text and the Allow header."""
     ours = error.status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     written = error.text if ours and error.text != f"{error.status}: {error.reason}" else ""
     allow = error.headers.get("Allow")

@@ -1,1 +1,1 @@
-"""Documents to chunks that fit the embedder."""
+"""Split documents into chunks that fit the embedder."""

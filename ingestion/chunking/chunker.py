@@ -1,4 +1,4 @@
-"""Split a Document at its headings into Chunks, sized by what the embedder sees. Pure.
+"""Split a Document at its headings into Chunks sized in the embedder's tokens. Pure.
 
 Tiny neighbouring sections under one parent are joined.
 """
@@ -23,7 +23,7 @@ TINY = 80
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What stands under one path of headings, on one page of a paged document."""
+    """The blocks under one heading path, on one page of a paged document."""
 
     path: tuple[str, ...]
     blocks: tuple[Block, ...]
@@ -32,7 +32,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One or more sections in order, under the path they share."""
+    """One or more consecutive sections, under the heading path that they share."""
 
     path: tuple[str, ...]
     sections: tuple[Section, ...]
@@ -128,7 +128,7 @@ def _path(stack: Sequence[Heading], title: str) -> tuple[str, ...]:
 
 
 CHUNKER = 1
-"""Counts up whenever the same document gives other chunks."""
+"""Incremented whenever the same document yields different chunks."""
 
 _SEEN_WITHOUT_EMBEDDER = 256
 _TARGET_SHARE = 0.78
@@ -143,7 +143,7 @@ _SEPARATORS = 4
 
 @dataclass(frozen=True, slots=True)
 class PageLocation:
-    """Where a page belongs."""
+    """The tenant, space and source type of a page."""
 
     tenant: str
     space: str
@@ -152,7 +152,7 @@ class PageLocation:
 
 @dataclass(frozen=True, slots=True)
 class ChunkSizes:
-    """Measures text in the embedder's tokens and says how large a chunk may be in all."""
+    """Measures text in the embedder's tokens; holds the target and maximum size of a chunk."""
 
     size: Size
     target: int
@@ -160,7 +160,7 @@ class ChunkSizes:
 
 
 def chunk_sizes(embedder: Embedder | None) -> ChunkSizes:
-    """Return the sizes that fit an embedder; without one, those of a small embedder by guess."""
+    """Return the sizes that fit an embedder; without one, estimates for a small embedder."""
     seen = embedder.max_tokens if embedder else _SEEN_WITHOUT_EMBEDDER
     target = min(_LARGEST_TARGET, round(seen * _TARGET_SHARE))
     count = embedder.count_tokens if embedder else _estimated_tokens
@@ -216,7 +216,7 @@ def chunk_document(
 
 
 def chunk_id(place: PageLocation, page_id: str, ordinal: int) -> str:
-    """Return an id that stays the same from run to run: 24 hex digits of the page, and a number."""
+    """Return an id that is stable across runs: 24 hex digits of the page, and the ordinal."""
     key = f"{place.tenant}\0{place.space}\0{page_id}".encode(errors="surrogatepass")
     return f"{hashlib.blake2b(key, digest_size=12).hexdigest()}-{ordinal}"
 
@@ -243,7 +243,7 @@ def _texts(
 def _breadcrumb(
     roots: tuple[str, ...], path: tuple[str, ...], ruler: ChunkSizes
 ) -> tuple[str, ...]:
-    """Return the breadcrumb, shortened in the middle where it would crowd out the text."""
+    """Return the breadcrumb, shortened in the middle where it would leave too little for text."""
     whole = (*roots, *path)
     kept = tuple(_shortened(part) for part in whole)
     while len(kept) > _LEAST_CRUMBS and ruler.size(" > ".join(kept)) > ruler.target * _CRUMB_SHARE:
@@ -264,5 +264,5 @@ def _shortened(text: str) -> str:
 
 
 def _estimated_tokens(text: str) -> int:
-    """About how many word pieces a text has."""
+    """Return an estimate of the number of word pieces in a text."""
     return len(text.split()) * 4 // 3

@@ -1,6 +1,7 @@
 """Split text that is too long, and pack the pieces into chunk texts of even size. Pure.
 
-Text is cut as gently as can be: at lines, sentences, clauses, words, and at worst anywhere.
+Text is cut at the weakest boundary that suffices: lines, sentences, clauses, words, and at worst
+anywhere.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ _BEFORE_NUMBER = re.compile(r"\b(?:no|nr|fig|sec|art|p|pp|vol)\.$", re.IGNORECAS
 _STARTS_SENTENCE = re.compile(r"[^a-z,;:)\]]")
 _CLAUSE = re.compile(r"(?<=[,;:\u2013\u2014|])\s+")
 _CHARACTERS_PER_TOKEN = 8
-"""Longer than that for each token allowed, a text is cut without counting."""
+"""A text longer than this per allowed token is cut without counting tokens."""
 
 Size = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """A part of a text and what stood before it: a newline, a space, or nothing."""
+    """A part of a text and its separator from the part before: a newline, a space, or nothing."""
 
     text: str
     joint: str
@@ -52,7 +53,7 @@ def sentences(text: str) -> list[TextPart]:
 
 
 def cut(text: str, most: int, size: Size) -> list[TextPart]:
-    """Return a text in parts of at most ``most`` tokens, cut as gently as can be."""
+    """Return a text in parts of at most ``most`` tokens, cut at the weakest possible boundaries."""
     return [
         piece
         for sentence in sentences(text)
@@ -86,7 +87,7 @@ def _clauses(text: str) -> Iterable[TextPart]:
 
 
 def _halves(text: str) -> Iterable[TextPart]:
-    """Cut at the white space nearest to the middle, or in the middle of a giant word."""
+    """Cut at the white space nearest to the middle, or in the middle of a very long word."""
     middle = len(text) // 2
     before = text.rfind(" ", 0, middle)
     after = text.find(" ", middle)
@@ -107,7 +108,7 @@ def _ends(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 OVERLAP = 0.15
-"""Largest share of the target that a chunk repeats of the one before."""
+"""Largest share of the target that a chunk repeats of the chunk before."""
 
 _WITHIN_BLOCK_COST = 0.3
 _LONGEST_LABEL = 120
@@ -118,9 +119,10 @@ _LEAD_COST = 2.0
 class Piece:
     """A text that is not cut further.
 
-    Pieces with one ``block`` number come from one block: they are joined by ``joint`` (what stands
-    before the piece), and ``head`` and ``tail`` are put around each run of them. ``leads`` is said
-    of what introduces the next piece; ``sentence`` of what may be repeated as overlap.
+    Pieces with the same ``block`` number come from one block: they are joined by ``joint`` (the
+    separator before the piece), and each run of them is enclosed in ``head`` and ``tail``.
+    ``leads`` marks a piece that introduces the next one; ``sentence`` one that may be repeated as
+    overlap.
     """
 
     text: str
@@ -136,7 +138,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Sizes in tokens of a chunk's own text: ``target`` is aimed at, ``most`` never exceeded."""
+    """Sizes in tokens of a chunk's own text: the ``target`` and the hard maximum ``most``."""
 
     target: int
     most: int
@@ -157,14 +159,14 @@ def pieces_of(block: Block, number: int, size: Size, limits: Limits) -> list[Pie
 
 
 def _leads(text: str) -> bool:
-    """Whether a paragraph introduces what follows: a label, a question, "You need:"."""
+    """Return whether a paragraph introduces the next: a label, a question, "You need:"."""
     if text.endswith(":"):
         return True
     return len(text) <= _LONGEST_LABEL and not text.endswith((".", "!", ";", ",", ")"))
 
 
 def pack(pieces: Sequence[Piece], limits: Limits) -> list[str]:
-    """Return chunk texts that hold all pieces in order, as even and close to target as can be."""
+    """Return chunk texts that hold all pieces in order, as even and close to target as possible."""
     texts = []
     before: Piece | None = None
     for start, end in _ranges(pieces, limits):
@@ -227,7 +229,7 @@ def _code(code: Code, number: int, size: Size, most: int) -> Iterable[Piece]:
 
 
 def _ranges(pieces: Sequence[Piece], limits: Limits) -> list[tuple[int, int]]:
-    """Return the cheapest way to cut the sequence (dynamic programming over its ends)."""
+    """Return the cheapest partition of the sequence (dynamic programming over end positions)."""
     best = [0.0] + [float("inf")] * len(pieces)
     cut_at = [0] * (len(pieces) + 1)
     for end in range(1, len(pieces) + 1):
@@ -248,7 +250,7 @@ def _ranges(pieces: Sequence[Piece], limits: Limits) -> list[tuple[int, int]]:
 
 
 def _added(pieces: Sequence[Piece], start: int, end: int) -> int:
-    """Return what a piece adds in front of those after it: its frame once for each run."""
+    """Return the tokens that a piece adds to a chunk, counting each run's frame only once."""
     piece = pieces[start]
     same_run = start + 1 < end and pieces[start + 1].block == piece.block
     return piece.size + (0 if same_run else piece.frame)

@@ -1,4 +1,4 @@
-"""Exit codes (docs/ingestion.md), and the records, embedder and index that commands open."""
+"""Define exit codes (docs/ingestion.md); open the records, embedder and index for commands."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rag.ports import Embedder, SearchIndex
 FAILED = 1
 """Done, but something could not be read; or index or embedder failed on the way."""
 REFUSED = 2
-"""Wrong usage or setting, the brake against mass deletion, another run, no such thing."""
+"""Wrong usage or setting, the mass-deletion limit, another run, or an unknown run or space."""
 INTERRUPTED = 130
 
 
 @contextmanager
 def open_records(settings: Settings) -> Iterator[Records]:
-    """Use the records that belong to the index."""
+    """Open the records that belong to the index."""
     records = records_of(settings)
     try:
         yield records
@@ -30,7 +30,7 @@ def open_records(settings: Settings) -> Iterator[Records]:
 
 @asynccontextmanager
 async def open_embedder_or_warn(settings: Settings) -> AsyncIterator[Embedder | None]:
-    """Open what embeds, or say that there is nothing."""
+    """Open the configured embedder, or warn that there is none."""
     async with open_embedder(settings) as (embedder, trouble):
         if trouble:
             print(f"Warning: {trouble}", file=sys.stderr)
@@ -41,7 +41,7 @@ async def open_embedder_or_warn(settings: Settings) -> AsyncIterator[Embedder | 
 async def open_index(
     settings: Settings, embedder: Embedder | None, *, write: bool = False
 ) -> AsyncIterator[SearchIndex]:
-    """Open the index; one file that is not there reads as empty, unless ``write``."""
+    """Open the index; a missing index file reads as empty, unless ``write`` is set."""
     index = await open_search_index(settings, embedder, write=write)
     try:
         yield index

@@ -22,7 +22,7 @@ _SHOWN = 20
 
 
 async def show_status(_options: argparse.Namespace, settings: Settings) -> int:
-    """Print the runs under way, the last ones, and since when each space is up to date."""
+    """Print active and recent runs, and when each space was last synced."""
     with open_records(settings) as records:
         active = await records.ledger.active()
         ended = [run for run in await records.ledger.newest(_SHOWN) if not run.active]
@@ -37,7 +37,7 @@ async def show_status(_options: argparse.Namespace, settings: Settings) -> int:
 
 
 async def cancel_runs(options: argparse.Namespace, settings: Settings) -> int:
-    """Ask for the end of a run, by its id or by the space that it is over."""
+    """Request cancellation of a run, by its id or its space."""
     with open_records(settings) as records:
         active = await records.ledger.active()
         meant = [run for run in active if options.target in {run.id, run.space or "all"}]
@@ -115,7 +115,7 @@ async def list_spaces(_options: argparse.Namespace, settings: Settings) -> int:
 
 
 async def forget_space(options: argparse.Namespace, settings: Settings) -> int:
-    """Remove a space from the index, with what was uploaded into it."""
+    """Remove a space from the index, including its uploaded documents."""
     async with open_index(settings, None) as index:
         pages = await index.pages(settings.tenant, options.space)
         uploads = Uploads(settings.data_dir, settings.tenant)
@@ -141,12 +141,12 @@ async def forget_space(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _is_of_the_wiki(space: str, settings: Settings, pages: Mapping[str, Page]) -> bool:
-    """Tell whether the next pass would read it again: a wiki is read, and the space with it."""
+    """Return whether the next pass over the wiki would index the space again."""
     if not settings.confluence_configured or space in settings.confluence_skip_spaces:
         return False
     if settings.confluence_spaces:
         return space in settings.confluence_spaces
-    # Confluence's ids are numbers; files have names with an ending.
+    # Confluence page ids are numbers; file names have an extension.
     return any(page.partition("/")[0].isdigit() for page in pages)
 
 
@@ -168,7 +168,7 @@ _SIGNS = {True: "+", None: "~", False: "!"}
 
 
 async def diagnose(_options: argparse.Namespace, settings: Settings) -> int:
-    """Print a line for each thing that was tried; FAILED when something is broken."""
+    """Print one line per check; return FAILED when something is broken."""
     checks = await diagnose_wiki(settings)
     if not checks:
         print("  - Confluence is not configured. Set CONFLUENCE_URL and CONFLUENCE_TOKEN.")

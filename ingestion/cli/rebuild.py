@@ -1,4 +1,4 @@
-"""Fill the next version of the index in Azure while the present one is read (``rebuild``)."""
+"""Build the next version of the Azure index while the current one serves queries (``rebuild``)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rag.ports import Embedder, Index
 from rag.types import Fingerprint
 
 _THIS = "(rebuild)"
-"""One rebuild at a time; no space is called so."""
+"""Lease name that allows one rebuild at a time; no space can have this name."""
 
 _LOOKED_EVERY_SECONDS = 0.5
 _ONE_FILE = (
@@ -34,17 +34,17 @@ _ONE_FILE = (
 
 
 async def rebuild_index(options: argparse.Namespace, settings: Settings) -> int:
-    """Read all spaces into a new version of the index, then put it in place of the present one.
+    """Index all spaces into a new version of the index, then switch to it.
 
-    The present one is kept up to date meanwhile. At the end all spaces are held and looked at once
-    more, for what another run wrote would be lost with the former version. When anything could not
-    be read, or too much is missing, the former version stays; what is meant to go is removed from
-    that one first (``sync --allow-mass-delete``).
+    The current version is kept up to date meanwhile. At the end all spaces are leased and synced
+    once more, because what another run wrote would be lost with the former version. When anything
+    could not be read, or too many pages are missing, the former version stays; intended removals
+    must be made there first (``sync --allow-mass-delete``).
     """
     if not settings.azure_search_configured:
         print(_ONE_FILE, file=sys.stderr)
         return REFUSED
-    # What is not configured is not imported.
+    # Imported here, so that what is not configured is not imported.
     from rag.index.azure.index import open_azure_rebuild
     from rag.index.azure.schema import SCHEMA
 
@@ -64,13 +64,14 @@ async def rebuild_index(options: argparse.Namespace, settings: Settings) -> int:
             return REFUSED
         expected = Fingerprint(embedder.name, embedder.dimensions, SCHEMA)
         held = _HeldLeases(records.leases, closing)
-        # Before anything is opened: that may begin anew what another rebuild fills.
+        # Checked before opening the index, which may restart what another rebuild is filling.
         await held.take(_THIS)
         rebuild = await open_azure_rebuild(settings, expected)
         closing.push_async_callback(rebuild.close)
         filling = _NewIndex(sources, rebuild.index, embedder, settings.tenant, held.confirm)
         await filling.fill_all(spaces)
-        # That took hours, perhaps: what was closed or deleted meanwhile is seen by looking again.
+        # Indexing may have taken hours: a second sync finds what was restricted or deleted
+        # meanwhile.
         for space in spaces:
             await held.wait_for(space)
         begun = datetime.now(UTC)
@@ -86,7 +87,7 @@ async def rebuild_index(options: argparse.Namespace, settings: Settings) -> int:
 
 
 class _HeldLeases:
-    """What is held by this process, until the end."""
+    """The leases that this process holds until it ends."""
 
     def __init__(self, leases: Leases, closing: AsyncExitStack) -> None:
         self._leases = leases
@@ -94,11 +95,11 @@ class _HeldLeases:
         self._held: list[Lease] = []
 
     async def take(self, name: str) -> None:
-        """Hold a space. Raises RunInProgress."""
+        """Acquire the lease of a space. Raises RunInProgress."""
         self._held.append(await self._closing.enter_async_context(self._leases.held(name)))
 
     async def wait_for(self, space: str) -> None:
-        """Hold a space as soon as no run does."""
+        """Acquire the lease of a space, waiting until no run holds it."""
         told = False
         while True:
             try:
@@ -110,13 +111,13 @@ class _HeldLeases:
                 await asyncio.sleep(_LOOKED_EVERY_SECONDS)
 
     async def confirm(self) -> None:
-        """Return when all are held still. Raises LeaseLost."""
+        """Verify that all leases are still held. Raises LeaseLost."""
         for lease in self._held:
             await lease.confirm()
 
 
 class _NewIndex:
-    """Fills a new index, space by space."""
+    """Fills a new version of the index, space by space."""
 
     def __init__(
         self,
@@ -149,14 +150,14 @@ class _NewIndex:
 
 
 async def _orphans(settings: Settings, known: Sequence[str]) -> Sequence[str]:
-    """Return the spaces that would be lost: indexed, and nothing is known that fills them."""
+    """Return the indexed spaces that would be lost because they have no known source."""
     async with open_index(settings, None) as index:
         return sorted(set(await index.spaces(settings.tenant)) - set(known))
 
 
 async def _other_tenants(settings: Settings) -> Sequence[str]:
-    """Return the other tenants with pages in the index: a new version would not have them."""
-    # As above.
+    """Return the other tenants with pages in the index, which a new version would not contain."""
+    # Imported here, so that what is not configured is not imported.
     from rag.index.azure.index import Opening, open_azure_index
 
     absent = Opening(may_be_absent=True)
@@ -168,7 +169,7 @@ async def _other_tenants(settings: Settings) -> Sequence[str]:
 
 
 async def _refuse_losses(settings: Settings, new: Index, spaces: Sequence[str]) -> None:
-    """Hold the new version to what a run is held to: a wiki that went blind empties no space."""
+    """Apply the mass-deletion limit to the new version, so that a blind wiki empties no space."""
     async with open_index(settings, None) as former:
         for space in spaces:
             there = (await new.pages(settings.tenant, space)).values()

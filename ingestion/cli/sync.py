@@ -25,7 +25,7 @@ from rag.types import EmbeddingUse
 
 
 async def sync_folder_now(options: argparse.Namespace, settings: Settings) -> int:
-    """Bring the space up to date with the folder, and remember that it fills it."""
+    """Sync a space with a folder, and record the folder as the space's source."""
     folder = Folder(options.path, options.space, options.readers, options.base_url)
     _refuse_uploads(options.space, settings)
     begun = datetime.now(UTC)
@@ -61,7 +61,7 @@ STARTED_BY = "command line"
 
 
 async def sync_spaces(options: argparse.Namespace, settings: Settings) -> int:
-    """Run over what is asked for, one space after the other, and print the reports."""
+    """Sync the requested spaces one after the other, and print the reports."""
     with open_records(settings) as records:
         work = WorkerPool(settings.data_dir, settings.tenant, LARGEST_FILE, records.leases)
         try:
@@ -97,7 +97,7 @@ async def _wait_for_end(runs: Runs, space: str | None, options: argparse.Namespa
     try:
         await runs.settled()
     except asyncio.CancelledError:
-        # Nobody resumes what was stopped by hand.
+        # A run that was stopped by hand is not resumed.
         await runs.cancel(run_id)
         raise
     run = await runs.get(run_id)
@@ -107,7 +107,7 @@ async def _wait_for_end(runs: Runs, space: str | None, options: argparse.Namespa
 
 
 def _exit_code(run: Run) -> int:
-    """Print what went wrong with whole spaces; return the exit code."""
+    """Print the errors of whole spaces; return the exit code."""
     if run.state == "cancelled":
         print("It was stopped. What was written stays; run again to go on.", file=sys.stderr)
         return FAILED
@@ -122,7 +122,7 @@ def _exit_code(run: Run) -> int:
 
 
 def _work_with_progress(work: SyncSpace, reports: list[Report]) -> SyncSpace:
-    """Return work whose progress is shown here, too, and whose reports are kept."""
+    """Wrap sync work so that it shows progress on the terminal and keeps its reports."""
 
     async def shown(space: str, progress: Progress, run: Run) -> Report:
         report = await work(space, _BothProgress(progress, progress_on(sys.stderr)), run)
@@ -133,7 +133,7 @@ def _work_with_progress(work: SyncSpace, reports: list[Report]) -> SyncSpace:
 
 
 class _BothProgress:
-    """Tells two who watch a run."""
+    """Forwards the progress of a run to two observers."""
 
     def __init__(self, *told: Progress) -> None:
         self._told = told

@@ -1,1 +1,1 @@
-"""Confluence, Cloud and Data Center, as a source of pages."""
+"""Read Confluence, Cloud and Data Center, as a source of pages."""

@@ -1,6 +1,6 @@
-"""Open Confluence by the settings: to read pages, to look people up, to recheck permissions.
+"""Open Confluence from the settings: read pages, look up people, recheck permissions.
 
-What people wait for has a client of its own, so that a run of ingestion is never in the way.
+Interactive requests use a client of their own, so that an ingestion run never delays them.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def open_wiki(
     ca_file: str | None = None,
     patience: RetryLimits | None = None,
 ) -> WikiSite:
-    """Return the Confluence at ``url``; the caller closes it. Nothing is asked of it yet.
+    """Return the Confluence site at ``url``; the caller closes it. Sends no request yet.
 
-    Raises SettingInvalid for an address or a file of certificates that can't be used.
+    Raises SettingInvalid for an unusable address or certificate file.
     """
     address = address_of(url, edition)
     line = Connection(
@@ -55,9 +55,9 @@ def open_wiki(
 
 
 def confluence_site(settings: Settings, patience: RetryLimits | None = None) -> WikiSite | None:
-    """Return the Confluence that is set, which the caller closes; None without one.
+    """Return the configured Confluence site, which the caller closes; None without one.
 
-    ``patience`` is how long a request may take, if not the usual time. Raises SettingInvalid.
+    ``patience`` limits the duration of a request, if not the default. Raises SettingInvalid.
     """
     if settings.confluence_url is None or settings.confluence_token is None:
         return None
@@ -72,7 +72,7 @@ def confluence_site(settings: Settings, patience: RetryLimits | None = None) -> 
 
 
 def confluence_sources(settings: Settings) -> ConfluenceSources | None:
-    """Return the spaces of the Confluence that is set, to be closed; None without one.
+    """Return the sources of the configured Confluence, which the caller closes; None without one.
 
     Raises SettingInvalid.
     """
@@ -91,14 +91,14 @@ INTERACTIVE_LIMITS = RetryLimits(
     longest_wait_seconds=2.0,
     jitter_seconds=0.25,
 )
-"""Somebody waits for the answer."""
+"""Limits for interactive requests, where somebody waits for the answer."""
 
 _NOT_CONFIGURED = "Confluence is not configured. Set CONFLUENCE_URL and CONFLUENCE_TOKEN."
 Lookup = tuple[Accounts, PermissionRecheck | None]
 
 
 def open_lookup(settings: Settings) -> AbstractAsyncContextManager[Lookup]:
-    """Open a client of its own, so that a run of ingestion is never in the way.
+    """Open a Lookup with a client of its own, so that an ingestion run never delays it.
 
     Raises SettingInvalid at once.
     """
@@ -109,7 +109,7 @@ def open_lookup(settings: Settings) -> AbstractAsyncContextManager[Lookup]:
 
 
 async def known_people_share(settings: Settings, emails: Collection[str]) -> KnownShare:
-    """Tell how many of these people can be found in Confluence. Raises SettingInvalid."""
+    """Return how many of these people can be found in Confluence. Raises SettingInvalid."""
     wiki = confluence_site(settings, INTERACTIVE_LIMITS)
     if wiki is None:
         raise SettingInvalid(_NOT_CONFIGURED)

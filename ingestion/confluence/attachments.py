@@ -1,7 +1,7 @@
-"""Choose, fetch and read the files on pages; each failure says what to do.
+"""Select, download and convert attachments of pages; each failure names its remedy.
 
-Separated values are split by the separator under which lines are most alike: ``csv.Sniffer``
-thinks for half a minute over some 64 KB, and holds up all else.
+The CSV separator is the one under which lines are most alike: ``csv.Sniffer`` takes half a minute
+for some 64 KB, and blocks the process meanwhile.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _MB = 1024 * 1024
 
 
 def ending(attachment: WikiAttachment) -> str:
-    """Return the ending of an attachment's name, in lower case; its name means no more."""
+    """Return the lower-case file extension of an attachment's name, the only part that is used."""
     return PurePosixPath(attachment.name.replace("\\", "/")).suffix.lower()
 
 
 def offered(attachment: WikiAttachment, offer: Offer, most: int) -> SourcePage | Finding:
-    """Return what an attachment is offered as, below its page and for its page's readers.
+    """Return an attachment as a page below its own page, with the same readers, or why not.
 
     Args:
         attachment: the file.
-        offer: its page's.
+        offer: the offer of its page.
         most: bytes; a larger file is left out.
     """
     page_id = f"{offer.head.id}/{attachment.id}"
@@ -84,7 +84,7 @@ _LINES = 50
 
 
 def csv_rows(text: str) -> Sequence[tuple[str, ...]] | None:
-    """Return the lines that are not blank, as cells; None where no separator parts them."""
+    """Return the non-blank lines as cells; None where no separator fits."""
     separator = _separator(text)
     if separator is None:
         return None
@@ -95,14 +95,14 @@ def csv_rows(text: str) -> Sequence[tuple[str, ...]] | None:
 
 
 def _separator(text: str) -> str | None:
-    """Return the separator by which most of the first lines have as many cells as each other."""
+    """Return the separator that gives most of the first lines the same number of cells."""
     head = text[:_HEAD_CHARACTERS]
     best = max(_SEPARATORS, key=lambda separator: _width_agreement(head, separator))
     return best if _width_agreement(head, best) > (0, 0) else None
 
 
 def _width_agreement(head: str, separator: str) -> tuple[int, int]:
-    """Return how many of the first lines have the width that most have, and that width."""
+    """Return how many of the first lines have the most common width, and that width."""
     widths = Counter[int]()
     try:
         for _, row in zip(range(_LINES), _rows(head, separator), strict=False):
@@ -124,30 +124,31 @@ def _rows(text: str, separator: str) -> Iterator[tuple[str, ...]]:
 _IN_SUBPROCESS = frozenset({".pdf", ".docx"})
 _PLAIN = ".txt"
 _SMALL = 512 * 1024
-"""Bytes of text that are read here: more of it may take minutes, and gigabytes of memory."""
+"""Bytes of text that are converted in this process: more may take minutes and gigabytes of
+memory."""
 _MOST_COLUMNS = 200
 _MOST_PADDING = 4
 _FEW = 10_000
 
 
 class AttachmentReader:
-    """Reads attachments: PDF, Word and long texts in a process of their own, the rest here.
+    """Converts attachments: PDF, Word and long texts in a subprocess, the rest in this process.
 
     Args:
-        wiki: whence they are fetched.
+        wiki: where they are downloaded from.
         most: bytes; a larger file is not read.
     """
 
     def __init__(self, wiki: Wiki, most: int) -> None:
         self._wiki = wiki
         self._most = most
-        # Pages are read several at once, but each of these processes may take much memory.
+        # Pages are read concurrently, but each of these subprocesses may take much memory.
         self._aside = asyncio.Semaphore(1)
 
     async def read(self, attachment: WikiAttachment, labels: Sequence[str]) -> Document:
         """Return an attachment's document; ``labels`` are those of its page.
 
-        What the file says of its own title, labels or address is not believed.
+        The title, labels and address that the file itself gives are ignored.
         Raises PageUnreadable, WikiUnavailable.
         """
         with tempfile.TemporaryDirectory(prefix="frontdesk-") as folder:
@@ -193,12 +194,12 @@ def _text(path: Path, kind: str, named: str) -> Document:
 
 
 def _is_mostly_empty(rows: Sequence[Sequence[str]], width: int) -> bool:
-    """Tell whether most cells of a table would be made up, and so much larger than its file."""
+    """Return whether most cells would be padding, and the table much larger than its file."""
     return width * len(rows) > _MOST_PADDING * sum(map(len, rows)) + _FEW
 
 
 def _table(text: str) -> Block:
-    """Return comma- or tab-separated lines as a table; what is none stays as it is."""
+    """Return comma- or tab-separated lines as a table, any other text as code."""
     rows = csv_rows(text)
     width = max(map(len, rows or ()), default=0)
     if not rows or width > _MOST_COLUMNS or _is_mostly_empty(rows, width):

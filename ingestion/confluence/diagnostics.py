@@ -1,4 +1,4 @@
-"""Diagnose a Confluence for those who set it up: everything is tried, nothing is changed."""
+"""Diagnose a Confluence configuration: try every operation, change nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ingestion.confluence.wiki import WikiAbout, WikiSite, WikiSpace
 from ingestion.errors import IngestionError, SettingInvalid
 
 DIAGNOSTIC_LIMITS = RetryLimits(attempts=3, deadline_seconds=30.0, try_seconds=20.0)
-"""Somebody waits for the answer."""
+"""Limits for diagnostics, where somebody waits for the answer."""
 _CLOCK_TOLERANCE = timedelta(minutes=2)
 _NAMED = 10
 
@@ -25,7 +25,7 @@ _NAMED = 10
 async def diagnose_confluence(
     settings: Settings, patience: RetryLimits = DIAGNOSTIC_LIMITS
 ) -> Sequence[Check]:
-    """Try all that is done with the Confluence that is set; nothing where none is."""
+    """Try every operation that is used on the configured Confluence; empty without one."""
     try:
         wiki, rules = confluence_site(settings, patience), rules_of(settings)
     except SettingInvalid as error:
@@ -73,7 +73,7 @@ class _Diagnosis:
         )
 
     def _spaces(self, spaces: Sequence[WikiSpace], read: Sequence[WikiSpace]) -> Sequence[Check]:
-        """Say which spaces are read, which not, and which are not seen at all."""
+        """Report which spaces are read, which are excluded, and which are not visible."""
         missing = sorted(set(self.settings.confluence_spaces) - {each.key for each in spaces})
         checks = [Check("spaces", works=bool(read), detail=self._chosen(spaces, read))]
         if missing:
@@ -95,7 +95,7 @@ class _Diagnosis:
 
 
 async def _unless_refused(ask: Callable[[], Awaitable[WikiAbout]]) -> WikiAbout | Check:
-    """Return what a site says of itself; spaces may be read without its saying so."""
+    """Return the site's information; a site may refuse it and still let spaces be read."""
     try:
         return await ask()
     except IngestionError as error:
@@ -127,7 +127,7 @@ def _account(about: WikiAbout) -> Check:
 
 
 def _clock(ahead: timedelta) -> Check:
-    """``ahead`` is how much the site's clock is ahead of ours."""
+    """Check the site's clock; ``ahead`` is how far it is ahead of ours."""
     if abs(ahead) <= _CLOCK_TOLERANCE:
         return Check("clock", works=True, detail="agrees with this machine's")
     minutes = round(abs(ahead).total_seconds() / 60)

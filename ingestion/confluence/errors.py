@@ -1,6 +1,6 @@
-"""Errors of Confluence and of directories, failures in a row, and the result of one check.
+"""Errors of Confluence and directories, a counter of failures in a row, and check results.
 
-Each message names the value and the cure, never a secret or an address.
+Each message names the value and the remedy, never a secret or an address.
 
 - SourceUnavailable (ingestion.errors)
   - WikiUnavailable     no usable answer after all tries: connection, 5xx, 429, no JSON
@@ -22,19 +22,19 @@ from ingestion.errors import IngestionError, PageUnreadable, SettingInvalid, Sou
 
 
 class WikiUnavailable(SourceUnavailable):
-    """Confluence gave no usable answer; trying later may help."""
+    """Confluence gave no usable answer; retrying later may help."""
 
 
 class WikiRefused(SourceUnavailable):
-    """Confluence does not take the token, or not for this."""
+    """Confluence rejects the token, or its right to this operation."""
 
 
 class EndpointGone(SourceUnavailable):
-    """Confluence says that the endpoint was removed."""
+    """The endpoint was removed (410)."""
 
 
 class NotVisible(PageUnreadable):
-    """It is not there, or the token may not see it; ``forbidden`` where Confluence said which."""
+    """The content is missing or hidden; ``forbidden`` where Confluence said that it is hidden."""
 
     def __init__(self, message: str, *, forbidden: bool = False) -> None:
         super().__init__(message)
@@ -42,39 +42,39 @@ class NotVisible(PageUnreadable):
 
 
 class DirectoryInvalid(SettingInvalid):
-    """The file of CONFLUENCE_DIRECTORY can't be read; nothing of it is taken."""
+    """The file of CONFLUENCE_DIRECTORY is invalid; none of it is used."""
 
 
 class DirectoryUnavailable(IngestionError):
-    """Microsoft Graph did not tell; trying later, or another right, may help."""
+    """Microsoft Graph gave no usable answer; retrying later, or another right, may help."""
 
 
 _MOST_IN_A_ROW = 20
 
 
 class FailureStreak:
-    """Counts failures that come one after the other: a few are borne, then no more."""
+    """Counts consecutive failures and tolerates a limited number of them."""
 
     def __init__(self, most: int = _MOST_IN_A_ROW) -> None:
         self._most = most
         self._in_a_row = 0
 
     def bear(self, error: WikiUnavailable) -> None:
-        """Note a failure. Raises it when it is one too many."""
+        """Record a failure. Raises it when the limit is exceeded."""
         self._in_a_row += 1
         if self._in_a_row >= self._most:
             raise error
 
     def over(self) -> None:
-        """Note that something went well."""
+        """Record a success, which ends the streak."""
         self._in_a_row = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """``works`` None: it does not, and much is answered all the same.
+    """The result of one check. ``works`` None: it fails, but many questions can be answered anyway.
 
-    ``name`` is "" for the site itself. ``detail`` is what came of it, with the cure.
+    ``name`` is "" for the site itself. ``detail`` is the outcome, with the remedy.
     """
 
     name: str
@@ -85,11 +85,11 @@ class Check:
 async def run_check(
     name: str, work: Callable[[], Awaitable[Check]], cure: str, *, vital: bool = True
 ) -> Check:
-    """Return what came of it; what fails is broken, or without ``vital`` merely wanting."""
+    """Return the result of a check; a failure is broken, or without ``vital`` a warning."""
     try:
         return await work()
     except WikiRefused as error:
-        # The token was taken before, so that what it lacks is this one right.
+        # The token was accepted before, so only this one right is missing.
         return Check(name, works=False if vital else None, detail=f"{_scope_hint(error)} {cure}")
     except IngestionError as error:
         return Check(name, works=False if vital else None, detail=f"{error} {cure}")

@@ -1,4 +1,4 @@
-"""List what a space holds, or some of its pages: pages, files, and why others were left out."""
+"""List a space, or some of its pages: offered pages and files, and why others were left out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ingestion.types import Finding, Listing, SourcePage
 
 @dataclass(frozen=True, slots=True)
 class OfferedFile:
-    """A file, and the offer of the page that it hangs on."""
+    """A file, and the offer of the page that it is attached to."""
 
     attachment: WikiAttachment
     offer: Offer
@@ -29,7 +29,7 @@ class OfferedFile:
 
 @dataclass(slots=True)
 class SpaceContents:
-    """Grows while a space is looked at."""
+    """What was found in a space; grows while the space is listed."""
 
     offers: dict[str, Offer] = field(default_factory=dict)
     files: dict[str, OfferedFile] = field(default_factory=dict)
@@ -39,28 +39,28 @@ class SpaceContents:
     notes: dict[Finding, None] = field(default_factory=dict)
 
     def page(self, found: Offer | Finding) -> None:
-        """Take in a page's offer, or why it is left out."""
+        """Add a page's offer, or why it is left out."""
         if isinstance(found, Finding):
             self.skipped.append(found)
             return
         self.offers[found.head.id] = found
         self.pages[found.page.id] = found.page
         if found.doubt:
-            # What is wrong with the whole space is said once.
+            # A finding about the whole space is reported once.
             subject = found.head.space_key if is_of_space(found.doubt) else found.page.id
             self.notes[Finding(subject, found.doubt)] = None
         if found.narrower:
             self.notes[Finding(found.page.id, NOT_FOR_ALL)] = None
 
     def forget(self, page_id: str) -> None:
-        """Let go of a page that turned out to be gone, and of its files."""
+        """Remove a page that turned out to be gone, and its files."""
         self.offers.pop(page_id, None)
         for gone in [key for key in self.pages if key.partition("/")[0] == page_id]:
             del self.pages[gone]
             self.files.pop(gone, None)
 
     def attachment(self, attachment: WikiAttachment, most: int) -> None:
-        """Take in a file, if its page is offered."""
+        """Add a file, if its page is offered."""
         offer = self.offers.get(attachment.page_id)
         if offer is None:
             return
@@ -72,7 +72,7 @@ class SpaceContents:
         self.pages[found.id] = found
 
     def listing(self, *, within: tuple[str, ...] | None, watermark: str) -> Listing:
-        """Return all of it, or what is ``within`` pages and below."""
+        """Return everything as a Listing, or only the ``within`` pages and their descendants."""
         asked = None if within is None else frozenset(within)
         return Listing(
             pages=tuple(self.pages[key] for key in sorted(self.pages) if _finding_of(key, asked)),
@@ -91,18 +91,18 @@ def _finding_of(page_id: str, within: frozenset[str] | None) -> bool:
 _AT_ONCE = 4
 
 _FilesOrError = Sequence[WikiAttachment] | IngestionError
-"""A page's files, or why they can't be listed."""
+"""A page's files, or the error of listing them."""
 
 
 class SpaceListing:
-    """One run's look at a space; what was asked once is not asked again.
+    """One run's listing of a space; each answer of the wiki is cached.
 
     Args:
-        wiki: who is asked.
-        space: where.
-        rules: what is read.
-        wanted: which pages a text includes.
-        now: the time, for pages that are too old.
+        wiki: the Confluence site.
+        space: the space's key.
+        rules: which pages are read.
+        wanted: returns the pages that a text includes.
+        now: the time, for the maximum age of pages.
     """
 
     def __init__(
@@ -134,9 +134,9 @@ class SpaceListing:
         )
 
     async def whole(self) -> tuple[SpaceContents, SpaceScan]:
-        """Look at everything. Raises SourceUnavailable where the look can't be trusted.
+        """List the whole space. Raises SourceUnavailable where the listing can't be trusted.
 
-        Files are listed before anything is asked about who may read; see Access.forget.
+        Files are listed before any permission is read; see PageAccess.forget.
         """
         files = await self._files_of_all()
         surveyed = await scan_space(self._wiki, self._space, self._access)
@@ -153,9 +153,9 @@ class SpaceListing:
         return seen, surveyed
 
     async def some(self, heads: Iterable[PageHead]) -> SpaceContents:
-        """Look at some pages; one that is gone meanwhile is not among what was seen.
+        """List some pages; one that is gone meanwhile is not in the result.
 
-        Files are listed before anything is asked about who may read; see Access.forget.
+        Files are listed before any permission is read; see PageAccess.forget.
         """
         seen, waiting = SpaceContents(), list(heads)
         files: dict[str, _FilesOrError] = {}
@@ -172,7 +172,7 @@ class SpaceListing:
         return seen
 
     async def _take(self, seen: SpaceContents, head: PageHead, files: _FilesOrError) -> None:
-        """Look at one page; where Confluence fails, what is indexed of it stays for now."""
+        """Add one page; where Confluence fails on the page, its indexed version stays for now."""
         try:
             chain = await self._chain(head.id)
             found = await self._offers.of(head, [chain], includes=True)

@@ -1,11 +1,12 @@
-"""Offer a page to the index: its place, readers, version, and the pages that it includes.
+"""Offer a page to the index: its ancestors, readers, version, and included pages.
 
-Whoever may read a page need not be allowed to read what it includes, and in the index its text
-is one. So only what all its readers may read is shown there; the rest stays a link.
+The readers of a page need not be allowed to read the pages that it includes, but in the index its
+text is one. So an included text is shown only if all readers of the page may read it; otherwise it
+stays a link.
 
-A version is a fingerprint of all that shapes a page's document and its place. Readers are no
-part: they change without new text. Two looks at the same page, whole or single, must give the
-same; so addresses, which Confluence tells in two ways, are none either.
+A version is a fingerprint of everything that shapes a page's document and its ancestors. Readers
+are excluded: they change without new text. Listing a page, as a whole space or alone, must give the
+same version; so addresses, which Confluence returns in two forms, are excluded too.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from ingestion.validation import NOBODY, lets_in_all
 from rag.types import Readers
 
 READER_VERSION = 1
-"""Counts up whenever the same page of Confluence gives another document."""
+"""Incremented whenever the same Confluence page yields a different document."""
 
 
 def page_version(
@@ -42,9 +43,9 @@ def page_version(
     labels: Iterable[str],
     included: Iterable[tuple[str, int]] = (),
 ) -> str:
-    """Return a page's fingerprint; ``included`` are ids and versions of what it shows of others.
+    """Return a page's fingerprint; ``included`` are ids and versions of the pages shown in it.
 
-    Those have a part of their own, after a ``.``: see ingestion.types.SourcePage.
+    Those form a part of their own, after a ``.``: see ingestion.types.SourcePage.
     """
     own = _digest(
         *(READER_VERSION, head.kind, head.version, head.title, "ancestors", *ancestors),
@@ -68,34 +69,35 @@ def _digest(*parts: object) -> str:
 
 
 DEEPEST = 2
-"""An included page's own includes are resolved, and theirs are links."""
+"""Depth to which includes within included pages are resolved; deeper ones are links."""
 
 _MOST_INCLUDED = 50
 
 IncludedTitles = Callable[[str], Iterable[tuple[str, str]]]
-"""Which pages a text in storage format includes: space key, "" for the page's own, and title."""
+"""Returns the pages that a text in storage format includes: space key ("" for its own) and
+title."""
 
 _KnownPage = tuple[WikiPage | None, Readers]
 
 _IncludedPart = PageHead | Readers
-"""An included page, or who may read the one that is left out."""
+"""An included page, or the readers of a withheld one."""
 
 
 @dataclass(frozen=True, slots=True)
 class IncludedPages:
-    """What a page includes: ``shown`` with its text, or ``withheld`` from some of its readers."""
+    """The pages that a page includes: ``shown`` with text, or ``withheld`` from some readers."""
 
     shown: tuple[PageHead, ...] = ()
     withheld: tuple[Readers, ...] = ()
 
     @property
     def narrower(self) -> bool:
-        """Whether something is withheld that others may read."""
+        """Return whether a page is withheld that somebody may read."""
         return any(self.withheld)
 
 
 class Includes:
-    """Finds included pages; those that not all readers of a page may read stay links there."""
+    """Resolves included pages; those that not all readers of a page may read stay links."""
 
     def __init__(
         self,
@@ -114,7 +116,7 @@ class Includes:
         self._known: dict[str, _KnownPage] = {}
 
     async def of(self, head: PageHead, readers: Readers) -> IncludedPages | None:
-        """Return what a page for these readers includes; None when that can't be told."""
+        """Return the pages that a page with these readers includes; None when that is unknown."""
         found: dict[str, _IncludedPart] = {}
         try:
             await self._below(await self._bodies.get(head.id), DEEPEST, readers, found)
@@ -132,7 +134,7 @@ class Includes:
     async def _below(
         self, page: WikiPage, depth: int, readers: Readers, found: dict[str, _IncludedPart]
     ) -> None:
-        """Add what a page includes, and what that includes; ``found`` holds the page itself."""
+        """Add a page's includes recursively; ``found`` already holds the page itself."""
         found.setdefault(page.head.id, page.head)
         for named, title in list(self._wanted(page.storage))[:_MOST_INCLUDED]:
             space_key = named or page.head.space_key
@@ -159,7 +161,7 @@ class Includes:
         return self._known[page_id]
 
     async def _looked_up(self, page_id: str) -> _KnownPage:
-        """Return a page and who may read it; None where it can't be seen or nobody may."""
+        """Return a page and its readers; None where it is not visible or nobody may read it."""
         try:
             page = await self._bodies.get(page_id)
             space = await self._space(page.head.space_key)
@@ -184,11 +186,11 @@ NOT_FOR_ALL = "includes text that not all its readers may read; a link to it sta
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A page that the source offers, and what is known of it besides.
+    """An offered page, and what else the listing found out about it.
 
-    ``included`` are the pages whose text it shows; ``narrower`` tells whether it includes others
-    that not all its readers may read. ``doubt`` is why nobody is shown it; "" where Confluence
-    told who may read it.
+    ``included`` are the pages whose text it shows; ``narrower`` is whether it includes others that
+    not all its readers may read. ``doubt`` is why nobody may read it; "" where Confluence returned
+    its readers.
     """
 
     head: PageHead
@@ -202,7 +204,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offers:
-    """Makes offers of the pages of one space."""
+    """Builds the offers of the pages of one space."""
 
     space: WikiSpace
     access: PageAccess
@@ -218,7 +220,7 @@ class Offers:
 
         Args:
             head: the page.
-            chains: what it hangs under now, then what it hung under while it was looked at.
+            chains: its ancestors now, then those that it had during the listing.
             includes: whether it may show parts of other pages.
         """
         marks = await self.access.marks(head.id)

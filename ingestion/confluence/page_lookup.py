@@ -1,6 +1,6 @@
-"""Look up pages, their text, their parents and people's names; each is asked for once.
+"""Look up pages, their text, their ancestors and people's names, each with a bounded cache.
 
-All caches are bounded. What a whole listing told is not asked again.
+What a listing of a whole space returned is not requested again.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from ingestion.errors import PageUnreadable
 from ingestion.text import clean
 
 AncestorIds = tuple[str, ...] | None
-"""The ids of what a page hangs under, outermost first; None where that can't be told."""
+"""The ids of a page's ancestors, outermost first; None where they are unknown."""
 
 
 class PageTree:
-    """Follows pages up to the top of their space.
+    """Resolves the ancestors of listed pages.
 
-    A parent that the listing does not show is a folder, a whiteboard, or a page that is not
-    current or not to be seen; then Confluence is asked, once for all that hang there.
+    A parent missing from the listing is a folder, a whiteboard, or a page that is not current or
+    not visible; Confluence is then asked, once for all pages below it.
     """
 
     def __init__(self, wiki: Wiki, heads: Mapping[str, PageHead]) -> None:
@@ -31,7 +31,7 @@ class PageTree:
         self._setbacks = FailureStreak()
 
     async def chain(self, page_id: str) -> AncestorIds:
-        """Return what a listed page hangs under."""
+        """Return the ancestors of a listed page."""
         path: list[str] = []
         at = self._heads[page_id]
         while at.parent_id is not None:
@@ -57,7 +57,7 @@ class PageTree:
         except WikiUnavailable as error:
             self._setbacks.bear(error)
             return None
-        # A page that was moved meanwhile hangs under both, to be safe.
+        # A page that was moved meanwhile counts as below both places, which restricts it more.
         return chain if parent in chain else (*chain, parent)
 
 
@@ -66,9 +66,9 @@ _Key = tuple[str, str]
 
 
 class PageLookup:
-    """Answers what a page is called, and which page is called so.
+    """Looks up titles by page id, and pages by title.
 
-    With ``whole``, nothing about that space is asked: what was not listed is not there.
+    After ``whole``, nothing about that space is requested: a page that was not listed is missing.
     """
 
     def __init__(self, wiki: Wiki, space_key: str) -> None:
@@ -80,12 +80,12 @@ class PageLookup:
         self._by_title: OrderedDict[_Key, PageHead | None] = OrderedDict()
 
     def whole(self, heads: Mapping[str, PageHead]) -> None:
-        """Take over the whole listing of the space."""
+        """Store the complete listing of the space."""
         self._heads = heads
         self._titled = _titled(heads.values())
 
     async def titles(self, page_ids: Sequence[str]) -> tuple[str, ...]:
-        """Return what pages are called; folders, and what can't be seen, are left out."""
+        """Return the titles of pages; folders and hidden pages are left out."""
         found = [await self._page(page_id) for page_id in page_ids]
         return tuple(head.title for head in found if head is not None)
 
@@ -119,7 +119,7 @@ class PageLookup:
 
 
 def _titled(heads: Iterable[PageHead]) -> dict[str, PageHead]:
-    """Return heads by title; where a blog post is called as a page is, the page."""
+    """Return heads by title; a page takes precedence over a blog post with the same title."""
     return {head.title: head for head in sorted(heads, key=lambda head: head.kind == "page")}
 
 
@@ -137,7 +137,7 @@ _MOST_CHARACTERS = 16 * 1024 * 1024
 
 
 class PageTexts:
-    """Keeps what was fetched last; what is read of a page is then what was looked at."""
+    """Caches the last pages fetched, so that the text read is the one that was listed."""
 
     def __init__(self, wiki: Wiki, most: int = _MOST_CHARACTERS) -> None:
         self._wiki = wiki
@@ -146,14 +146,14 @@ class PageTexts:
         self._kept: OrderedDict[str, WikiPage] = OrderedDict()
 
     async def get(self, page_id: str) -> WikiPage:
-        """Return a page, fetched now unless it is kept. Raises as ``Wiki.page``."""
+        """Return a page, from the cache if possible. Raises as ``Wiki.page``."""
         if page_id not in self._kept:
             return await self.fresh(page_id)
         self._kept.move_to_end(page_id)
         return self._kept[page_id]
 
     async def fresh(self, page_id: str) -> WikiPage:
-        """Return a page as it is now, and keep that."""
+        """Fetch a page now, and cache it."""
         page = await self._wiki.page(page_id)
         self.drop(page_id)
         self._kept[page_id] = page
@@ -164,7 +164,7 @@ class PageTexts:
         return page
 
     async def take(self, page_id: str) -> WikiPage:
-        """Return a page that is not needed again after this, maybe without its ancestors."""
+        """Return a page and drop it from the cache; its ancestors may be missing."""
         if page_id not in self._kept:
             return await self._wiki.page(page_id, above=False)
         page = await self.get(page_id)
@@ -180,14 +180,14 @@ _MOST_NAMES = 2000
 
 
 class DisplayNames:
-    """Knows the names of those who were asked for last."""
+    """Caches the display names of the people last looked up."""
 
     def __init__(self, wiki: Wiki) -> None:
         self._wiki = wiki
         self._known: OrderedDict[str, str] = OrderedDict()
 
     async def of(self, user_id: str) -> str:
-        """Return a person's name; "" for nobody, and where it is hidden."""
+        """Return a person's name; "" without a person, and where the name is hidden."""
         if not user_id:
             return ""
         if user_id not in self._known:

@@ -1,4 +1,4 @@
-"""Read one offered page as blocks, with the people, pages and files that it refers to."""
+"""Read one offered page as blocks, resolving the people, pages and files that it refers to."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from ingestion.types import Document, SourcePage
 _Ref = TypeVar("_Ref", bound=Hashable)
 
 _MOST = 500
-"""More links or people of one page are not looked up; they are named by what the page says."""
+"""Limit of links and people looked up per page; others keep the name that the page gives."""
 
 
 def included_titles(storage: str) -> Sequence[tuple[str, str]]:
-    """Return the pages whose text a page shows: space key ("" for its own) and title."""
+    """Return the pages whose text a page includes: space key ("" for its own) and title."""
     return [(ref.space, ref.title) for ref in needs(storage, "").includes]
 
 
 class References:
-    """Looks up for one run; what is asked once is not asked again."""
+    """Resolves references for one run; each is looked up once."""
 
     def __init__(self, wiki: Wiki, names: DisplayNames) -> None:
         self._wiki = wiki
@@ -38,7 +38,7 @@ class References:
     async def of(
         self, page: WikiPage, included: Iterable[PageHead], looks: SpaceListing
     ) -> Resolve:
-        """Return what a page refers to; of other pages' text only what is ``included``."""
+        """Return a page's resolved references, with the text of ``included`` pages only."""
         shown = [page, *await self._texts(included, looks)]
         asked = [needs(one.storage, one.head.space_key) for one in shown]
         texts = {one.head.id: one.storage for one in shown[1:]}
@@ -62,7 +62,7 @@ class References:
         return {ref: head for ref, head in heads.items() if head is not None}
 
     async def _texts(self, included: Iterable[PageHead], looks: SpaceListing) -> list[WikiPage]:
-        """Return the included pages that are still as they were when their readers were asked."""
+        """Return the included pages that have not changed since their readers were determined."""
         texts = []
         for one in included:
             page = await looks.bodies.get(one.id)
@@ -96,7 +96,7 @@ class References:
 
 
 def _first_distinct(refs: Iterable[_Ref]) -> list[_Ref]:
-    """Return each once, in order, within bounds."""
+    """Return the first references in order without duplicates, up to the limit."""
     return list(islice(dict.fromkeys(refs), _MOST))
 
 
@@ -112,9 +112,9 @@ class PageReader:
     """Reads the pages of one run.
 
     Args:
-        wiki: who is asked.
-        looks: the look in which the pages were offered.
-        anew: makes a look that knows nothing yet.
+        wiki: the Confluence site.
+        looks: the listing in which the pages were offered.
+        anew: returns a listing with empty caches.
     """
 
     def __init__(self, wiki: Wiki, looks: SpaceListing, anew: Callable[[], SpaceListing]) -> None:
@@ -137,15 +137,15 @@ class PageReader:
     async def _again(
         self, looks: SpaceListing, body: WikiPage, page: SourcePage, listed: Offer
     ) -> Offer:
-        """Return the offer of a page that is no longer as it was listed.
+        """Return a new offer of a page that changed after it was listed.
 
-        What was written in meanwhile may be for fewer people: then it is not read now.
+        Text added meanwhile may be for fewer readers: then the page is not read in this run.
         """
         offer = (await looks.some([body.head])).offers.get(page.id)
         if offer is None or offer.page.readers != page.readers:
             raise PageUnreadable(_CHANGED_READERS)
         if _ids(offer.included) != _ids(listed.included):
-            # It is kept under the version that was listed, which says what it shows of others.
+            # The listed version is the one stored, and it is computed from the listed includes.
             raise PageUnreadable(_CHANGED_INCLUDES)
         return offer
 
@@ -169,10 +169,10 @@ def _ids(heads: Iterable[PageHead]) -> frozenset[str]:
 
 
 def _place_and_text(head: PageHead) -> tuple[int, str | None]:
-    """Return what tells a page from itself before it was edited or moved.
+    """Return the values that change when a page is edited or moved.
 
-    What only its ancestors did meanwhile is left to the next run: the text is still the one that
-    was for those who were listed.
+    Changes of its ancestors alone are left to the next run: the text is still the one that the
+    listed readers may read.
     """
     return head.version, head.parent_id
 

@@ -1,4 +1,4 @@
-"""Recheck in Confluence that cited pages may be read, just before an answer is given."""
+"""Recheck the permissions of cited pages in Confluence just before an answer is sent."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def _now() -> datetime:
 
 
 class PermissionRecheck:
-    """Implements bot.domain.ports.StillReadable; what it can't tell in time may not be read.
+    """Rechecks page permissions; pages not confirmed in time count as unreadable.
 
-    Who may read a page is found out as when it is indexed, from the page, what is above it and
-    what it includes; nothing of an earlier look is used.
+    Implements ``bot.domain.ports.StillReadable``. Readers are determined as during indexing, from
+    the page, its ancestors and its includes, without any cached result.
 
     Args:
-        wiki: the site; a client of its own, or a run of ingestion would be in the way.
+        wiki: the site; with a client of its own, so that an ingestion run never delays it.
         rules: what is read, as for ingestion.
         seconds: for all pages together.
         now: the time.
@@ -60,9 +60,9 @@ class PermissionRecheck:
         chunks: Sequence[Chunk],
         readers: frozenset[Principal],
     ) -> frozenset[str]:
-        """Return the ids of the chunks whose page one with these principals may read now.
+        """Return the ids of the chunks whose page a person with these principals may read now.
 
-        Those of other sources are among them.
+        Chunks of other sources are always included.
         """
         asked: dict[str, set[str]] = {}
         for chunk in chunks:
@@ -77,7 +77,7 @@ class PermissionRecheck:
         )
 
     async def _live(self, asked: Mapping[str, set[str]]) -> Mapping[tuple[str, str], Readers]:
-        """Return the readers of the pages that are there, by space and id."""
+        """Return the current readers of the pages that exist, by space and id."""
         found: dict[tuple[str, str], Readers] = {}
         try:
             async with asyncio.timeout(self._seconds), asyncio.TaskGroup() as tasks:
@@ -131,5 +131,5 @@ class PermissionRecheck:
 
 
 def _readers(page: SourcePage) -> Readers:
-    """Return who may read whatever text of a page is indexed: it may be of before a part closed."""
+    """Return readers who may read any indexed text of a page, also an older text."""
     return page.readers if page.old_text_readers is None else page.old_text_readers

@@ -1,8 +1,8 @@
-"""Work out who may read a page of Confluence; every doubt means nobody.
+"""Compute who may read a page of Confluence; every doubt means nobody.
 
-Confluence asks three things, and all must be met: to view the space, to be named by the page
-where it names anybody, and to be named by every page above it that names anybody. Confluence is
-asked for what is not known yet, once a run; all else is pure.
+Confluence has three conditions, and all must be met: permission to view the space, being named in
+the page's restrictions if it has any, and in those of every ancestor that has any. Unknown values
+are requested once per run; all else is pure.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _SPACE = re.compile(r"\s*(~?[A-Za-z0-9._-]+)\s*=(.*)", re.DOTALL)
 
 
 def user_principal(account: str) -> Principal:
-    """Return the principal of a person, by the id that Confluence knows them by."""
+    """Return the principal of a person with this Confluence account id."""
     return Principal(f"user:confluence:{quote(account, safe='')}")
 
 
 def group_principal(group_id: str) -> Principal:
-    """Return the principal of a group, by its id (on Data Center its name)."""
+    """Return the principal of a group with this id (on Data Center its name)."""
     return Principal(f"group:confluence:{quote(group_id, safe='')}")
 
 
@@ -37,12 +37,12 @@ def page_readers(
     restrictions: Iterable[Subjects | None],
     everyone_groups: Collection[str] = (),
 ) -> Readers:
-    """Return who may read a page, in one order whatever the order of the restrictions.
+    """Return the readers of a page, in an order independent of that of the restrictions.
 
     Args:
-        space: who may view the space; None or nobody named means nobody.
-        restrictions: who the page, and each page above it, names; nobody named is no restriction,
-            None is one that could not be read, which means nobody.
+        space: the viewers of the space; None or empty means nobody.
+        restrictions: those of the page and of each ancestor; an empty one is no restriction, None
+            is one that could not be read, which means nobody.
         everyone_groups: ids of groups that every colleague is in.
     """
     layers = list(restrictions)
@@ -53,13 +53,13 @@ def page_readers(
 
 
 def readers_meeting_all(first: Readers, *more: Readers) -> Readers:
-    """Return readers that must be met all; nobody where one of them is nobody."""
+    """Return the conjunction of readers; nobody where one of them is nobody."""
     asked = (first, *more)
     return least_readers([one for each in asked for one in each]) if all(asked) else NOBODY
 
 
 def least_readers(sets: Iterable[frozenset[Principal]]) -> Readers:
-    """Return the least sets that ask the same: none that another one implies, in one order."""
+    """Return the smallest equivalent sets, in fixed order: none that another one implies."""
     asked = minimal_readers(one for one in sets if EVERYONE not in one)
     return tuple(sorted(asked, key=sorted)) or (_ANYBODY,)
 
@@ -111,31 +111,31 @@ PRINCIPALS_UNKNOWN = (
 
 
 def unknown_principals(viewers: Subjects) -> str:
-    """Return what to say of principals of kinds that are not known here; "" where all are."""
+    """Return a message about principals of unknown kinds; "" where all are known."""
     names = ", ".join(sorted(viewers.unknown))
     return f"{names} is not understood: {PRINCIPALS_UNKNOWN}" if names else ""
 
 
 def is_of_space(doubt: str) -> bool:
-    """Whether a doubt is about a whole space."""
+    """Return whether a doubt is about a whole space."""
     return doubt == SPACE_READERS_UNREADABLE or doubt.endswith(PRINCIPALS_UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedReaders:
-    """Who may read a page, and what was in doubt ("" when nothing was)."""
+    """The readers of a page, and the doubt about them ("" when there is none)."""
 
     readers: Readers
     doubt: str = ""
 
 
 class PageAccess:
-    """Knows the readers of spaces and the marks of pages; each is asked for once.
+    """Caches the viewers of spaces and the marks of pages; each is requested once.
 
     Args:
-        wiki: who is asked.
+        wiki: the Confluence site.
         everyone_groups: names of the groups that every colleague is in.
-        space_readers: who may view a space, by key, besides those whom Confluence names.
+        space_readers: additional viewers of a space, by key, besides those that Confluence names.
     """
 
     def __init__(
@@ -154,16 +154,16 @@ class PageAccess:
         self._setbacks = FailureStreak()
 
     async def know_marks_of(self, space: WikiSpace) -> Collection[str]:
-        """Ask for the marks of a whole space, many a request; return the pages' ids."""
+        """Fetch the marks of a whole space, many per request; return the ids of the pages."""
         known = {marks.id: marks async for marks in self._wiki.marks(space)}
         self._marks.update(known)
         return known.keys()
 
     def forget(self, page_ids: Iterable[str]) -> None:
-        """Ask for the marks of these pages once more, when they are needed again.
+        """Drop the cached marks of these pages, so that they are fetched again when needed.
 
-        A text is shown to whom its page was open *after* the text was there: somebody may close
-        a page first and write then.
+        A text may be shown to those who could read its page *after* the text was written: somebody
+        may restrict a page first and write then.
         """
         for page_id in page_ids:
             self._marks.pop(page_id, None)
@@ -178,7 +178,7 @@ class PageAccess:
         return self._marks[page_id]
 
     async def of(self, space: WikiSpace, page_id: str, chain: Sequence[str]) -> AllowedReaders:
-        """Return who may read a page that hangs under ``chain``."""
+        """Return who may read a page whose ancestors are ``chain``."""
         viewers = await self._viewers(space)
         closed = next((one for one in viewers if one.empty), None)
         if closed is not None:
@@ -192,7 +192,7 @@ class PageAccess:
         )
 
     async def ask_viewers(self, space: WikiSpace) -> None:
-        """Ask who may view a space, also a second time: then both must be met."""
+        """Fetch the viewers of a space; when fetched a second time, both results must be met."""
         try:
             told = await self._wiki.space_readers(space)
         except NotVisible:
@@ -202,9 +202,9 @@ class PageAccess:
         self._spaces[space.key] = known if viewers in known else (*known, viewers)
 
     async def unknown_viewers(self, space: WikiSpace) -> str:
-        """Return what to say where a space names somebody who is not understood; else "".
+        """Return a message where a space names principals of unknown kinds; else "".
 
-        Nothing is said of a space that a setting tells the readers of, or that was not asked about.
+        Empty also for a space whose readers a setting names, or that was not fetched.
         """
         everyone = await self.everyone()
         viewers = () if space.key in self._said else self._spaces.get(space.key, ())
@@ -221,7 +221,7 @@ class PageAccess:
         return frozenset(one for one in (await self._groups()).values() if one is not None)
 
     async def unknown_groups(self) -> tuple[str, ...]:
-        """Return the names of everyone's groups that Confluence does not know."""
+        """Return the names of everyone's groups that do not exist in Confluence."""
         return tuple(name for name, one in (await self._groups()).items() if one is None)
 
     async def _groups(self) -> dict[str, str | None]:

@@ -1,4 +1,4 @@
-"""Try single spaces, pages and rights of a Confluence: what is in them, who may read them."""
+"""Check single spaces, pages and permissions of a Confluence: their content and their readers."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ _EMAILS_HIDDEN = (
 
 @dataclass(slots=True)
 class Sample:
-    """The first page that was seen in each space, and some who wrote pages."""
+    """The first visible page of each space, and some authors of pages."""
 
     pages: dict[WikiSpace, PageHead] = field(default_factory=dict)
     authors: set[str] = field(default_factory=set)
 
 
 class SpaceChecks:
-    """Tries spaces.
+    """Checks spaces.
 
     Args:
-        wiki: who is asked.
-        rules: which spaces are read, and who everyone is.
-        cloud: whether it is Cloud, which gives groups ids, and may show e-mail addresses.
-        directory: whether it is set which colleague is whom in Confluence.
+        wiki: the Confluence site.
+        rules: which spaces are read, and who counts as everyone.
+        cloud: whether it is Cloud, where groups have ids and e-mail addresses may be visible.
+        directory: whether the mapping of colleagues to Confluence accounts is configured.
     """
 
     def __init__(self, wiki: Wiki, rules: Rules, *, cloud: bool, directory: bool) -> None:
@@ -66,7 +66,7 @@ class SpaceChecks:
     async def all(
         self, spaces: Sequence[WikiSpace], account: WikiUser | None
     ) -> tuple[Sequence[Check], Sample]:
-        """Return what came of it, and what was seen; ``account`` is whose token it is."""
+        """Return the checks, and a sample of pages; ``account`` is the token's user."""
         await self._learn_names(account)
         shown = spaces[:_MOST_SPACES]
         checks: list[Check] = []
@@ -82,7 +82,7 @@ class SpaceChecks:
         return await run_check(f"space {space.key}", partial(self._space, space), VIEW_CURE)
 
     async def _learn_names(self, account: WikiUser | None) -> None:
-        """Learn what groups are called, as far as the account is in them; Cloud tells ids."""
+        """Fetch names of the groups that the account is in; Cloud's restrictions hold only ids."""
         try:
             groups = await self._wiki.groups_of(account.id) if account else ()
         except IngestionError:
@@ -147,7 +147,7 @@ class SpaceChecks:
             return Subjects()
 
     def _named(self, readers: Subjects) -> str:
-        """Return "staff, admins, 2 more groups and 3 people"."""
+        """Return a summary such as "staff, admins, 2 more groups and 3 people"."""
         names = [self._names.get(each, "" if self._cloud else each) for each in readers.groups]
         names = sorted(filter(None, names))[:_NAMED]
         more = len(readers.groups) - len(names)
@@ -173,14 +173,14 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class RightsChecks:
-    """``sample`` is what was seen of the spaces."""
+    """Checks permissions on a ``sample`` of pages."""
 
     wiki: Wiki
     settings: Settings
     sample: Sample
 
     async def all(self) -> Sequence[Check]:
-        """Return what came of it; nothing where no page was seen."""
+        """Return the checks; empty where no page was visible."""
         if not self.sample.pages:
             return ()
         space, page = next(iter(self.sample.pages.items()))
@@ -220,7 +220,7 @@ class RightsChecks:
         return Check("files", works=True, detail=f"can be listed; up to {megabytes} MB are read")
 
     async def _people(self) -> Check:
-        """Say how colleagues are told, and whether that can work."""
+        """Check whether colleagues can be matched with Confluence accounts, and how."""
         if self.settings.confluence_directory:
             return await self._by_directory(self.settings.confluence_directory)
         shown = [

@@ -1,4 +1,4 @@
-"""Decide which spaces and pages are read, and who counts as everyone, from the settings. Pure."""
+"""Apply the settings that select spaces and pages and define who counts as everyone. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PERSONAL = "~"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What the settings say. Empty means no bound; what is left out wins over what is taken."""
+    """The configured selection. Empty means no limit; exclusions win over inclusions."""
 
     spaces: frozenset[str] = frozenset()
     skip_spaces: frozenset[str] = frozenset()
@@ -26,7 +26,7 @@ class Selection:
     oldest: timedelta | None = None
 
     def space(self, space: WikiSpace) -> str:
-        """Return why a space is not read, or "". Personal ones are read only if they are named."""
+        """Return why a space is excluded, or "". Personal spaces are read only if named."""
         key = space.key
         if key in self.skip_spaces:
             return "CONFLUENCE_SKIP_SPACES names it"
@@ -39,7 +39,7 @@ class Selection:
     def page(
         self, head: PageHead, *, labels: Collection[str], chain: Collection[str], now: datetime
     ) -> str:
-        """Return why a page is left out, or ""; ``chain`` are the ids of what it hangs under."""
+        """Return why a page is excluded, or ""; ``chain`` are the ids of its ancestors."""
         place = {head.id, *chain}
         if not self.skip_ancestors.isdisjoint(place):
             return "CONFLUENCE_SKIP_ANCESTORS names it or a page above it"
@@ -68,8 +68,9 @@ _MB = 1024 * 1024
 class Rules:
     """What is read, and who counts as everyone.
 
-    ``everyone_groups`` are names. ``space_readers`` may view a space besides those whom
-    Confluence names. ``largest`` is in bytes, of an attachment; 0: attachments are not read.
+    ``everyone_groups`` are names. ``space_readers`` may view a space in addition to those whom
+    Confluence names. ``largest`` is the size limit of an attachment in bytes; 0: attachments are
+    not read.
     """
 
     selection: Selection = field(default_factory=Selection)
@@ -79,7 +80,7 @@ class Rules:
 
 
 def rules_of(settings: Settings) -> Rules:
-    """Return the rules that settings write. Raises SettingInvalid."""
+    """Return the rules that the settings define. Raises SettingInvalid."""
     days = settings.confluence_oldest_days
     return Rules(
         selection=Selection(

@@ -30,7 +30,7 @@ from ingestion.validation import shortened
 
 KIND = "confluence"
 _MANY = 200
-"""So many changed pages are looked at faster by looking at all."""
+"""With more changed pages than this, listing the whole space is faster."""
 
 _AHEAD = timedelta(days=1)
 
@@ -40,11 +40,12 @@ def _now() -> datetime:
 
 
 class ConfluenceSource:
-    """Implements ingestion.ports.Source, ListsChanges, FindsPages and ReadsAhead.
+    """Reads one space of Confluence.
 
-    A page is ``12345``, a file on it ``12345/att678``. A version is that of the listing: a page
-    that is edited before it is read is indexed as it then is, under the version before, so that
-    the next look finds it changed.
+    Implements ``ingestion.ports.Source``, ``ListsChanges``, ``FindsPages`` and ``ReadsAhead``. A
+    page's id is ``12345``, that of a file on it ``12345/att678``. A version is that of the listing:
+    a page that is edited before it is read is indexed with its new text under the listed version,
+    so that the next listing finds it changed.
 
     Args:
         wiki: the site.
@@ -81,9 +82,9 @@ class ConfluenceSource:
         return self._seen.listing(within=None, watermark=str(mark))
 
     async def changes(self, watermark: str, again: Collection[str]) -> Listing:
-        """Return what was edited since, with ``within`` set; all, for an unknown watermark.
+        """Return what was edited since, with ``within`` set; everything for an unknown watermark.
 
-        One or two requests when that is nothing.
+        Takes one or two requests when nothing changed.
         """
         mark = Watermark.parse(watermark)
         if mark is None or mark.space.key != self.space:
@@ -136,7 +137,7 @@ class ConfluenceSource:
         return await self._reader.read(self._seen.offers[page_id], page)
 
     async def _file(self, file: OfferedFile) -> Document:
-        """Return a file as it was listed; a newer one may be for fewer people."""
+        """Return a file of the listed version; a newer one may be for fewer readers."""
         document = await self._files.read(file.attachment, file.offer.labels)
         now = await self._wiki.attachments(file.attachment.page_id)
         if (file.attachment.id, file.attachment.version) not in {(o.id, o.version) for o in now}:
@@ -146,7 +147,7 @@ class ConfluenceSource:
     async def _found(
         self, space: WikiSpace, asked: Iterable[str], heads: dict[str, PageHead]
     ) -> Sequence[PageHead]:
-        """Return the heads of all pages that are there; the space is seen if one is not."""
+        """Return the heads of the pages that exist; if any is missing, check the token's access."""
         missing = [page_id for page_id in asked if page_id not in heads]
         looked_up = [await page_in_space(self._wiki, space, page_id) for page_id in missing]
         found = [head for head in looked_up if head is not None]
@@ -177,7 +178,7 @@ class ConfluenceSource:
         return looks
 
     async def _asked_at(self, space: WikiSpace) -> datetime:
-        """Return the site's own time; what is newer than tomorrow is nothing."""
+        """Return the site's own time, by a query for future edits, which matches no page."""
         try:
             return (await self._wiki.changed(space, self._now() + _AHEAD)).asked_at
         except NotVisible as error:
@@ -202,13 +203,15 @@ _BELIEVED_SECONDS = 60.0
 
 
 class ConfluenceSources:
-    """Implements ingestion.runs.source_registry.Sources for one site.
+    """Lists the spaces of one site, each as a source.
+
+    Implements ``ingestion.runs.source_registry.Sources``.
 
     Args:
         wiki: the site.
-        url: where people read it; an address elsewhere is no page of it.
+        url: its web address; addresses elsewhere are not pages of it.
         rules: which spaces are read, and what of them.
-        clock: seconds that only grow.
+        clock: monotonic seconds.
     """
 
     def __init__(
@@ -228,7 +231,7 @@ class ConfluenceSources:
         return sorted(key for key, space in (await self._all()).items() if not allowed(space))
 
     async def unseen(self) -> str:
-        """Return why the spaces can't be told now; "" when they can."""
+        """Return why the list of spaces is unavailable now; "" when it is available."""
         try:
             await self._all()
         except SourceUnavailable as error:
@@ -236,10 +239,10 @@ class ConfluenceSources:
         return ""
 
     async def of(self, space: str) -> ConfluenceSource:
-        """Return a space as a source, also one that is read no more, which then shows nothing.
+        """Return a space as a source, also one that is no longer read, which then lists nothing.
 
-        A space that the settings name is not looked for first: its source says if it is gone.
-        Raises DocumentUnknown, SourceUnavailable.
+        A space that the settings name is not checked first: its source raises if it is gone. Raises
+        DocumentUnknown, SourceUnavailable.
         """
         if space not in self._rules.selection.spaces and space not in await self._all():
             raise DocumentUnknown(
@@ -249,7 +252,7 @@ class ConfluenceSources:
         return ConfluenceSource(self._wiki, space, self._rules)
 
     async def space_of(self, url: str) -> str | None:
-        """Return the space of the page at an address here; None for what is no page of ours.
+        """Return the space of the page at an address of this site; None for other addresses.
 
         Raises SourceUnavailable.
         """
@@ -269,7 +272,7 @@ class ConfluenceSources:
             return url.strip().isdigit()
         if host in self._hosts:
             return True
-        # Behind Atlassian's gateway people read elsewhere than we do.
+        # Behind Atlassian's gateway, web addresses and API addresses have different hosts.
         return host in {_host(space.url) for space in (await self._all()).values()}
 
     async def _key(self, named: AddressTarget) -> str | None:
@@ -278,7 +281,7 @@ class ConfluenceSources:
         try:
             return (await self._wiki.head(named.page_id)).space_key
         except NotVisible:
-            # Deleted, it may still be indexed; its address says where.
+            # A deleted page may still be indexed; its address names the space.
             return named.space
 
     async def _all(self) -> Mapping[str, WikiSpace]:

@@ -1,13 +1,14 @@
-"""Scan a whole space, so that what is missing from the scan is missing there.
+"""Scan a whole space reliably: a page missing from the scan is missing in Confluence.
 
-A listing may shift while it is paged through, and a token may lose sight half-way. So heads are
-listed before and after the marks: a page counts as gone only if Confluence says so of the page
-itself, and a page that was moved in between hangs under both places. Likewise who may view the
-space is asked twice. So what was closed all the time, now here and now there, never looks open.
-And what was written after the first listing may have been written into what was closed
-meanwhile: who may read that is asked again.
+A listing may shift while it is paged through, and a token may lose access half-way. So heads are
+listed before and after the marks: a page counts as gone only if Confluence confirms that for the
+page itself, and a page that was moved in between counts as below both places. Likewise the viewers
+of the space are fetched twice. So a page that was restricted throughout, in one place or the other,
+never appears open. And text written after the first listing may be in a page that was restricted
+meanwhile: the permissions of such pages are fetched again.
 
-The watermark keeps how far a space was read: when the site was asked, and what was seen before.
+The watermark stores how far a space was read: the site's time of the request, and the versions
+seen.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from ingestion.errors import SourceUnavailable
 
 _MOST_DOUBTFUL = 20
 _MOST_DOUBTFUL_SHARE = 0.1
-"""A look is no good of which more pages than both are doubtful."""
+"""A scan is rejected if its doubtful pages exceed both this share and _MOST_DOUBTFUL."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceScan:
-    """The pages of a space, and the trees that they hung in before and after.
+    """The pages of a space, and their hierarchy before and after the scan.
 
-    ``written`` are those that were written, or showed, after the first listing only.
+    ``written`` are those that were edited, or became visible, only after the first listing.
     """
 
     heads: Mapping[str, PageHead]
@@ -45,7 +46,7 @@ class SpaceScan:
 
 
 async def scan_space(wiki: Wiki, space: WikiSpace, access: PageAccess) -> SpaceScan:
-    """Look at a space. Raises SourceUnavailable where the look can't be trusted."""
+    """Scan a space. Raises SourceUnavailable where the scan can't be trusted."""
     try:
         await access.ask_viewers(space)
         first = await _heads(wiki, space)
@@ -79,7 +80,7 @@ async def visible_space(wiki: Wiki, key: str) -> WikiSpace:
 
 
 async def ensure_pages_visible(wiki: Wiki, space: WikiSpace) -> None:
-    """Make sure that a page that is missing is not missing because all are out of sight.
+    """Check that a page is not missing merely because the token lost access to everything.
 
     Raises SourceUnavailable.
     """
@@ -93,7 +94,7 @@ async def ensure_pages_visible(wiki: Wiki, space: WikiSpace) -> None:
 
 
 def space_not_visible(space: WikiSpace) -> SourceUnavailable:
-    """Return the error for a space that can't be seen any more."""
+    """Return the error for a space that is no longer visible."""
     return SourceUnavailable(
         f"Confluence stopped showing the space {space.key!r} while it was read; what is indexed of "
         "it was kept. Check that the account of CONFLUENCE_TOKEN may still view it."
@@ -116,7 +117,7 @@ def newest_by_id(heads: Iterable[PageHead]) -> dict[str, PageHead]:
 async def _check(
     wiki: Wiki, space: WikiSpace, doubtful: Collection[str], heads: dict[str, PageHead]
 ) -> None:
-    """Add the doubtful pages that are there after all."""
+    """Add the doubtful pages that exist after all."""
     if len(doubtful) > max(_MOST_DOUBTFUL, len(heads) * _MOST_DOUBTFUL_SHARE):
         raise SourceUnavailable(
             f"Confluence showed {len(doubtful)} pages of the space {space.key!r} and then did not, "
@@ -130,7 +131,7 @@ async def _check(
 
 
 async def page_in_space(wiki: Wiki, space: WikiSpace, page_id: str) -> PageHead | None:
-    """Return a page of a space; None when it is gone, hidden or elsewhere."""
+    """Return a page of a space; None when it is deleted, hidden or in another space."""
     try:
         head = await wiki.head(page_id)
     except NotVisible:
@@ -139,7 +140,7 @@ async def page_in_space(wiki: Wiki, space: WikiSpace, page_id: str) -> PageHead 
 
 
 OVERLAP = timedelta(minutes=10)
-"""What a site's index may lag, and clocks may differ: so much is asked for twice."""
+"""Allowance for the lag of the site's search index and clock differences; fetched twice."""
 
 _MOST_SEEN = 1000
 
@@ -152,10 +153,10 @@ class _StoredWatermark(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """What ``changes`` needs of the time before.
+    """State that ``changes`` needs from the previous listing.
 
-    ``seen`` are the versions that were read of pages which the next question's overlap shows
-    again; equal versions need no second look.
+    ``seen`` are the versions of pages already read that the overlap of the next query returns
+    again; equal versions are skipped.
     """
 
     asked_at: datetime
@@ -168,14 +169,14 @@ class Watermark:
 
     @classmethod
     def after(cls, asked_at: datetime, space: WikiSpace, heads: Iterable[PageHead]) -> Self:
-        """Return the mark of a look that was asked for at a moment of the site's time."""
+        """Return the watermark of a listing, given the site's time at its request."""
         late = [head for head in heads if head.updated_at >= asked_at - OVERLAP]
         late.sort(key=lambda head: head.updated_at, reverse=True)
         return cls(asked_at, space, {head.id: head.version for head in late[:_MOST_SEEN]})
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Return what was written; None for what is no watermark of Confluence."""
+        """Parse a stored watermark; return None for one that is not Confluence's."""
         try:
             read = _StoredWatermark.model_validate_json(text)
         except ValidationError:

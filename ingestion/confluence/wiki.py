@@ -1,6 +1,6 @@
-"""The Confluence that ingestion reads: the Wiki port and its frozen values.
+"""Define the Wiki port through which ingestion reads Confluence, and its frozen values.
 
-Cloud and Data Center implement it alike, in one shape.
+Cloud and Data Center implement it in the same way.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ Kind = Literal["page", "blogpost"]
 
 @dataclass(frozen=True, slots=True)
 class WikiSpace:
-    """A space that the token can see. ``id`` is what the API wants; ``key`` is what people write.
+    """A space that the token can see. ``id`` is what the API uses; ``key`` is what people write.
 
-    ``archived`` spaces are told and never read.
+    ``archived`` spaces are listed and never read.
     """
 
     id: str
@@ -52,7 +52,7 @@ class PageHead:
 class WikiPage:
     """A page with its text in storage format (XHTML), as of ``head.version``.
 
-    ``ancestors`` are the ids of what it hangs under, outermost first, as Confluence says them.
+    ``ancestors`` are the ids of its ancestors, outermost first, as Confluence returns them.
     """
 
     head: PageHead
@@ -65,8 +65,8 @@ class WikiPage:
 class Subjects:
     """Users and groups by id. On Data Center a group's id is its name.
 
-    ``anyone``: people who are not signed in as well. ``unknown`` are principals of kinds whose
-    members are not known here, as ``role/all-licensed-users``; they let nobody in.
+    ``anyone``: includes anonymous users. ``unknown`` are principals of kinds whose members cannot
+    be resolved, as ``role/all-licensed-users``; they let nobody in.
     """
 
     users: frozenset[str] = frozenset()
@@ -76,11 +76,11 @@ class Subjects:
 
     @property
     def empty(self) -> bool:
-        """Whether nobody is named. As a *restriction* that means: no restriction at this layer."""
+        """Return whether nobody is named. For a *restriction* that means: none at this layer."""
         return not (self.users or self.groups or self.anyone)
 
     def joined(self, more: Subjects) -> Subjects:
-        """Return those named by either."""
+        """Return the union of both."""
         return Subjects(
             users=self.users | more.users,
             groups=self.groups | more.groups,
@@ -91,7 +91,7 @@ class Subjects:
 
 @dataclass(frozen=True, slots=True)
 class PageMarks:
-    """What can change on a page without a new version: who is named to read it, and labels."""
+    """What can change on a page without a new version: the readers that it names, and labels."""
 
     id: str
     readers: Subjects
@@ -100,7 +100,7 @@ class PageMarks:
 
 @dataclass(frozen=True, slots=True)
 class WikiAttachment:
-    """A file on a page. ``download`` is where it is fetched, relative to the site."""
+    """A file on a page. ``download`` is its download address, relative to the site."""
 
     id: str
     page_id: str
@@ -115,7 +115,7 @@ class WikiAttachment:
 
 @dataclass(frozen=True, slots=True)
 class WikiUser:
-    """A person there. ``email`` is "" where it is hidden, which Cloud does by default."""
+    """A Confluence user. ``email`` is "" where it is hidden, which is Cloud's default."""
 
     id: str
     name: str
@@ -132,9 +132,9 @@ class WikiGroup:
 
 @dataclass(frozen=True, slots=True)
 class ChangedPages:
-    """What was changed since a moment, newest first.
+    """The pages changed since a moment, newest first.
 
-    ``asked_at`` is the site's own time when it was asked: the next question's ``since``.
+    ``asked_at`` is the site's own time of the request: the next request's ``since``.
     """
 
     heads: tuple[PageHead, ...]
@@ -143,10 +143,10 @@ class ChangedPages:
 
 @dataclass(frozen=True, slots=True)
 class WikiAbout:
-    """What a site says of itself, and who it takes the token for.
+    """The site's own information, and the account of the token.
 
-    ``version`` is "" where it is not told: by Cloud, which has none, and by Data Center before
-    9.1. ``account`` is None where the token counts for nobody. ``asked_at`` is the site's own time.
+    ``version`` is "" where it is not returned: by Cloud, which has none, and by Data Center before
+    9.1. ``account`` is None for an anonymous token. ``asked_at`` is the site's own time.
     """
 
     edition: Literal["cloud", "data-center"]
@@ -159,20 +159,20 @@ class WikiAbout:
 class Wiki(Protocol):
     """A Confluence site, read with one token.
 
-    Every method raises WikiUnavailable, WikiRefused or EndpointGone; those about one thing raise
-    NotVisible when it answers 403 or 404. Requests that may help are tried again inside.
+    Every method raises WikiUnavailable, WikiRefused or EndpointGone; those about one resource raise
+    NotVisible when the site answers 403 or 404. Implementations retry transient failures.
     """
 
     async def spaces(self, keys: Collection[str] | None = None) -> Sequence[WikiSpace]:
-        """Return the spaces that the token can see, those of ``keys`` alone where given."""
+        """Return the spaces that the token can see, only those of ``keys`` where given."""
         ...
 
     def heads(self, space: WikiSpace) -> AsyncIterator[PageHead]:
-        """Yield every current page and blog post of a space, each once, in no promised order."""
+        """Yield every current page and blog post of a space, each once, in undefined order."""
         ...
 
     async def changed(self, space: WikiSpace, since: datetime) -> ChangedPages:
-        """Return what was created or edited at or after ``since``; the caller adds the overlap.
+        """Return the pages created or edited at or after ``since``; the caller adds the overlap.
 
         Moves, deletions, labels and restrictions are no edits: only ``heads`` and ``marks`` show
         them.
@@ -180,9 +180,10 @@ class Wiki(Protocol):
         ...
 
     def marks(self, space: WikiSpace) -> AsyncIterator[PageMarks]:
-        """Yield restrictions and labels of every current page and blog post, many a request.
+        """Yield restrictions and labels of every current page and blog post, many per request.
 
-        A page whose restrictions can't be read is left out; the caller takes that for nobody.
+        A page whose restrictions can't be read is left out; the caller must treat it as readable by
+        nobody.
         """
         ...
 
@@ -191,18 +192,18 @@ class Wiki(Protocol):
         ...
 
     async def page(self, page_id: str, *, above: bool = True) -> WikiPage:
-        """Return a current page or blog post whole; a trashed or archived one is NotVisible.
+        """Return a current page or blog post with its text; NotVisible if trashed or archived.
 
         Without ``above`` its ancestors may be left out, where they cost a request.
         """
         ...
 
     async def head(self, page_id: str) -> PageHead:
-        """Return a current page or blog post without its text; else as ``page``."""
+        """Return a current page or blog post without its text; otherwise as ``page``."""
         ...
 
     async def ancestors(self, page_id: str) -> tuple[str, ...]:
-        """Return the ids of what a page hangs under, outermost first, folders and such included."""
+        """Return the ids of a page's ancestors (pages, folders and others), outermost first."""
         ...
 
     async def titled(self, space_key: str, title: str) -> PageHead | None:
@@ -210,7 +211,7 @@ class Wiki(Protocol):
         ...
 
     async def space_readers(self, space: WikiSpace) -> Subjects:
-        """Return who may view the space; empty when that can't be read, which means nobody."""
+        """Return the viewers of the space; empty when they can't be read, which means nobody."""
         ...
 
     async def attachments(self, page_id: str) -> Sequence[WikiAttachment]:
@@ -218,7 +219,7 @@ class Wiki(Protocol):
         ...
 
     def attachments_in(self, space: WikiSpace) -> AsyncIterator[WikiAttachment]:
-        """Yield the current attachments of all pages of a space, many a request."""
+        """Yield the current attachments of all pages of a space, many per request."""
         ...
 
     def including(self, space: WikiSpace) -> AsyncIterator[str]:
@@ -229,16 +230,16 @@ class Wiki(Protocol):
         ...
 
     async def download(self, attachment: WikiAttachment, into: Path, most: int) -> int:
-        """Write an attachment to a file and return its bytes.
+        """Download an attachment into a file and return its bytes.
 
-        Raises PageUnreadable when there are more than ``most``, before they are all fetched.
+        Raises PageUnreadable when there are more than ``most``, before all are downloaded.
         """
         ...
 
     async def user(self, user_id: str) -> WikiUser: ...
 
     async def user_of(self, email: str) -> WikiUser | None:
-        """Return the one person who shows this address; None for nobody or several."""
+        """Return the only person who shows this address; None for nobody or several."""
         ...
 
     async def groups_of(self, user_id: str) -> Sequence[WikiGroup]:
@@ -251,7 +252,7 @@ class Wiki(Protocol):
 
 
 class WikiSite(Wiki, Protocol):
-    """A Wiki that tells of itself; for those who set it up."""
+    """A Wiki that also returns information about the site, for diagnostics."""
 
     async def about(self) -> WikiAbout:
         """Return edition, version, account and time."""
@@ -259,15 +260,15 @@ class WikiSite(Wiki, Protocol):
 
 
 def normalized_email(email: str) -> str:
-    """Return an address in small letters, and no further.
+    """Return an address in lower case, without any further folding.
 
-    Letters that only look or sort alike stay apart: with ``ß`` and with ``ss`` these are two
+    Letters that only look or sort alike stay distinct: with ``ß`` and with ``ss`` these are two
     domains, of two owners.
     """
     return "".join(map(_lower_letter, email.strip()))
 
 
 def _lower_letter(letter: str) -> str:
-    # The sign for kelvin is a k in small letters, but no k is that sign in capitals.
+    # The Kelvin sign lower-cases to k, but k does not upper-case to the Kelvin sign.
     small = letter.lower()
     return small if small.upper() == letter else letter

@@ -1,1 +1,1 @@
-"""Files and markup to documents of blocks: headings, paragraphs, lists, tables, code."""
+"""Convert files and markup to documents of blocks: headings, paragraphs, lists, tables, code."""

@@ -1,4 +1,4 @@
-"""Check in a subprocess that an uploaded document can be read; a hostile file ends only that."""
+"""Check in a subprocess that an uploaded document is readable, so a hostile file harms only it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _TOO_MUCH = "takes too much time or memory to read; split it, or save it as plai
 
 
 class DocumentChecker:
-    """Reads documents, two at a time, with bounds on time and memory."""
+    """Validates documents in subprocesses, two at a time, limited in time and memory."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds = seconds
         self._places = asyncio.Semaphore(_AT_ONCE)
 
     async def check(self, path: Path, kind: str, name: str) -> None:
-        """Read a file as a kind (``.pdf``). Raises DocumentRefused with the reason."""
+        """Convert a file of a kind (``.pdf``). Raises DocumentRefused with the reason."""
         async with self._places:
             reason = await self._reason(path, kind)
         if reason:
@@ -67,7 +67,7 @@ def _reason_in(said: bytes) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Read a file of a kind; print why that does not work, or nothing, as JSON."""
+    """Convert a file of a kind; print as JSON why that fails, or nothing."""
     kind, path = arguments
     logging.disable(logging.CRITICAL)
     _limit()
@@ -84,7 +84,7 @@ def _why_not(kind: str, path: Path) -> str:
 
 
 def _limit() -> None:
-    """Bound memory and time, where the system can."""
+    """Limit memory and processor time, where the system supports that."""
     if sys.platform == "win32":
         return
     import resource  # noqa: PLC0415 - Unix has it

@@ -1,7 +1,7 @@
-"""Detect what kind a file is, and convert it to a Document.
+"""Detect a file's type, and convert it to a Document.
 
-The kind is told by a file's first bytes; its name only decides between kinds of text. Pure, but
-for a line in the log.
+The type is detected from the first bytes; the name only decides between kinds of text. Pure, except
+for a log line.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ TEXT_EXTENSIONS = frozenset({".md", ".mdx", ".txt", ".html", ".htm"})
 EXTENSIONS = TEXT_EXTENSIONS | {".pdf", ".docx"}
 _INDEX_NAMES = frozenset({"index", "_index", "readme"})
 CONVERTER = 2
-"""Counts up whenever the same bytes give other blocks, so that pages are converted again."""
+"""Incremented whenever the same bytes yield different blocks, so that pages are converted again."""
 
 
 def convert(page_id: str, content: bytes) -> Document:
     """Return the document in a file.
 
     Args:
-        page_id: the file's path; its ending says the format, its name stands in for a title.
+        page_id: the file's path; its extension gives the format, its name is the fallback title.
         content: the file's bytes.
 
     Raises:
@@ -51,17 +51,17 @@ def convert(page_id: str, content: bytes) -> Document:
         raise
     except RecursionError as error:
         raise PageUnreadable("is nested too deeply") from error
-    except Exception as error:  # parsers fail on hostile files in ways they do not declare
+    except Exception as error:  # parsers fail on hostile files with undeclared exceptions
         log.warning("page.not_converted", page=page_id, error=type(error).__name__)
         raise PageUnreadable("cannot be read: it is damaged; save it again") from error
     return replace(document, title=document.title or _first_heading(document) or _name(page_id))
 
 
 def front_matter(page_id: str, content: bytes) -> tuple[FrontMatter, tuple[str, ...]]:
-    """Return a text file's front matter and what was odd about its bytes.
+    """Return a text file's front matter, and notes about its encoding.
 
     Raises:
-        PageUnreadable: the bytes are no text.
+        PageUnreadable: the bytes are not text.
     """
     html = PurePosixPath(page_id).suffix.lower() in {".html", ".htm"}
     decoded = decode(content, html=html)
@@ -69,7 +69,7 @@ def front_matter(page_id: str, content: bytes) -> tuple[FrontMatter, tuple[str, 
 
 
 def prettify(path: str) -> str:
-    """Return a file's or folder's name as words: ``vpn-set_up.md`` is "Vpn set up"."""
+    """Return a file's or folder's name as words: ``vpn-set_up.md`` becomes "Vpn set up"."""
     name = PurePosixPath(path)
     stem = name.stem if name.suffix.lower() in EXTENSIONS else name.name
     words = " ".join(re.sub(r"[-_]+", " ", clean(stem)).split())
@@ -77,7 +77,7 @@ def prettify(path: str) -> str:
 
 
 def is_index(page_id: str) -> bool:
-    """Whether a file is the page of its folder (``index.md``, ``README.md``)."""
+    """Return whether a file is the page of its folder (``index.md``, ``README.md``)."""
     path = PurePosixPath(page_id)
     return path.suffix.lower() in TEXT_EXTENSIONS and path.stem.lower() in _INDEX_NAMES
 
@@ -88,7 +88,7 @@ def _name(page_id: str) -> str:
 
 
 def _first_heading(document: Document) -> str:
-    """Return the heading that titles the whole page: of level 1 and above all others."""
+    """Return the heading that titles the whole page: level 1 and above all others."""
     first = next((block for block in document.blocks if isinstance(block, Heading)), None)
     return first.text if first and first.level == 1 and first.page is None else ""
 
@@ -156,10 +156,10 @@ _SAME = {".htm": ".html", ".mdx": ".md", ".markdown": ".md"}
 
 
 def file_kind(path: Path, name: str) -> str:
-    """Return the ending that says what a file holds: .pdf, .docx, .html, .md, .mdx or .txt.
+    """Return the extension of a file's actual type: .pdf, .docx, .html, .md, .mdx or .txt.
 
     Raises:
-        DocumentRefused: it holds nothing that can be read.
+        DocumentRefused: the file is of no readable type.
     """
     with path.open("rb") as file:
         head = file.read(_HEAD)
@@ -175,7 +175,7 @@ def file_kind(path: Path, name: str) -> str:
 
 
 def stored_name(name: str, kind: str) -> str:
-    """Return the name with an ending that fits what the file holds."""
+    """Return the name with the extension of the file's actual type."""
     ending = PurePosixPath(name).suffix.lower()
     if ending in EXTENSIONS and _SAME.get(ending, ending) == _SAME.get(kind, kind):
         return name
@@ -199,7 +199,7 @@ def _kind_of_zip(path: Path, name: str) -> str:
 def _kind_of_text(head: bytes, name: str) -> str:
     html = PurePosixPath(name).suffix.lower() in {".html", ".htm"}
     try:
-        # The last bytes may be half a character.
+        # The last bytes may be an incomplete character.
         text = decode(head if len(head) < _HEAD else head[:-4], html=html).text
     except PageUnreadable as error:
         raise _refused(name, f"is of no kind that can be read ({READABLE_KINDS} are)") from error

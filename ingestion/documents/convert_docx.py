@@ -1,6 +1,6 @@
 """Convert Word documents to blocks: headings, lists with their numbering, tables, links.
 
-Deleted and hidden text is left out; list markers are counted as Word counts them.
+Deleted and hidden text is left out; list markers are computed as Word does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _STYLE = re.compile(r"List (Bullet|Number)(?: (\d))?")
 
 
 class Numbering:
-    """Gives each list paragraph its marker, in document order."""
+    """Computes the marker of each list paragraph, in document order."""
 
     def __init__(self, word: Word) -> None:
         self._formats: dict[tuple[str, int], str] = {}
@@ -125,7 +125,7 @@ _QUOTE = re.compile(r"quote", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class _Paragraph:
-    """One paragraph: its text, the English name of its style, its place in a list."""
+    """One paragraph: its text, the English name of its style, its list level and marker."""
 
     text: str
     style: str
@@ -135,7 +135,7 @@ class _Paragraph:
 
 
 def docx_document(content: bytes) -> Document:
-    """Return the text of a Word document; ``title`` is "" where the file names none.
+    """Return the text of a Word document; ``title`` is "" where the file has none.
 
     Raises:
         PageUnreadable: encrypted, broken, or no Word document.
@@ -171,7 +171,7 @@ def _read(word: Word) -> tuple[str, tuple[Block, ...]]:
 
 
 class _Reading:
-    """Walks one document; knows its styles, links and numbering."""
+    """Walks one document with its styles, links and numbering."""
 
     def __init__(self, word: Word) -> None:
         self._links = {key: rel.target_ref for key, rel in word.part.rels.items()}
@@ -179,7 +179,7 @@ class _Reading:
         self._numbering = Numbering(word)
 
     def parts(self, container: etree._Element) -> Iterator[Block | _Paragraph]:
-        """Yield paragraphs and tables in order, content controls opened."""
+        """Yield paragraphs and tables in order, including those in content controls."""
         for child in container:
             if child.tag == qn("w:p"):
                 yield from self._paragraph(child)
@@ -205,7 +205,7 @@ class _Reading:
                 yield from self.parts(box)
 
     def _texts(self, element: etree._Element) -> Iterator[str]:
-        """Yield what a reader sees of a paragraph, text boxes left out."""
+        """Yield the visible text of a paragraph, without text boxes."""
         for child in element:
             if child.tag in _NOT_RUNNING or _vanishes(child):
                 continue
@@ -250,7 +250,7 @@ class _Reading:
 
 
 def _blocks(parts: list[Block | _Paragraph]) -> Iterable[Block]:
-    """Turn paragraphs into blocks, neighbouring items and code lines joined."""
+    """Convert paragraphs to blocks, joining neighbouring list items and code lines."""
     waiting: list[str] = []
     kind: type[ItemList | Code] = ItemList
     for part in parts:

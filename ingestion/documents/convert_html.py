@@ -1,4 +1,4 @@
-"""Convert HTML to blocks, as its reader sees them; no network, no entity tricks. Pure."""
+"""Convert HTML to blocks as a browser shows it; no network, no entity expansion. Pure."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _DEEPEST = 200
 
 
 def blocks_of(source: str) -> tuple[Block, ...]:
-    """Return the blocks of an HTML text, a whole page or a part of one."""
+    """Return the blocks of an HTML text, a whole page or a fragment."""
     root = parse(source)
     return () if root is None else tuple(_walk(_main(root)))
 
 
 def blocks_in(element: etree._Element) -> tuple[Block, ...]:
-    """Return the blocks inside an element of an HTML tree that others made."""
+    """Return the blocks inside an element of an HTML tree that was parsed elsewhere."""
     return tuple(_walk(element))
 
 
@@ -56,7 +56,7 @@ def page_title(source: str) -> str | None:
 
 
 def parse(source: str) -> etree._Element | None:
-    """Return the tree, or None where there is nothing in the text.
+    """Return the tree, or None for an empty text.
 
     Raises:
         PageUnreadable: the parser gave up before the end.
@@ -77,7 +77,7 @@ def parse(source: str) -> etree._Element | None:
 
 
 def _main(root: etree._Element) -> etree._Element:
-    """Return the part that holds the page's own text."""
+    """Return the element that holds the page's main content."""
     mains = [each for each in root.iter() if each.tag == "main" or each.get("role") == "main"]
     if len(mains) == 1:
         return mains[0]
@@ -190,7 +190,7 @@ def _number(value: str | None, otherwise: int) -> int:
 
 
 def _item(marker: str, blocks: list[Block]) -> str:
-    """Return an item with its marker, further blocks on lines of their own below."""
+    """Return an item with its marker, further blocks on separate lines below."""
     text = "\n".join(markdown(block) for block in blocks)
     if not text:
         return ""

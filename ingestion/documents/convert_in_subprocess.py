@@ -1,7 +1,7 @@
-"""Convert one file in a subprocess, bounded in time and memory.
+"""Convert one file in a subprocess, limited in time and memory.
 
-A file that a colleague attached may keep a process busy for ever, or take all of its
-memory; then this one document is left out, and the run goes on.
+A hostile attachment may keep a process busy for ever, or take all of its memory; then only this
+document is left out, and the run continues.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from ingestion.types import Block, Code, Document, Heading, ItemList, Paragraph,
 SECONDS = 60.0
 _MEMORY = 2 * 1024**3
 MOST_TEXT = 16 * 1024 * 1024
-"""Bytes of text that a document may come to, with what tells its blocks apart: a small file that
-is packed well may hold gigabytes."""
+"""Limit in bytes of a converted document, including the markup of its blocks: a small compressed
+file may expand to gigabytes."""
 TOO_MUCH_TEXT = f"holds more than {MOST_TEXT // 1024**2} MB of text; split it"
 _ROOT = Path(__file__).parents[2]
 _TOO_MUCH = "takes too much time or memory to read; split it, or save it as plain text"
@@ -39,8 +39,8 @@ async def convert_in_subprocess(path: Path, kind: str, *, seconds: float = SECON
     """Return the document in a file of a kind (``.pdf``).
 
     Raises:
-        PageUnreadable: as ``convert``, or it takes too much time or memory, or
-            comes to more than MOST_TEXT.
+        PageUnreadable: as ``convert``, or it takes too much time or memory, or its document exceeds
+            MOST_TEXT.
     """
     process = await asyncio.create_subprocess_exec(
         *_command(kind, path),
@@ -88,7 +88,7 @@ def _block(kind: str, fields: dict[str, Any]) -> Block:
 
 
 def main(arguments: list[str]) -> int:
-    """Read a file of a kind; print its document, or why there is none, as JSON."""
+    """Convert a file of a kind; print its document, or the error, as JSON."""
     kind, path = arguments
     logging.disable(logging.CRITICAL)
     _limit()
@@ -105,13 +105,13 @@ def _as_json(kind: str, path: Path) -> dict[str, Any]:
     except PageUnreadable as error:
         return {"reason": str(error)}
     bare = replace(document, blocks=())
-    # Some kinds of block have the same fields, so each is told with its name.
+    # Some kinds of block have the same fields, so each is sent with its class name.
     blocks = [(type(block).__name__, asdict(block)) for block in document.blocks]
     return {"document": _DOCUMENT.dump_python(bare, mode="json"), "blocks": blocks}
 
 
 def _limit() -> None:
-    """Bound memory and processor time, where the system can."""
+    """Limit memory and processor time, where the system supports that."""
     with suppress(ImportError, OSError, ValueError):
         import resource  # noqa: PLC0415 - there is none on Windows
 

@@ -1,7 +1,7 @@
-"""Convert Markdown and MDX to blocks: dialect syntax out, then CommonMark, then HTML. Pure.
+"""Convert Markdown and MDX to blocks: strip dialect syntax, parse CommonMark, convert HTML. Pure.
 
-Dialects add alerts, admonitions, includes, directives, wiki links and JSX to plain Markdown.
-Their rules see text whose code is masked already (ingestion.documents.template_tags).
+Dialects add alerts, admonitions, includes, directives, wiki links and JSX to plain Markdown. Their
+rules apply to text whose code is masked already (ingestion.documents.template_tags).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _HTML = frozenset(
 
 
 def plain_markdown(text: str, *, mdx: bool = False) -> str:
-    """Return the text with dialect syntax resolved to what its reader sees."""
+    """Return the text with dialect syntax resolved to what a reader of the page would see."""
     if mdx:
         text = _MODULE.sub("", text)
     text = _components(text, mdx=mdx)
@@ -88,7 +88,7 @@ def plain_markdown(text: str, *, mdx: bool = False) -> str:
 
 
 def _components(text: str, *, mdx: bool) -> str:
-    """Take JSX out, keeping the titles it shows."""
+    """Remove JSX, keeping the titles that it shows."""
     if mdx:
         text = _STRING_EXPRESSION.sub(lambda match: match[1] or match[2] or "", text)
         text = _COMPONENT.sub(_component, text)
@@ -99,7 +99,7 @@ def _components(text: str, *, mdx: bool) -> str:
 
 
 def _is_component(match: re.Match[str], text: str) -> bool:
-    """Outside MDX a capitalised tag is a component only if it is closed; else a placeholder."""
+    """Return whether a tag is a component: outside MDX only if closed, else a placeholder."""
     name = re.match(r"</?([\w.]*)", match[0])
     if name is None or not name[1] or name[1].lower() in _HTML:
         return False
@@ -116,7 +116,7 @@ def _component(match: re.Match[str]) -> str:
 
 
 def _unindented(lines: list[str]) -> Iterable[str]:
-    """Yield lines with the bodies of ``!!!``, ``???`` and ``===`` blocks moved to the left."""
+    """Yield lines with the bodies of ``!!!``, ``???`` and ``===`` blocks unindented."""
     position = 0
     while position < len(lines):
         opener = _OPENER.match(lines[position])
@@ -143,7 +143,7 @@ def _body_end(lines: list[str], start: int, indent: int) -> int:
 
 
 def _label(kind: str, title: str | None) -> str:
-    """Return what is shown above a set-apart block."""
+    """Return the label shown above an admonition."""
     if title is not None:
         return title
     word = kind.strip().split(" ")[0] if kind.strip() else ""
@@ -167,7 +167,7 @@ def _wiki_link(match: re.Match[str]) -> str:
 
 
 def _unknown_tag(match: re.Match[str]) -> str:
-    """Show ``<your name>`` as text: only HTML's own tags are tags."""
+    """Escape ``<your name>`` as text: only HTML's own tags are tags."""
     name, rest = match[1], match[2]
     autolink = rest.startswith((":", "@")) or "@" in name + rest.split(" ")[0]
     return "<" if name.lower() in _HTML or autolink else "&lt;"
@@ -193,15 +193,15 @@ _RULES: tuple[tuple[re.Pattern[str], Replacement], ...] = (
 
 
 _DEEPEST = 100_000
-"""No bound: what is nested too deeply is to fail, not to lose its text."""
+"""Effectively no limit: text nested too deeply must raise an error, not lose its content."""
 
 _STARS = re.compile(r"(.?)\*\*(?=(.?))", re.DOTALL)
 
 
 def markdown_blocks(text: str, *, mdx: bool = False) -> tuple[Block, ...]:
-    """Return the blocks of a Markdown text (its front matter already taken off).
+    """Return the blocks of a Markdown text (its front matter already removed).
 
-    HTML inside is read as a browser reads it, so the two formats share one meaning.
+    HTML inside is converted as HTML files are, so both formats give the same blocks.
     """
     masked = without_templates(text)
     source = masked.restore(plain_markdown(masked.text, mdx=mdx))
@@ -219,9 +219,9 @@ def _tidy(token: Token) -> None:
 
 
 def _without_stars(match: re.Match[str]) -> str:
-    """Drop marks of emphasis that was written wrong ("**Note: **text").
+    """Remove stray emphasis marks ("**Note: **text").
 
-    They stay where they mean something: ``2 ** 3``, ``2**3``, ``**/*.md``.
+    They are kept where they have a meaning: ``2 ** 3``, ``2**3``, ``**/*.md``.
     """
     before, after = match[1], match[2]
     spaced = before.isspace() and after.isspace()

@@ -29,7 +29,7 @@ _OUTDENT = 4.0
 
 
 def pdf_document(content: bytes) -> Document:
-    """Return a PDF's text, page by page; ``title`` is "" unless the file names a usable one.
+    """Return a PDF's text, page by page; ``title`` is "" unless the file has a usable one.
 
     Raises:
         PageUnreadable: encrypted, broken, or without text.
@@ -101,7 +101,7 @@ def _page_blocks(
 def _running(
     lines: Sequence[Line], number: int, levels: dict[float, int], words: set[str]
 ) -> Iterable[Block]:
-    """Yield the blocks of lines that are no table."""
+    """Yield the blocks of lines outside tables."""
     items: list[str] = []
     for group in _groups(lines, levels):
         text = _joined([line.text for line in group], words)
@@ -118,7 +118,7 @@ def _running(
 
 
 def _groups(lines: Sequence[Line], levels: dict[float, int]) -> Iterable[list[Line]]:
-    """Yield the lines that belong together: one paragraph, item or heading."""
+    """Yield groups of lines: one paragraph, item or heading each."""
     widest = max((len(line.text) for line in lines), default=0)
     pitch = _pitch(lines)
     group: list[Line] = []
@@ -172,7 +172,7 @@ def _level(group: list[Line], levels: dict[float, int]) -> int | None:
 
 
 def _joined(texts: list[str], words: set[str]) -> str:
-    """Join printed lines; a hyphen at a line's end goes if the whole word stands elsewhere."""
+    """Join printed lines; remove a hyphen at a line's end if the whole word occurs elsewhere."""
     joined = texts[0]
     for text in texts[1:]:
         head = re.search(r"([\w-]*\w)-$", joined)

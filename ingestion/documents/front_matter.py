@@ -1,6 +1,6 @@
 """Parse a file's front matter: YAML between ``---`` or TOML between ``+++``. Pure.
 
-Readers that cannot be understood mean that nobody may read the file.
+Malformed readers mean that nobody may read the file.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _MAX_LABELS = 50
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What was understood, and the rest of the file.
+    """The parsed front matter and the rest of the file.
 
-    ``readers`` is None where the page says nothing; malformed readers mean nobody. ``digest_text``
-    is what shapes the page: everything but readers.
+    ``readers`` is None where the page sets none; malformed readers mean nobody. ``digest_text`` is
+    everything that shapes the page, without its readers.
     """
 
     body: str
@@ -50,7 +50,7 @@ class FrontMatter:
 
 
 def split_front_matter(text: str) -> FrontMatter:
-    """Return the front matter of a file and its body; broken front matter becomes a note."""
+    """Return a file's front matter and body; broken front matter becomes a note."""
     match = _FENCED.match(text)
     if match is None:
         return _without(text)
@@ -69,7 +69,7 @@ class _NotUnderstood(ValueError):
 
 
 def _parse(inside: str, *, toml: bool) -> dict[str, Any] | None:
-    """Return the values by lower-case key; None for prose between two rules."""
+    """Return the values by lower-case key; None for prose between two horizontal rules."""
     if len(inside) > _MAX_CHARACTERS:
         raise _NotUnderstood(f"longer than {_MAX_CHARACTERS} characters")
     try:

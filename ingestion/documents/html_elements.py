@@ -1,7 +1,7 @@
-"""Read the running text and the tables of HTML elements. Pure.
+"""Extract running text and tables from HTML elements. Pure.
 
-In running text emphasis goes, links are spelled out and code stands in backticks. Spans of a
-table are resolved, so that each clean cell stands alone.
+In running text, emphasis is dropped, links are written out and code is put in backticks. Row and
+column spans of a table are resolved, so that each cell is complete.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻�
 
 
 def hidden(element: etree._Element) -> bool:
-    """Whether a browser shows nothing of the element."""
+    """Return whether a browser hides the element."""
     if not is_tag(element) or element.tag in DROPPED:
         return True
     if element.get("hidden") is not None or element.get("aria-hidden") == "true":
@@ -40,7 +40,7 @@ def hidden(element: etree._Element) -> bool:
 
 
 def is_tag(element: etree._Element) -> bool:
-    """Whether a node is an element, and no comment or processing instruction."""
+    """Return whether a node is an element, not a comment or processing instruction."""
     tag: object = element.tag
     return isinstance(tag, str)
 
@@ -51,17 +51,17 @@ def all_text(element: etree._Element) -> str:
 
 
 def tidy(text: str) -> str:
-    """Collapse white space; a newline that is left is one the reader sees."""
+    """Collapse white space; the remaining newlines are those visible to a reader."""
     return _AROUND_BREAK.sub("\n", re.sub(r"[ \t]+", " ", clean(text))).strip()
 
 
 def white(text: str | None) -> str:
-    """Return a text node with its white space as HTML means it."""
+    """Return a text node with its white space collapsed as in HTML."""
     return _WHITE.sub(" ", text or "")
 
 
 def inline(element: etree._Element) -> str:
-    """Return what an element and its children say, not yet tidied, its tail left out."""
+    """Return the text of an element and its children, not yet tidied, without its tail."""
     if hidden(element):
         return ""
     tag = str(element.tag)
@@ -84,7 +84,7 @@ def children(element: etree._Element) -> str:
 
 
 def alternatives(element: etree._Element) -> str:
-    """Return the texts that stand for the images inside."""
+    """Return the alternative texts of the images inside."""
     alts = (image.get("alt") or "" for image in element.iter("img"))
     return " ".join(" ".join(alt.split()) for alt in alts if alt.strip())
 
@@ -97,7 +97,7 @@ def code_span(text: str) -> str:
 
 
 def link(text: str, target: str) -> str:
-    """Return a link as text that keeps where it leads, if that says something."""
+    """Return a link as text with its target, where the target is informative."""
     shown = text.strip()
     if not shown:
         return text
@@ -136,7 +136,7 @@ def _around(text: str, before: str, after: str) -> str:
 
 
 def _raised(element: etree._Element, inside: str) -> str:
-    """Keep 10⁶ from reading as 106; a mark that leads to a footnote goes."""
+    """Mark superscripts, so that 10⁶ does not read as 106; drop footnote references."""
     shown = inside.strip()
     if any((anchor.get("href") or "").startswith("#") for anchor in element.iter("a")):
         return ""
@@ -168,17 +168,18 @@ _MARKED: dict[str, Callable[[etree._Element, str], str]] = {
 
 _MOST_SPAN = 60
 _LONGEST_REPEATED = 500
-"""Characters; more is said once, else nested tables would grow beyond all bounds."""
+"""Longest text in characters repeated for spans; longer text is written once, or nested tables
+would grow without bounds."""
 _MOST_COLUMNS = 500
 _MOST_CELLS = 1_000_000
-"""A small page may say of a table that it has billions: what is wider shares the last column."""
+"""Limits of a table: a small page may declare billions of cells; columns beyond share the last."""
 _PARTS = frozenset({"thead", "tbody", "tfoot"})
 
 Walk = Callable[..., list[Block]]
 
 
 def is_layout(table: etree._Element) -> bool:
-    """Whether a table only places things on the screen."""
+    """Return whether a table is only used for layout."""
     if table.get("role") in {"presentation", "none"}:
         return True
     rows = list(_rows(table))
@@ -192,7 +193,7 @@ def cells(table: etree._Element) -> Iterable[etree._Element]:
 
 
 def to_table(table: etree._Element, walk: Walk) -> Table | None:
-    """Return the table, or None if it is empty. ``walk`` turns a cell into blocks."""
+    """Return the table, or None if it is empty. ``walk`` converts a cell to blocks."""
     rows = list(_rows(table))
     grid = _grid(rows, walk)
     filled = [(row, texts) for row, texts in zip(rows, grid, strict=True) if any(texts)]
@@ -221,7 +222,7 @@ def _cells(row: etree._Element) -> Iterable[etree._Element]:
 
 
 def _grid(rows: list[etree._Element], walk: Walk) -> list[list[str]]:
-    """Resolve spans: text is repeated in each place, but for what fills its row alone."""
+    """Resolve spans by repeating text in each cell, except for cells that fill their row."""
     widest = max(1, min(_MOST_COLUMNS, _MOST_CELLS // max(1, len(rows))))
     hanging: dict[int, tuple[int, str]] = {}
     grid = []
@@ -250,7 +251,7 @@ def _grid(rows: list[etree._Element], walk: Walk) -> list[list[str]]:
 
 
 def _fill(texts: list[str], hanging: dict[int, tuple[int, str]]) -> None:
-    """Append what hangs down into the next columns from rows above."""
+    """Append the texts of cells that span down from rows above."""
     while len(texts) in hanging:
         left, text = hanging.pop(len(texts))
         if left > 1:
@@ -283,7 +284,7 @@ def _parts(block: Block) -> Iterable[str]:
 
 
 def _nested_rows(table: Table) -> Iterable[str]:
-    """Yield the rows of a table inside a cell as "column: text, column: text"."""
+    """Yield the rows of a nested table as "column: text, column: text"."""
     if not table.rows:
         yield ", ".join(filter(None, table.header))
     for row in table.rows:
@@ -303,7 +304,7 @@ def _join(before: str, part: str) -> str:
 
 
 def _is_header(row: etree._Element) -> bool:
-    """A header is in ``thead``, made of ``th``, or bold throughout."""
+    """Return whether a row is a header: in ``thead``, made of ``th``, or bold throughout."""
     parent = row.getparent()
     if parent is not None and parent.tag == "thead":
         return True

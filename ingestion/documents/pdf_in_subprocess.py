@@ -1,7 +1,7 @@
-"""Extract the text of one PDF in a subprocess, bounded in time and memory.
+"""Extract the text of one PDF in a subprocess, limited in time and memory.
 
-Reading a PDF keeps a Python process busy, and a hostile one may keep it busy for ever: nobody
-else would be answered meanwhile.
+Parsing a PDF blocks a Python process, and a hostile one may block it for ever: in the server's
+process nobody else would be answered meanwhile.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SECONDS = 20.0
 _ROOT = Path(__file__).parents[2]
 _MEMORY_BYTES = 1024**3
 _UNREADABLE = 3
-"""The process's exit code where the file is at fault."""
+"""Exit code where the file is at fault."""
 
 
 async def text_of_pdf(content: bytes, *, seconds: float = SECONDS) -> str:
@@ -52,7 +52,7 @@ async def text_of_pdf(content: bytes, *, seconds: float = SECONDS) -> str:
 
 
 def main() -> int:
-    """Read a PDF from the standard input and write its text."""
+    """Read a PDF from standard input and write its text to standard output."""
     logging.disable(logging.CRITICAL)
     _limit_memory()
     try:
@@ -65,7 +65,7 @@ def main() -> int:
 
 
 def _limit_memory() -> None:
-    """Keep within a gigabyte where the system can be told so."""
+    """Limit memory to a gigabyte where the system supports that."""
     with suppress(ImportError, OSError, ValueError):
         import resource  # noqa: PLC0415 - there is none on Windows
 

@@ -1,7 +1,6 @@
-"""Read the lines and the tables of a PDF from the place, size and weight of its text.
+"""Extract the lines and tables of a PDF from the position, size and weight of its text.
 
-Repeated headers and footers are taken out; a table is seen by how its cells stand beside each
-other.
+Repeated headers and footers are removed; tables are detected by the alignment of their cells.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ _REPEATED_SHARE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One printed line. ``size`` is in points; ``x`` and ``y`` are where it starts on the page.
+    """One printed line. ``size`` is in points; ``x`` and ``y`` are its start on the page.
 
-    An item starts after its marker. ``parts`` are texts with a wide gap between them, as in the
-    rows of a table. A blank line has no place.
+    A list item starts after its marker. ``parts`` are texts separated by a wide gap, as in the rows
+    of a table. A blank line has no position.
     """
 
     text: str
@@ -68,7 +67,7 @@ def page_lines(page: PageObject) -> tuple[Line, ...]:
 
 
 def without_repeats(pages: Sequence[tuple[Line, ...]]) -> list[tuple[Line, ...]]:
-    """Drop the lines at the edges that most pages share, page numbers counted as equal."""
+    """Remove header and footer lines that most pages share, treating page numbers as equal."""
     if len(pages) < _LEAST_PAGES:
         return list(pages)
     seen = Counter(key for lines in pages for key in {_key(line) for line in _edges(lines)})
@@ -110,7 +109,7 @@ def _line(runs: list[_Run]) -> Line:
 
 
 def _apart(runs: list[_Run]) -> list[list[_Run]]:
-    """Return the runs of a line, divided where there is more than a space between two."""
+    """Split the runs of a line at gaps wider than a space."""
     parts: list[list[_Run]] = []
     end = 0.0
     for run in (run for run in runs if run.text.strip()):
@@ -123,14 +122,14 @@ def _apart(runs: list[_Run]) -> list[list[_Run]]:
 
 
 def _width(run: _Run) -> float:
-    """About how wide a text is printed."""
+    """Return an estimate of the printed width of a text."""
     narrow = len(_NARROW.findall(run.text))
     wide = len(_WIDE.findall(run.text))
     return run.size * (0.52 * len(run.text) - 0.25 * narrow + 0.18 * wide)
 
 
 def _with_markers(lines: list[Line]) -> list[Line]:
-    """Put list markers that are printed apart in front of their items."""
+    """Join list markers that are printed apart to their items."""
     joined: list[Line] = []
     for line in lines:
         last = joined[-1] if joined else None
@@ -182,7 +181,7 @@ _Numbered = tuple[int, Line]
 
 
 def table_at(lines: Sequence[Line], start: int, page: int) -> tuple[Table, int] | None:
-    """Return the table that starts at a line and the line after it, or None if none does."""
+    """Return the table that starts at a line, and the line after it; None if there is none."""
     texts = _texts(lines, start)
     rows: list[list[_Cell]] = []
     position = 0
@@ -210,7 +209,7 @@ def _texts(lines: Sequence[Line], start: int) -> list[_Numbered]:
 
 
 def _row(texts: Sequence[_Numbered], start: int) -> tuple[list[_Cell], int]:
-    """Return the cells that stand beside each other from a text on, and the text after them."""
+    """Return the cells beside each other starting at a text, and the position after them."""
     cells: list[_Cell] = []
     top = 0.0
     for position in range(start, len(texts)):
@@ -229,7 +228,7 @@ def _row(texts: Sequence[_Numbered], start: int) -> tuple[list[_Cell], int]:
 
 
 def _continued(cells: Sequence[_Cell], texts: Sequence[_Numbered], position: int) -> _Cell | None:
-    """Return the cell that a text is the next line of; a first cell with others beside is a row."""
+    """Return the cell that a text continues; a first cell with others beside it starts a row."""
     line = texts[position][1]
     for cell in cells:
         below = cell.last - (line.y or 0.0)
@@ -247,7 +246,7 @@ def _has_neighbour(texts: Sequence[_Numbered], position: int) -> bool:
 
 
 def _aligned(cells: Sequence[_Cell], rows: Sequence[list[_Cell]]) -> bool:
-    """Whether a row stands under the others: its first cell, and another one or all of them."""
+    """Return whether a row is aligned with the others: first cell, and another one or all."""
     if abs(cells[0].x - rows[0][0].x) > _NEAR:
         return False
     columns = [cell.x for row in rows for cell in row[1:]]
@@ -264,7 +263,7 @@ def _table(rows: Sequence[list[_Cell]], page: int) -> Table:
 
 
 def _placed(row: Sequence[_Cell], columns: Sequence[float]) -> tuple[str, ...]:
-    """Return a row's texts, each in its column; numbers set flush right may start anywhere."""
+    """Return a row's texts by column; right-aligned numbers may start anywhere."""
     texts = [" ".join(cell.texts) for cell in row]
     if len(row) == len(columns):
         return tuple(texts)

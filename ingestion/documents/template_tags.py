@@ -1,7 +1,7 @@
 """Strip template languages from Markdown, code untouched: Liquid, Jinja, Hugo, ERB. Pure.
 
-What a template would print is kept where the source says it (a quoted argument); everything
-else of the tag goes. Code (fences, spans, ``<pre>``) is verbatim and masked while tags go.
+Text that a template would print is kept where the source holds it (a quoted argument); the rest of
+the tag is removed. Code (fences, spans, ``<pre>``) is verbatim and masked meanwhile.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ _MASK = re.compile("\ufdd0(\\d+)\ufdd1")
 
 
 class Masked:
-    """Text with its code replaced by marks, so that later rules cannot touch it."""
+    """Text whose code is replaced by placeholders, so that later rules cannot change it."""
 
     def __init__(self, text: str, kept: list[str]) -> None:
         self.text = text
         self._kept = kept
 
     def restore(self, text: str) -> str:
-        """Put the code back; ``text`` may have changed around the marks."""
+        """Put the code back; ``text`` may have changed around the placeholders."""
         return _MASK.sub(lambda mark: self._kept[int(mark[1])], text)
 
 
@@ -95,7 +95,7 @@ def _replace(match: re.Match[str], keep: Keep) -> str:
 
 
 def _fence(match: re.Match[str], keep: Keep) -> str:
-    """Mask line by line, indents left outside, so that a whole block can still be moved."""
+    """Mask a fence line by line without indents, so that the whole block can still be moved."""
     lines = (match["mark"] + match["rest"]).split("\n")
     indents = [line[: len(line) - len(line.lstrip(" "))] for line in lines]
     masked = (
@@ -106,7 +106,7 @@ def _fence(match: re.Match[str], keep: Keep) -> str:
 
 
 def _target(match: re.Match[str], _keep: Keep) -> str:
-    """Leave of a link what it says; of a picture nothing."""
+    """Replace a link by its text, and a picture by nothing."""
     label = match["label"]
     if label is None:
         return "]()"
@@ -146,7 +146,7 @@ def _mustache(match: re.Match[str], _keep: Keep) -> str:
 
 
 def _alone(match: re.Match[str]) -> bool:
-    """Whether a tag has its line to itself."""
+    """Return whether a tag is alone on its line."""
     start = match.string.rfind("\n", 0, match.start()) + 1
     end = match.string.find("\n", match.end())
     after = match.string[match.end() : end if end >= 0 else None]

@@ -1,1 +1,1 @@
-"""What ingestion remembers: runs, what fills which space, who works on it (docs/adr/0010)."""
+"""Store runs, the source of each space, and leases on spaces (docs/adr/0010)."""

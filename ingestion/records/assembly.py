@@ -1,4 +1,4 @@
-"""Assemble the records that belong to an index: beside it, or on its server (docs/adr/0010)."""
+"""Open the records that belong to an index: beside it, or on its server (docs/adr/0010)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ingestion.records.ledger import Ledger, Passes
 
 
 class RecordsSettings(Protocol):
-    """The settings that decide; the bot's and ingestion's have them alike."""
+    """The settings that determine the records; shared by the bot and ingestion."""
 
     @property
     def data_dir(self) -> Path: ...
@@ -28,7 +28,7 @@ class RecordsSettings(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    """What ingestion remembers; nothing is opened before its first use."""
+    """The stores of ingestion; nothing is opened before its first use."""
 
     ledger: Ledger
     leases: Leases
@@ -36,16 +36,16 @@ class Records:
     database: Database
 
     def close(self) -> None:
-        """Close the connections; the next use opens them anew."""
+        """Close the connections; the next use opens them again."""
         self.database.close()
 
 
 def records_of(settings: RecordsSettings) -> Records:
-    """Return the records that belong to the index that the settings name.
+    """Return the records that belong to the configured index.
 
-    An index that all replicas share has its records on their database server, if there is one.
-    An index that is a file has them in a file beside it: what one replica read into its own index
-    is not in another's.
+    An index shared by all replicas has its records on their database server, if there is one. A
+    file index has them in a file beside it: what one replica indexed is not in another replica's
+    index.
     """
     url = settings.database_url
     shared = url is not None and settings.azure_search_configured

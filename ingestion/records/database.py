@@ -1,7 +1,7 @@
-"""The tables of ingestion's records, and their database: a file, or the server that the bot uses.
+"""Define ingestion's tables and access their database: a file, or the bot's server.
 
-Every statement runs in a thread, so that none blocks the event loop. On PostgreSQL the tables
-are beside the bot's, so that each name says whose it is.
+Every statement runs in a thread, so that none blocks the event loop. On PostgreSQL the tables share
+a database with the bot's, so that each name has a prefix.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ RUNS = Table(
     Column("body", Text, nullable=False),
     sqlite_autoincrement=True,
 )
-"""``beat`` is when the owner last wrote, in seconds since 1970 by the database's clock."""
+"""``beat`` is the owner's last heartbeat, in seconds since 1970 by the database's clock."""
 
 SYNCED = Table(
     "ingestion_synced",
@@ -91,7 +91,7 @@ LEASES = Table(
     Column("beat", Float, nullable=False),
     Column("expires", Float, nullable=False),
 )
-"""Who works on a space; see ingestion.records.leases."""
+"""The owners of leases on spaces; see ingestion.records.leases."""
 
 PASSES = Table(
     "ingestion_passes",
@@ -103,18 +103,19 @@ PASSES = Table(
     Column("run", String(64), nullable=False),
     Column("failures", Integer, nullable=False),
 )
-"""When a pass was last begun by the schedule, and how many before it failed in a row."""
+"""When the schedule last started each pass, and how many before it failed in a row."""
 
 
 FILE = "ingestion.sqlite"
 HEAD = "0001"
-"""The last revision of the tables; a test holds it against ingestion.records.migrations."""
+"""The last revision of the tables; a test compares it with ingestion.records.migrations."""
 _VERSION_TABLE = "ingestion_version"
 _MIGRATION_LOCK = 0x66646C
-"""Processes that start together take turns; on SQLite the write lock sees to that."""
+"""Key (ASCII "fdl") of the advisory lock under which processes migrate; on SQLite the write lock
+suffices."""
 _BUSY_SECONDS = 10.0
 _STILL_SECONDS = 10
-"""A process that stands still must not keep its locks from the others."""
+"""Timeout of idle transactions: a process that hangs must not keep its locks."""
 _SERVER: dict[str, object] = {
     "connect_timeout": 5,
     "keepalives_idle": 10,
@@ -127,12 +128,13 @@ _DRIVER = "postgresql+psycopg"
 _SQLITE_NOW = literal_column("(julianday('now') - 2440587.5) * 86400.0", Float)
 
 Result = TypeVar("Result")
+# Julian days to Unix time: 2440587.5 is the Julian day of 1970-01-01.
 
 
 class Database:
-    """Opened at the first use, its tables brought up to date then; ``close`` it at the end.
+    """The database, opened and migrated at first use; ``close`` it at the end.
 
-    Every failure comes out as LedgerUnavailable.
+    Every failure is raised as LedgerUnavailable.
     """
 
     def __init__(self, url: str) -> None:
@@ -147,23 +149,23 @@ class Database:
 
     @property
     def now(self) -> ColumnElement[float]:
-        """The database's clock, in seconds since 1970: one clock for all replicas."""
+        """Return the database's clock, in seconds since 1970: one clock for all replicas."""
         if self.dialect == "sqlite":
             return _SQLITE_NOW
         return cast(func.extract("epoch", func.clock_timestamp()), Float)
 
     def insert(self, table: Table) -> Insert:
-        """Return an insert that may say what happens when the row is there already."""
-        # Both dialects say it alike; only their types differ.
+        """Return an insert that supports ON CONFLICT."""
+        # Both dialects have the same methods; only their types differ.
         made = sqlite.insert(table) if self.dialect == "sqlite" else postgresql.insert(table)
         return cast_type("Insert", made)
 
     async def run(self, work: Callable[[Connection], Result]) -> Result:
-        """Do some work in one transaction. Raises LedgerUnavailable."""
+        """Run a function in one transaction in a thread. Raises LedgerUnavailable."""
         return await asyncio.to_thread(self.run_blocking, work)
 
     def run_blocking(self, work: Callable[[Connection], Result]) -> Result:
-        """Do what ``run`` does, in this thread."""
+        """Do the same as ``run``, in this thread."""
         try:
             self._bring_up_to_date()
             with self._engine.begin() as connection:
@@ -172,7 +174,7 @@ class Database:
             raise LedgerUnavailable(_ledger_error(self._url, error)) from error
 
     def close(self) -> None:
-        """Close what is open; the next use opens it anew."""
+        """Close the connections; the next use opens them again."""
         self._engine.dispose()
 
     def _bring_up_to_date(self) -> None:
@@ -192,7 +194,7 @@ class Database:
 
 
 def sqlite_in(data_dir: Path) -> Database:
-    """Return the file in a data directory."""
+    """Return the database file in a data directory."""
     return Database(f"sqlite+pysqlite:///{(data_dir / FILE).absolute()}")
 
 
@@ -202,7 +204,7 @@ def _with_driver(url: str) -> str:
 
 
 def _engine(url: URL) -> Engine:
-    # A statement's parameters must not come into a log with an error.
+    # Statement parameters must not reach a log with an error.
     if url.get_backend_name() == "sqlite":
         arguments: dict[str, Any] = {"timeout": _BUSY_SECONDS}
         engine = create_engine(
@@ -228,7 +230,7 @@ def _disable_implicit_begin(connection: DBAPIConnection, _entry: ConnectionPoolE
 
 
 def _begin_immediate(connection: Connection) -> None:
-    """Take SQLite's write lock at once, so that nothing is refused half-way."""
+    """Take SQLite's write lock at once, so that no transaction fails half-way."""
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
@@ -251,7 +253,7 @@ def _revision(connection: Connection) -> str | None:
 
 
 def _upgrade(connection: Connection, revision: str | None) -> None:
-    # Alembic takes long to load, and most starts have nothing to do here.
+    # Alembic is slow to import, and most starts need no migration.
     from ingestion.records.migrations import upgrade
 
     try:
@@ -271,7 +273,7 @@ def _ledger_error(url: URL, error: Exception) -> str:
             f"{str(file)!r} cannot be used ({said}). Check that this user may write to it and "
             "that the disk has room; if it is damaged, move it away."
         )
-    # A password may also stand in the query.
+    # A password may also be in the query.
     where = url.set(query={}).render_as_string()
     return (
         f"The records of ingestion at {where!r} cannot be used ({said}). See that the server runs "

@@ -1,8 +1,8 @@
-"""Lease a space to one run at a time: who holds it, and whether it is held still.
+"""Lease a space to one run at a time, and verify that the lease is still held.
 
-A lock on a file ends with its process. Rows on a server end when they are not renewed: whoever
-stood still that long writes nothing more, for it confirms its lease before each write. An owner
-is a process on a host, by a name that tells others whether it still lives.
+A lock on a file ends with its process. Rows on a server expire when they are not renewed: a process
+that hung for that long writes nothing more, for it confirms its lease before each write. An owner
+is a process on a host, named so that others can determine whether it is alive.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from ingestion.records.database import LEASES, Database
 
 
 def owner_here() -> str:
-    """Return a name of this process that no other gives itself: HOST/PROCESS/RANDOM."""
+    """Return a unique name of this process: HOST/PROCESS/RANDOM."""
     return f"{_host()}/{os.getpid()}/{uuid.uuid4().hex}"
 
 
 def is_dead(owner: str) -> bool:
-    """Tell whether an owner is surely dead: its process was here, and is no more.
+    """Return whether an owner is certainly dead: a process of this host that no longer exists.
 
-    Of another host nothing can be said, so False.
+    Owners on other hosts cannot be checked, so False.
     """
     host, process, _ = owner.split("/")
     return host == _host() and process != str(os.getpid()) and not _runs(int(process))
 
 
 def is_replaced(owner: str, ours: str) -> bool:
-    """Tell whether another owner had our process number here: in a container each server is 1."""
+    """Return whether another owner had our process id here: in containers it is always 1."""
     return owner != ours and owner.split("/")[:2] == ours.split("/")[:2]
 
 
 def _host() -> str:
-    """Name the host, and on it what process numbers are counted in: a container has its own."""
+    """Return the host and its process namespace: a container has its own."""
     try:
         counted_in = Path("/proc/self/ns/pid").readlink().name
     except OSError:
@@ -76,13 +76,13 @@ def file_lease(data_dir: Path, tenant: str, space: str) -> Iterator[None]:
 
     Raises:
         RunInProgress: another run holds it.
-        LedgerUnavailable: nothing can be written there.
+        LedgerUnavailable: the lock file cannot be written.
     """
     name = hashlib.blake2b(f"{tenant}\0{space}".encode(), digest_size=8).hexdigest()
     with ExitStack() as closing_later:
         try:
             data_dir.mkdir(parents=True, exist_ok=True)
-            # SQLite locks files alike on every system, and a killed process lets go.
+            # SQLite locks files alike on every system, and a killed process releases them.
             connection = sqlite3.connect(
                 data_dir / f"ingestion-{name}.lock", timeout=0, isolation_level=None
             )
@@ -106,37 +106,37 @@ log = structlog.get_logger(__name__)
 LEASE_SECONDS = 20.0
 _RENEW_SECONDS = 5.0
 _SURE_SECONDS = 12.0
-"""So long after it was renewed a lease is surely held still; a write may take the rest."""
+"""A lease is certainly still held this long after its renewal; a write may take the rest."""
 
 
 class Lease(Protocol):
-    """A space that is held."""
+    """A lease on a space."""
 
     async def confirm(self) -> None:
-        """Return when it is held still. Raises LeaseLost; nothing may be written then."""
+        """Return if the lease is still held. Raises LeaseLost; nothing may be written then."""
         ...
 
 
 class Leases(Protocol):
-    """Hands out spaces."""
+    """Grants leases on spaces."""
 
     def held(self, space: str) -> AbstractAsyncContextManager[Lease]:
         """Hold a space for one run, against all others.
 
         Raises:
             RunInProgress: another run holds it.
-            LeaseLost: it was lost on the way; what runs inside is cancelled by that.
-            LedgerUnavailable: it can't be said who holds it.
+            LeaseLost: it was lost meanwhile, which cancels the block.
+            LedgerUnavailable: the holder cannot be determined.
         """
         ...
 
     async def busy(self, space: str) -> bool:
-        """Tell whether somebody holds a space now. Raises LedgerUnavailable."""
+        """Return whether any run holds a space now. Raises LedgerUnavailable."""
         ...
 
 
 class FileLeases:
-    """Implements Leases by locks in a data directory."""
+    """Grants leases as file locks in a data directory. Implements ``Leases``."""
 
     def __init__(self, data_dir: Path, tenant: str) -> None:
         self._data_dir = data_dir
@@ -156,13 +156,13 @@ class FileLeases:
 
 
 class _FileLease:
-    """A lock on a file: nobody takes it away."""
+    """A lock on a file, which cannot be lost."""
 
     async def confirm(self) -> None: ...
 
 
 class TableLeases:
-    """Implements Leases by rows that expire by the database's clock."""
+    """Grants leases as rows that expire by the database's clock. Implements ``Leases``."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class TableLeases:
             if not row.lost or holder is None:
                 raise
             if holder.uncancel():
-                # Somebody else wants it stopped as well.
+                # The task was also cancelled by somebody else.
                 raise
             raise LeaseLost(_lease_lost(space)) from None
         finally:
@@ -202,7 +202,7 @@ class TableLeases:
 
 
 class _RowLease:
-    """A row that is renewed until it is released, or lost."""
+    """A row that is renewed until it is released or lost."""
 
     def __init__(self, rows: _Rows, space: str, sure: float) -> None:
         self._rows = rows
@@ -227,14 +227,14 @@ class _RowLease:
             try:
                 await self._renew()
             except LedgerUnavailable as error:
-                # What can't be confirmed is not written; the next run goes on.
+                # Without confirmation nothing is written; the next run continues.
                 self.lost = True
                 raise LeaseLost(_lease_lost(self._space)) from error
         if self.lost:
             raise LeaseLost(_lease_lost(self._space))
 
     async def keep(self, every: float, holder: asyncio.Task[object] | None) -> None:
-        """Renew it; once it is lost, stop whoever holds it."""
+        """Renew the lease; once it is lost, cancel its holder."""
         while not self.lost:
             await asyncio.sleep(every)
             try:
@@ -246,7 +246,7 @@ class _RowLease:
             holder.cancel()
 
     async def release(self) -> None:
-        """Let others have it at once; without the database it runs out by itself."""
+        """Release the lease at once; without the database it expires by itself."""
         try:
             await self._rows.release(self._space, self._owner)
         except LedgerUnavailable as error:
@@ -261,7 +261,7 @@ class _RowLease:
 
 
 class _Rows:
-    """The statements over leases."""
+    """The SQL statements on leases."""
 
     def __init__(self, database: Database, tenant: str, lasting: float) -> None:
         self._database = database
@@ -269,7 +269,7 @@ class _Rows:
         self._lasting = lasting
 
     async def take(self, space: str, owner: str) -> str | None:
-        """Give a free space to an owner; return None, or who holds it."""
+        """Acquire a free space for an owner; return None, or the current holder."""
         now = self._database.now
         times = {"beat": now, "expires": now + self._lasting}
 
@@ -291,7 +291,7 @@ class _Rows:
         return await self._database.run(work)
 
     async def renew(self, space: str, owner: str) -> bool:
-        """Prolong a lease that is its owner's still, expired or not; return whether it was."""
+        """Extend a lease that is still its owner's, expired or not; return whether it was."""
         now = self._database.now
         statement = (
             update(LEASES)
@@ -305,7 +305,7 @@ class _Rows:
         await self._database.run(lambda connection: connection.execute(statement))
 
     async def holder(self, space: str) -> str | None:
-        """Return who holds a space now, dead processes of this host apart."""
+        """Return the current holder of a space, ignoring dead processes of this host."""
         statement = select(LEASES.c.owner).where(
             *self._at(space), LEASES.c.expires >= self._database.now
         )

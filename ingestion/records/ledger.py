@@ -1,6 +1,6 @@
-"""Record in the database what runs did and do, what fills each space, and scheduled passes.
+"""Store past and current runs, the source of each space, and scheduled passes in the database.
 
-All processes read the same ledger; one of several replicas begins each scheduled pass.
+All processes share one ledger; each scheduled pass is started by one of several replicas.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ingestion.types import Extent
 
 _KEPT_RUNS = 200
 SILENT_SECONDS = 15.0
-"""A run whose process has not written for so long is taken for interrupted."""
+"""A run without a heartbeat for this long counts as interrupted."""
 
 _RUN = TypeAdapter(Run)
 _SYNCED = TypeAdapter(Synced)
@@ -38,10 +38,10 @@ _FOLDER = TypeAdapter(FolderEntry)
 
 
 class Ledger:
-    """Every method may be called from any process, none blocks the event loop.
+    """Stores runs. Every method may be called from any process; none blocks the event loop.
 
-    What it tells is for people and for resuming: no run is decided by it, only by the lease.
-    Every method raises LedgerUnavailable.
+    The ledger informs people and lets runs be resumed; what a run may do is decided by its lease
+    only. Every method raises LedgerUnavailable.
     """
 
     def __init__(self, database: Database, tenant: str) -> None:
@@ -50,18 +50,18 @@ class Ledger:
         self._owner = owner_here()
 
     async def begin(self, run: Run) -> None:
-        """Keep a run of this process that begins."""
+        """Store a run that this process starts."""
         begun = insert(RUNS).values(
             id=run.id, tenant=self._tenant, owner=self._owner, **self._kept(run)
         )
         await self._database.run(lambda connection: connection.execute(begun))
 
     async def write(self, run: Run) -> bool:
-        """Keep how far a run of this process is; return whether it is to stop.
+        """Store the progress of a run of this process; return whether it has to stop.
 
-        It is, when somebody wants it cancelled, or when another process took it over, because
-        this one was silent. What is written after the end changes nothing, also where the run was
-        dropped by then: a thread may be late, and a run that came back would never end.
+        It has to when its cancellation was requested, or when another process took it over because
+        this one was silent. Writes after the end are ignored, also for a dropped run: a thread may
+        be late, and a run stored again would never end.
         """
         ours = RUNS.c.id == run.id, RUNS.c.owner == self._owner
 
@@ -80,22 +80,22 @@ class Ledger:
         return await self._database.run(write)
 
     async def drop(self, run_id: str) -> None:
-        """Forget a run that has nothing to tell."""
+        """Delete a run that has nothing to report."""
         statement = delete(RUNS).where(RUNS.c.tenant == self._tenant, RUNS.c.id == run_id)
         await self._database.run(lambda connection: connection.execute(statement))
 
     async def cancel(self, run_id: str) -> None:
-        """Ask whichever process works on a run to stop it."""
+        """Request cancellation of a run in whichever process it is."""
         statement = update(RUNS).where(RUNS.c.id == run_id).values(cancel=True)
         await self._database.run(lambda connection: connection.execute(statement))
 
     async def newest(self, limit: int) -> Sequence[Run]:
-        """Return the last runs, newest first; those of dead processes are interrupted."""
+        """Return the last runs, newest first; those of dead processes count as interrupted."""
         newest = self._rows().order_by(RUNS.c.number.desc()).limit(limit)
         return [self._told(row) for row in await self._read(newest)]
 
     async def active(self) -> Sequence[Run]:
-        """Return the runs that wait or work, in any process."""
+        """Return the waiting and working runs of all processes."""
         told = [self._told(row) for row in await self._read(self._rows().where(RUNS.c.active))]
         return [run for run in told if run.active]
 
@@ -106,8 +106,8 @@ class Ledger:
     async def interrupted(self) -> Sequence[Run]:
         """Take over the runs of dead processes that are not settled yet, and return them.
 
-        Each is taken by one process alone; should that one die before it settles them, they are
-        interrupted once more. One that somebody wanted cancelled is cancelled by that.
+        Each is taken by exactly one process; should that one die before it settles them, they are
+        interrupted again. A run whose cancellation was requested is thereby cancelled.
         """
         rows = await self._read(self._rows().where(RUNS.c.active))
         dead = [(row, told) for row in rows if not (told := self._told(row)).active]
@@ -124,7 +124,7 @@ class Ledger:
         return await self._database.run(take)
 
     async def settle(self, interrupted: Sequence[Run]) -> None:
-        """Note that these were interrupted, with what resumes them."""
+        """Mark these runs as interrupted, with the runs that resume them."""
 
         def write(connection: Connection) -> None:
             for run in interrupted:
@@ -138,7 +138,7 @@ class Ledger:
     async def change_synced(
         self, space: str, change: Callable[[Synced | None], Synced | None]
     ) -> None:
-        """Keep what becomes of what is known of a space, None: nothing; others wait meanwhile."""
+        """Update the sync state of a space by a function (None: no state), in one transaction."""
 
         def change_body(before: str | None) -> str | None:
             after = change(None if before is None else _SYNCED.validate_json(before))
@@ -147,20 +147,20 @@ class Ledger:
         await self._change(SYNCED, space, change_body)
 
     async def synced(self) -> dict[str, Synced]:
-        """Return when each space was last brought up to date."""
+        """Return the sync state of each space."""
         return {space: _SYNCED.validate_json(body) for space, body in await self._all(SYNCED)}
 
     async def note_folder(self, space: str, folder: FolderEntry) -> None:
-        """Remember which folder fills a space, so that it can be read again."""
+        """Store the folder that fills a space, so that it can be read again."""
         body = _FOLDER.dump_json(folder).decode()
         await self._change(SOURCES, space, lambda _: body)
 
     async def folders(self) -> dict[str, FolderEntry]:
-        """Return which folder fills which space."""
+        """Return the folder of each space that a folder fills."""
         return {space: _FOLDER.validate_json(body) for space, body in await self._all(SOURCES)}
 
     async def forget(self, space: str) -> None:
-        """Forget a space that is no more."""
+        """Delete the entries of a removed space."""
 
         def write(connection: Connection) -> None:
             for table in (SYNCED, SOURCES):
@@ -238,7 +238,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A pass that was begun: so many seconds ago, as which run ("" if it never came to one).
+    """A pass and its age in seconds; ``run`` is "" if no run was started for it.
 
     ``failures`` is how many before it failed in a row.
     """
@@ -249,7 +249,7 @@ class Pass:
 
 
 class Passes:
-    """Every method raises LedgerUnavailable."""
+    """Stores scheduled passes. Every method raises LedgerUnavailable."""
 
     def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
@@ -271,7 +271,7 @@ class Passes:
     async def claim(
         self, space: str, extent: Extent, *, idle_seconds: float, failures: int
     ) -> bool:
-        """Begin a pass, unless one began within so many seconds; of many who ask, one may."""
+        """Claim a pass, unless one began within ``idle_seconds``; only one caller succeeds."""
         now = self._database.now
         fresh = self._database.insert(PASSES).values(
             tenant=self._tenant, space=space, extent=extent, begun=now, run="", failures=failures
@@ -284,12 +284,12 @@ class Passes:
         return await self._database.run(lambda c: c.scalar(claimed) is not None)
 
     async def note_run(self, space: str, extent: Extent, run: str) -> None:
-        """Keep which run a pass came to."""
+        """Store the run that a pass started."""
         statement = update(PASSES).where(*self._at(space, extent)).values(run=run)
         await self._database.run(lambda connection: connection.execute(statement))
 
     async def forget(self, space: str) -> None:
-        """Forget a space that is no more."""
+        """Delete the passes of a removed space."""
         statement = delete(PASSES).where(PASSES.c.tenant == self._tenant, PASSES.c.space == space)
         await self._database.run(lambda connection: connection.execute(statement))
 

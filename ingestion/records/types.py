@@ -1,4 +1,4 @@
-"""Values that the records keep: runs, failures, what is known of a space; all frozen."""
+"""Values that the records store: runs, failures, sync states; all frozen."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ ACTIVE: frozenset[State] = frozenset({"waiting", "running"})
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A page (or with ``page`` "" a whole space) that could not be read, why, and the cure.
+    """A page (or with ``page`` "" a whole space) that could not be read, why, and the remedy.
 
-    ``mass_delete``: the run held back, or would, for too much of the space is gone.
+    ``mass_delete``: the run refused to remove, or would refuse to remove, too much of the space.
     """
 
     space: str
@@ -30,13 +30,13 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run over one space, or with None over all, as far as it is.
+    """A run over one space, or with None over all, and its progress.
 
     ``pages`` of ``total`` are done, which made ``chunks``; ``working_seconds`` counts from the
     first page. Of ``failed`` pages the first are in ``failures``. ``resumed_as`` are the runs that
-    went on with it after it was interrupted. ``page`` is the address or id of the one page that a
-    run of ``extent`` "page" is over. ``use`` is what embedding took, or would take; ``expected``
-    is what was thought before.
+    resumed it after an interruption. ``page`` is the address or id of the one page that a run of
+    ``extent`` "page" covers. ``use`` is the embedding usage, or for a dry run its estimate;
+    ``expected`` is the estimate made beforehand.
     """
 
     id: str
@@ -69,18 +69,18 @@ class Run:
 
     @property
     def active(self) -> bool:
-        """Whether it waits or works."""
+        """Return whether it is waiting or working."""
         return self.state in ACTIVE
 
     @property
     def eventful(self) -> bool:
-        """Whether it changed anything, or has something to tell."""
+        """Return whether it changed anything, or has something to report."""
         changes = self.added + self.changed + self.removed + self.readers_changed
         return self.state != "done" or bool(changes or self.failed or self.failures)
 
     @property
     def embedding(self) -> str:
-        """What embedding takes, in tokens and dollars; "" where that is nothing but time."""
+        """Return the embedding usage in tokens and dollars; "" where there is no cost."""
         if self.active and self.expected is not None:
             return use_line(self.expected, pages=self.total, dry_run=True)
         pages = self.added + self.changed
@@ -92,7 +92,7 @@ class Run:
 
     @property
     def remaining_seconds(self) -> float | None:
-        """How long it still takes, by the pages so far; None before the first."""
+        """Return the estimated remaining time, by the pages so far; None before the first."""
         if not self.pages or not self.active:
             return None
         return self.working_seconds / self.pages * (self.total - self.pages)
@@ -100,7 +100,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A page that failed in the last ``tries`` runs that looked at it."""
+    """A page that failed in the last ``tries`` runs that tried it."""
 
     page: str
     tries: int
@@ -108,10 +108,10 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """The last run that brought a space up to date; when it began, and what failed in it.
+    """The sync state of a space: the last successful run, when it began, and its failures.
 
-    ``whole_at`` is when the last run began that looked at every page. ``watermark`` is what the
-    source wants to be told to list what changed since; ``again`` are the pages that failed.
+    ``whole_at`` is when the last run over every page began. ``watermark`` is the source's, to list
+    changes since; ``again`` are the pages that failed.
     """
 
     started_at: datetime
@@ -124,7 +124,7 @@ class Synced:
 
 @dataclass(frozen=True, slots=True)
 class FolderEntry:
-    """A folder that fills a space, as it was named to the command line."""
+    """A folder that fills a space, as given on the command line."""
 
     path: str
     readers: tuple[tuple[str, ...], ...]

@@ -1,1 +1,1 @@
-"""Runs in the background: begun, scheduled, worked off in worker processes, and watched."""
+"""Run ingestion in the background: start, schedule, execute in worker processes, and track runs."""

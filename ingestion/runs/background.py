@@ -1,8 +1,8 @@
-"""Begin, watch, stop and work off runs in the background of a server.
+"""Start, track, cancel and execute runs in the background of a server.
 
-A run is ingestion.sync.sync.sync_source, space by space, waiting where another run works.
-Nothing here decides what is done: the plan is made anew each time, so a run that was killed is
-resumed by beginning it again.
+A run calls ingestion.sync.sync.sync_source, space by space, waiting where another run works.
+Nothing here decides what is done: the plan is computed anew each time, so a killed run is resumed
+by starting it again.
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ from rag.errors import RagError
 log = structlog.get_logger(__name__)
 
 SyncSpace = Callable[[str, Progress, Run], Awaitable[Report]]
-"""Brings a space up to date with its source. Raises as ingestion.sync.sync.sync_source."""
+"""Syncs a space with its source. Raises as ingestion.sync.sync.sync_source."""
 
 OnRemovalRefused = Callable[[str, str], Awaitable[None]]
-"""Is told of a space whose run held back, and why: too much of it, or all, is gone."""
+"""Called with a space and the reason when its run refuses to remove too much of it, or all."""
 
 _AT_ONCE = 2
 _LEASE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 5.0
 _SOURCE_CURE = "Mend that (python -m ingestion doctor tries it), and reindex all."
 _WIKI = "Confluence"
-"""Stands for the space where it can't be asked which there are."""
+"""Shown instead of a space when the list of spaces is unavailable."""
 
 
 class SpaceExecutor:
-    """The spaces that this process works on: each by one run at a time, two at once.
+    """Executes runs over spaces: one run at a time per space, two spaces at once.
 
     Args:
-        ledger: Where it is noted when a space was brought up to date.
-        sources: What can be read.
-        work: What is done with each space.
-        on_held_back: Who is told when a run holds back.
+        ledger: Stores when a space was last synced.
+        sources: The sources that can be read.
+        work: Syncs one space.
+        on_held_back: Called when a run refuses a mass deletion.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class SpaceExecutor:
         self._places = asyncio.Semaphore(_AT_ONCE)
 
     async def all(self, tally: RunCounters, on_begun: Callable[[Run], None]) -> None:
-        """Work on what a run is over; what goes wrong with a space is in the tally.
+        """Process the spaces of a run; errors of a space are recorded in the tally.
 
         ``on_begun`` is called each time a source is about to be read.
         """
@@ -90,7 +90,7 @@ class SpaceExecutor:
                 await self._one(tally, each, on_begun)
 
     async def _over(self, tally: RunCounters) -> Sequence[str]:
-        """Return the spaces of a run; what keeps some of them from being known is its trouble."""
+        """Return the spaces of a run; an error that hides some of them is recorded in the tally."""
         if tally.run.space is not None:
             return [tally.run.space]
         unseen = await self._sources.unseen()
@@ -99,7 +99,7 @@ class SpaceExecutor:
         return await self._sources.spaces()
 
     async def _one(self, tally: RunCounters, space: str, on_begun: Callable[[Run], None]) -> None:
-        """Work on a space once no other process does."""
+        """Process a space once no other process does."""
         pause = _LEASE_SECONDS
         while True:
             on_begun(tally.run)
@@ -107,7 +107,7 @@ class SpaceExecutor:
             try:
                 report = await self._work(space, tally, tally.run)
             except (RunInProgress, LedgerUnavailable):
-                # Also a full disk is waited for: what was taken in is to be found in the end.
+                # A full disk is retried too: an accepted upload must become searchable in the end.
                 tally.wait()
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
@@ -134,23 +134,23 @@ class SpaceExecutor:
         try:
             await self._on_held_back(space, why.reason)
         except Exception:
-            # It is in the run and in the log all the same.
+            # The refusal is in the run and in the log in any case.
             log.exception("reindex.not_told", space=space)
 
 
 _INTERNAL_ERROR = "something broke on our side; it is in the log"
 AT_START = "start"
-"""Who begins what a start has to mend."""
+"""Initiator (``Run.by``) of the runs that repair interrupted work at the start."""
 
 
 class Runs:
-    """The runs of this process; what it tells are those of all.
+    """Starts and cancels the runs of this process, and lists those of all processes.
 
     Args:
-        ledger: where runs are told.
-        sources: what can be read.
-        work: what a run does with each space.
-        on_held_back: who is told when a run holds back.
+        ledger: stores runs.
+        sources: the sources that can be read.
+        work: syncs one space.
+        on_held_back: called when a run refuses a mass deletion.
     """
 
     def __init__(
@@ -180,14 +180,14 @@ class Runs:
         extent: Extent = "all",
         page: str = "",
     ) -> str:
-        """Begin a run over a space or all, or over one page by address or id; return its id.
+        """Start a run over a space or all, or over one page by address or id; return its id.
 
-        A run over one page is not refused for another's sake: it waits for the space.
+        A run over one page does not conflict with another run: it waits for the space.
 
         Raises:
-            DocumentUnknown: it is not known what fills the space, or which space the page is in.
+            DocumentUnknown: the source of the space, or the space of the page, is unknown.
             DocumentInTheWay: another run is over the space.
-            SourceUnavailable: what fills the space can't be asked now.
+            SourceUnavailable: the source cannot be reached now.
         """
         if page:
             space, extent = space or await self._space_with(page), "page"
@@ -199,7 +199,7 @@ class Runs:
             return await self._begin(replace(run, allow_mass_delete=allow_mass_delete))
 
     async def find_space(self, url: str) -> str | None:
-        """Return the space of the page at an address, indexed or not; None for none of ours.
+        """Return the space of the page at an address, indexed or not; None for a foreign page.
 
         Raises SourceUnavailable.
         """
@@ -214,7 +214,7 @@ class Runs:
         extent: Extent = "all",
         page: str = "",
     ) -> str:
-        """See to it that a space is read once more; a run that only waits will do.
+        """Ensure that a space is read once more, reusing a run that is still waiting.
 
         Return the run's id.
         """
@@ -226,12 +226,12 @@ class Runs:
         try:
             return await self._begin(run)
         except BaseException:
-            # What was never begun is nobody's to join.
+            # A run that was never started cannot be joined.
             self._forget_waiting(run)
             raise
 
     async def busy(self, space: str) -> bool:
-        """Tell whether a run is over a space now, in any process."""
+        """Return whether a run is over a space now, in any process."""
         return any(_overlap(run.space, space) for run in await self._ledger.active())
 
     async def newest(self, limit: int) -> Sequence[Run]:
@@ -242,7 +242,7 @@ class Runs:
         return await self._ledger.get(run_id)
 
     async def cancel(self, run_id: str) -> None:
-        """Stop a run, in whichever process; what is written stays. One that ended is no error.
+        """Cancel a run, in whichever process; what is written stays. A run that ended is no error.
 
         Raises DocumentUnknown.
         """
@@ -255,9 +255,10 @@ class Runs:
             await asyncio.wait([task])
 
     async def resume(self, spaces: Sequence[str]) -> None:
-        """Read these spaces again, and those whose runs were interrupted.
+        """Sync these spaces again, and those whose runs were interrupted.
 
-        What was interrupted is settled last: a start that is cut off here resumes it all the same.
+        Interrupted runs are settled last: if this start is interrupted too, the next one resumes
+        them.
         """
         known = sorted(await self._sources.spaces())
         adopted = await self._adopting.adopted(known)
@@ -270,12 +271,12 @@ class Runs:
         await self._adopting.settle(adopted, begun)
 
     async def settled(self) -> None:
-        """Wait until nothing is under way in this process."""
+        """Wait until no run is active in this process."""
         while self._tasks:
             await asyncio.wait(list(self._tasks.values()))
 
     async def stop(self) -> None:
-        """Interrupt what is under way; the next start resumes it."""
+        """Interrupt active runs; the next start resumes them."""
         self._stopping = True
         self._telling.stop()
         tasks = list(self._tasks.values())
@@ -323,20 +324,20 @@ class Runs:
             tally.trouble(failure_of(tally.run.at_space, "", _INTERNAL_ERROR))
         finally:
             telling.cancel()
-            # Who cancels twice must not keep the end from being told.
+            # A second cancellation must not prevent the end from being recorded.
             await asyncio.shield(self._end(tally, state))
 
     async def _end(self, tally: RunCounters, state: State) -> None:
         self._forget_waiting(tally.run)
         if state == "interrupted":
-            # Left as it is: the next start finds it without an owner, and resumes it.
+            # Left unrecorded: the next start finds the run without an owner, and resumes it.
             return
         run = tally.ended(state)
         await self._telling.end(run)
         log.info("reindex.ended", run=run.id, space=run.space, state=state, chunks=run.chunks)
 
     def _forget_waiting(self, run: Run) -> None:
-        """From now on a change of the space needs another run."""
+        """Let later changes of the space require another run."""
         over = (run.space or "", run.extent, run.page)
         if self._waiting.get(over) == run.id:
             del self._waiting[over]

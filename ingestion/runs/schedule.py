@@ -1,6 +1,6 @@
-"""Decide which passes over which spaces are due, and begin them.
+"""Determine which passes over which spaces are due, and start them.
 
-What is due is pure. Of several replicas one begins each pass.
+Determining them is pure. Each pass is started by one of several replicas.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ingestion.runs.tracking import BY_SCHEDULE
 from ingestion.types import Extent
 
 LONGEST_PAUSE_SECONDS = 3600.0
-"""A pass that fails again and again is tried at least so often, or as often as it is set."""
+"""Longest pause after repeated failures, unless the configured interval is longer."""
 _EARLIEST = 0.9
 _CLAIMED_SHARE = 0.9
 
@@ -31,7 +31,7 @@ Begun = Mapping[tuple[str, Extent], Pass]
 
 @dataclass(frozen=True, slots=True)
 class Cadence:
-    """Seconds between passes over what changed, and over everything; 0: never."""
+    """Seconds between passes over changes, and over everything; 0: never."""
 
     changes: float
     whole: float
@@ -56,7 +56,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """The pass over a space that comes next, and when at the earliest."""
+    """The next pass over a space, and its earliest time."""
 
     extent: Extent
     at: datetime
@@ -71,7 +71,7 @@ def upcoming(
     cadence: Cadence,
     now: datetime,
 ) -> Mapping[str, Next]:
-    """Return the next pass of each space, by the rules of ``due``; none where none ever is."""
+    """Return the next pass of each space, by the rules of ``due``; none where none is scheduled."""
     found: dict[str, Next] = {}
     for space in spaces:
         passes = [
@@ -93,12 +93,12 @@ def due(
     cadence: Cadence,
     now: datetime,
 ) -> Sequence[Due]:
-    """Return the passes to begin, the longest overdue first.
+    """Return the passes to start, the longest overdue first.
 
-    A pass over everything looks at what changed, too. A space that a run is over has none due;
-    neither has one that is looked at whole by hand. Each space has its own moment a little before
-    the interval ends, so that not all are due at once. ``failed`` are the last passes that failed:
-    each failure doubles the pause before the next one.
+    A pass over everything includes the changes. A space with an active run has none due; nor has
+    one that is being read whole on request. Each space has its own offset a little before the
+    interval ends, so that not all are due at once. ``failed`` are the last passes that failed: each
+    failure doubles the pause before the next one.
     """
     found: list[tuple[float, Due]] = []
     for space in spaces:
@@ -116,7 +116,7 @@ def _due_of_space(
     cadence: Cadence,
     now: datetime,
 ) -> Iterator[tuple[float, Due]]:
-    """Yield what is due of one space with how overdue it is, the pass over everything first."""
+    """Yield the due passes of one space and how overdue they are, the one over everything first."""
     for each in _passes(space, begun, failed, synced, cadence, now):
         if each.ago >= each.wait:
             due_now = Due(space, each.extent, each.wait * _CLAIMED_SHARE, each.failures)
@@ -125,7 +125,7 @@ def _due_of_space(
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
-    """A pass that was so many seconds ago, and is due after so many."""
+    """A pass with its age in seconds, and the age at which the next is due."""
 
     extent: Extent
     ago: float
@@ -141,7 +141,7 @@ def _passes(
     cadence: Cadence,
     now: datetime,
 ) -> Iterator[_Pass]:
-    """Yield the passes that a space ever has, the one over everything first."""
+    """Yield the scheduled passes of a space, the one over everything first."""
     whole = _seconds_since(begun.get((space, "all")), synced.whole_at if synced else None, now)
     any_pass = min(whole, _seconds_since(begun.get((space, "changes")), _last_pass(synced), now))
     passes: tuple[tuple[Extent, float, float], ...] = (
@@ -187,17 +187,17 @@ log = structlog.get_logger(__name__)
 
 _LOOKED_AT = 200
 _MOST_AT_ONCE = 8
-"""So many runs of the schedule wait or work at a time, on all replicas together."""
+"""Limit of scheduled runs that wait or work at a time, over all replicas."""
 
 
 class Scheduler:
-    """Driven from outside: whoever looks after the server calls ``begin_due`` now and then.
+    """Starts due passes; the server calls ``begin_due`` periodically.
 
     Args:
-        runs: What begins a run.
-        records: When passes were begun, and what came of them.
-        spaces: What is read by schedule. Raises SourceUnavailable.
-        cadence: How often.
+        runs: Starts a run.
+        records: When passes began, and their outcome.
+        spaces: Returns the spaces read by schedule. Raises SourceUnavailable.
+        cadence: The intervals.
     """
 
     def __init__(
@@ -212,12 +212,12 @@ class Scheduler:
         self._spaces = spaces
         self._cadence = cadence
         self.trouble = ""
-        """Why it is not known which spaces there are, or ""."""
+        """Why the list of spaces is unavailable, or ""."""
         self.known: tuple[str, ...] | None = None
-        """The spaces that there were when they were last asked for."""
+        """The spaces as last listed."""
 
     async def begin_due(self) -> Sequence[str]:
-        """Begin what is due; return the runs.
+        """Start due passes; return the runs.
 
         Raises SourceUnavailable, LedgerUnavailable: the next call tries again.
         """

@@ -1,6 +1,6 @@
 """Find and open the source that fills each space: uploads, a named folder, or a wiki.
 
-Opened by the settings, for every process alike; what is not configured is not imported.
+Opened from the settings, for every process alike; what is not configured is not imported.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TAKEN_CURE = (
 
 
 def taken_spaces_line(spaces: Sequence[str]) -> str:
-    """Return what to say of spaces of the wiki whose keys something else has."""
+    """Return a message about wiki spaces whose keys uploads or folders already use."""
     keys = ", ".join(spaces)
     return (
         f"{keys}: filled by uploads or a folder, so that Confluence's is not read. {_TAKEN_CURE}."
@@ -46,7 +46,7 @@ def taken_spaces_line(spaces: Sequence[str]) -> str:
 
 
 class Sources(Protocol):
-    """What can be read again."""
+    """The sources that can be read again."""
 
     async def spaces(self) -> Sequence[str]:
         """Return the spaces that have a source."""
@@ -57,11 +57,11 @@ class Sources(Protocol):
         ...
 
     async def unseen(self) -> str:
-        """Return why ``spaces`` may lack some now; "" where it does not."""
+        """Return why ``spaces`` may be incomplete now; "" where it is complete."""
         ...
 
     async def space_of(self, url: str) -> str | None:
-        """Return the space of the page at an address, indexed or not; None for no page of ours.
+        """Return the space of the page at an address, indexed or not; None for a foreign page.
 
         Raises SourceUnavailable.
         """
@@ -69,9 +69,10 @@ class Sources(Protocol):
 
 
 class KnownSources:
-    """Implements Sources: the uploads, the folders that the ledger remembers, and a wiki.
+    """Finds the source of a space: uploads, folders stored in the ledger, or a wiki.
 
-    The wiki's methods raise SourceUnavailable; a space that is filled otherwise is not the wiki's.
+    Implements ``Sources``. The wiki's methods raise SourceUnavailable; a space with another source
+    is not the wiki's.
     """
 
     def __init__(self, uploads: Uploads, ledger: Ledger, wiki: Sources | None = None) -> None:
@@ -103,7 +104,7 @@ class KnownSources:
         return None if self._wiki is None else await self._wiki.space_of(url)
 
     async def of_the_wiki(self) -> Sequence[str]:
-        """Return the spaces that the wiki fills: those that nothing else does.
+        """Return the spaces that the wiki fills: those without another source.
 
         Raises SourceUnavailable.
         """
@@ -112,17 +113,17 @@ class KnownSources:
         there = await self._wiki.spaces()
         clash = await self._taken(there)
         if clash and clash != self._clash:
-            # Once is enough: it is looked what is due every few seconds.
+            # Logged once only: due passes are checked for every few seconds.
             log.error("wiki.spaces_taken", spaces=clash, cure=_TAKEN_CURE)
         self._clash = clash
         return [space for space in there if space not in clash]
 
     async def taken(self) -> Sequence[str]:
-        """Return the spaces of the wiki whose keys something else has. Raises SourceUnavailable."""
+        """Return the wiki's spaces whose keys have another source. Raises SourceUnavailable."""
         return () if self._wiki is None else await self._taken(await self._wiki.spaces())
 
     async def warnings(self, space: str) -> tuple[str, ...]:
-        """Return what whoever reads a space should know of it."""
+        """Return the warnings to show with a run over a space."""
         if space not in await self._own():
             return ()
         try:
@@ -131,14 +132,14 @@ class KnownSources:
             return ()
 
     async def _own(self) -> frozenset[str]:
-        """Return what is filled by uploads and folders."""
+        """Return the spaces filled by uploads and folders."""
         return frozenset({*self._uploads.spaces(), *await self._ledger.folders()})
 
     async def _taken(self, there: Collection[str]) -> Sequence[str]:
         return sorted((await self._own()).intersection(there))
 
     async def _of_the_wiki(self) -> Sequence[str]:
-        """Return the wiki's spaces; while it is away, what was read of it before."""
+        """Return the wiki's spaces; while it is unavailable, those read before."""
         if self._wiki is None:
             return ()
         try:
@@ -149,13 +150,13 @@ class KnownSources:
 
 
 def folder_entry(folder: Folder) -> FolderEntry:
-    """Return a folder as the ledger keeps it."""
+    """Return a folder as a ledger entry."""
     readers = tuple(tuple(sorted(one)) for one in folder.readers)
     return FolderEntry(str(folder.path.resolve()), readers, folder.base_url)
 
 
 async def remember_folder(ledger: Ledger, folder: Folder, report: Report, begun: datetime) -> None:
-    """Keep that a folder fills its space, and when it was last read."""
+    """Store that a folder fills its space, and when it was last read."""
     if report.dry_run:
         return
     await ledger.note_folder(folder.space, folder_entry(folder))
@@ -163,7 +164,7 @@ async def remember_folder(ledger: Ledger, folder: Folder, report: Report, begun:
 
 
 async def record_report(ledger: Ledger, report: Report, begun: datetime) -> None:
-    """Keep what a run over a space leaves to be known."""
+    """Store the sync state that results from a run over a space."""
     ended = datetime.now(UTC)
     failures = failures_of(report)
     await ledger.change_synced(
@@ -177,26 +178,26 @@ def _folder(space: str, entry: FolderEntry) -> Folder:
 
 
 class OpenSources(Sources, Protocol):
-    """Sources that hold connections; to be closed."""
+    """Sources that hold connections, to be closed."""
 
     async def close(self) -> None: ...
 
 
 def open_wiki_sources(settings: Settings) -> OpenSources | None:
-    """Return the spaces of the wiki that is set; None without one. Raises SettingInvalid."""
+    """Return the configured wiki's spaces; None without one. Raises SettingInvalid."""
     if not settings.confluence_configured:
         return None
-    # What is not configured is not imported.
+    # Imported here, so that what is not configured is not imported.
     from ingestion.confluence.assembly import confluence_sources as confluence_of
 
     return confluence_of(settings)
 
 
 async def diagnose_wiki(settings: Settings) -> Sequence[Check]:
-    """Try all that is done with the wiki that is set; nothing where none is."""
+    """Try every operation that is used on the configured wiki; empty without one."""
     if not settings.confluence_configured:
         return ()
-    # As above.
+    # Imported here, so that what is not configured is not imported.
     from ingestion.confluence.diagnostics import diagnose_confluence as check_confluence
 
     checks = await check_confluence(settings)
@@ -209,7 +210,7 @@ async def diagnose_wiki(settings: Settings) -> Sequence[Check]:
 
 
 async def _taken_keys(settings: Settings) -> Sequence[str]:
-    """Return the spaces of the wiki whose keys uploads or folders have, as far as can be told."""
+    """Return the wiki's spaces whose keys uploads or folders have, as far as can be determined."""
     if not settings.data_dir.is_dir():
         return ()
     records = records_of(settings)
@@ -217,7 +218,7 @@ async def _taken_keys(settings: Settings) -> Sequence[str]:
         async with open_sources(settings, records) as sources:
             return await sources.taken()
     except IngestionError:
-        # Why that is so shows in other lines.
+        # The other checks show the reason.
         return ()
     finally:
         records.close()
@@ -227,7 +228,7 @@ async def _taken_keys(settings: Settings) -> Sequence[str]:
 async def open_sources(
     settings: Settings, records: Records, largest: int = LARGEST_FILE
 ) -> AsyncIterator[KnownSources]:
-    """Open all that fills spaces; files of up to ``largest`` bytes. Raises SettingInvalid."""
+    """Open all sources of spaces; files of up to ``largest`` bytes. Raises SettingInvalid."""
     wiki = open_wiki_sources(settings)
     try:
         uploads = Uploads(settings.data_dir, settings.tenant, largest)

@@ -1,6 +1,6 @@
-"""Track runs in the ledger: counters, progress, failures, and runs of dead processes taken over.
+"""Track runs in the ledger: counters, progress, failures, and taken-over runs of dead processes.
 
-What is known of a space after a run (its failures, its watermark, what to retry) is pure.
+The sync state of a space after a run (its failures, its watermark, what to retry) is pure.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from rag.types import EmbeddingUse
 
 MOST_FAILURES = 100
 MOST_RETRIES = 500
-"""So many failed pages are looked at again with the changes; more are left to the whole pass."""
+"""Limit of failed pages retried by a pass over changes; more are left to the pass over
+everything."""
 TRIES = 5
-"""A page that failed so often is left to the whole pass: it has to be mended first."""
+"""A page that failed this often is left to the pass over everything: it must be repaired first."""
 
 
 def synced_state_after(
@@ -37,10 +38,10 @@ def synced_state_after(
     begun: datetime,
     ended: datetime,
 ) -> Synced | None:
-    """Return what is known now; None as long as the space was never looked at whole.
+    """Return the sync state after a run; None until the space was read as a whole once.
 
-    A run over one page says nothing of the others: it only mends what was known of that page. The
-    watermark of a run moves on when all that failed in it will be looked at again.
+    A run over one page changes only the state of that page. The watermark advances when all pages
+    that failed will be retried.
     """
     if report.within is None:
         return Synced(
@@ -68,7 +69,7 @@ def synced_state_after(
 
 
 def pages_to_retry(synced: Synced | None) -> tuple[str, ...]:
-    """Return the pages that the next pass over changes looks at, whether they changed or not."""
+    """Return the pages that the next pass over changes retries, changed or not."""
     if synced is None:
         return ()
     return tuple(one.page for one in synced.again if one.tries < TRIES)
@@ -98,7 +99,7 @@ _REMOVAL_CURE = "If they are meant to go, reindex once more and allow it; else m
 
 
 class RunCounters:
-    """Implements ingestion.ports.Progress for one run; ``broken`` once a space failed."""
+    """Counts the progress of one run; ``broken`` once a space failed. Implements ``Progress``."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -106,18 +107,18 @@ class RunCounters:
         self._begun: float | None = None
 
     def at(self, space: str) -> datetime:
-        """Note that the run works on a space from now on; return when that is."""
+        """Record that the run now works on a space; return the time."""
         now = datetime.now(UTC)
         started = self.run.started_at or now
         self.run = replace(self.run, state="running", at_space=space, started_at=started)
         return now
 
     def wait(self) -> None:
-        """Note that another process has the space."""
+        """Record that the run waits for another process's space."""
         self.run = replace(self.run, state="waiting")
 
     def expect(self, pages: int, use: EmbeddingUse) -> None:
-        """Note what is thought to be needed for a space, beside what spaces before it were."""
+        """Add a space's estimated usage to that of the spaces before."""
         if pages:
             self.run = replace(self.run, expected=added_use(self.run.expected, use))
 
@@ -135,7 +136,7 @@ class RunCounters:
     def end(self) -> None: ...
 
     def trouble(self, why: Failure) -> None:
-        """Note that a whole space could not be read."""
+        """Record that a whole space could not be read."""
         self.broken = True
         self._add(why)
 
@@ -161,14 +162,14 @@ class RunCounters:
         )
 
     def now(self) -> Run:
-        """Return the run as it is now."""
+        """Return the current state of the run."""
         if self._begun is not None:
             seconds = round(time.monotonic() - self._begun, 3)
             self.run = replace(self.run, working_seconds=seconds)
         return self.run
 
     def ended(self, state: State) -> Run:
-        """Return the run as it is now, and will be."""
+        """Return the run in its final state."""
         self.run = replace(self.now(), state=state, ended_at=datetime.now(UTC), at_space="")
         return self.run
 
@@ -188,15 +189,15 @@ def failures_of(report: Report) -> tuple[Failure, ...]:
 
 
 def removal_refused(space: str, why: str) -> Failure:
-    """Return a run's refusal to remove so much; ``why`` ends with words for the command line."""
+    """Return the failure of a run that refuses a mass deletion; ``why`` ends with CLI advice."""
     return Failure(space, "", why.partition(" If they are")[0], _REMOVAL_CURE, mass_delete=True)
 
 
 def failure_of(space: str, page: str, reason: str) -> Failure:
-    """Return a failure.
+    """Return a failure, its reason split into message and remedy.
 
-    Reasons of documents are no whole sentences, and have their cure after a semicolon. What is
-    wrong with where they come from is told in sentences, the cure after the first one.
+    Reasons of documents are fragments with the remedy after a semicolon. Errors of sources are
+    sentences, with the remedy after the first one.
     """
     if reason.endswith("."):
         why, *cure = _SENTENCES.split(reason, maxsplit=1)
@@ -210,23 +211,23 @@ def failure_of(space: str, page: str, reason: str) -> Failure:
 log = structlog.get_logger(__name__)
 
 BY_SCHEDULE = "schedule"
-"""Who begins what is due. Runs of the schedule that find nothing are not kept."""
+"""Initiator (``Run.by``) of scheduled runs; those that find nothing are not stored."""
 _WRITE_SECONDS = 0.5
 
 
 class ProgressLog:
-    """Tells of the runs of one process, until it is stopped."""
+    """Writes the progress of one process's runs to the ledger, until it is stopped."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._stopped = False
 
     def stop(self) -> None:
-        """Insist on no end any more: the next start finds what was not told."""
+        """Stop retrying writes of run ends: the next start recovers what was not written."""
         self._stopped = True
 
     async def follow(self, tally: RunCounters, working: asyncio.Task[None] | None) -> None:
-        """Keep the ledger up to date, and look whether somebody wants the run to stop."""
+        """Write the run's progress to the ledger, and cancel the run when that is requested."""
         while True:
             await asyncio.sleep(_WRITE_SECONDS)
             with suppress(LedgerUnavailable):
@@ -235,7 +236,7 @@ class ProgressLog:
                     return
 
     async def end(self, run: Run) -> None:
-        """Write it until it is kept: until then the run stands in the way of the next."""
+        """Write the end of a run, retrying until stored: an active run blocks the next."""
         said = False
         while not self._stopped:
             try:
@@ -250,31 +251,31 @@ class ProgressLog:
 
     async def _keep_end(self, run: Run) -> None:
         if run.by == BY_SCHEDULE and not run.eventful:
-            # Every few minutes one over each space: they would drown what people began.
+            # Scheduled runs over each space every few minutes would bury those that people started.
             await self._ledger.drop(run.id)
         else:
             await self._ledger.write(run)
 
 
 RunScope = tuple[str, Extent, str]
-"""Space, extent and page: what a run is over."""
+"""Space, extent and page that a run covers."""
 
 
 @dataclass(frozen=True, slots=True)
 class TakenOverRuns:
-    """Runs that were taken over, and what each leaves to be read again."""
+    """Runs that were taken over, and the scopes that must be read again."""
 
     runs: Sequence[Run]
     over: Mapping[str, Sequence[RunScope]]
 
     @property
     def allowed(self) -> frozenset[RunScope]:
-        """What may lose even a large share: somebody had allowed that."""
+        """Return the scopes for which somebody had allowed a mass deletion."""
         runs = [run for run in self.runs if run.allow_mass_delete]
         return frozenset(each for run in runs for each in self.over[run.id])
 
     def beyond(self, whole: Iterable[str]) -> Sequence[RunScope]:
-        """Return all that is to be read, each once: these spaces, then what the runs leave."""
+        """Return all scopes to be read, each once: these spaces, then those of the runs."""
         first: list[RunScope] = [(space, "all", "") for space in whole]
         return list(
             dict.fromkeys((*first, *(one for again in self.over.values() for one in again)))
@@ -282,20 +283,20 @@ class TakenOverRuns:
 
 
 class Takeover:
-    """What this process took over is its own from then on, also when resuming it fails."""
+    """Takes over interrupted runs, which stay this process's own even if resuming them fails."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._taken: dict[str, Run] = {}
 
     async def adopted(self, known: Sequence[str]) -> TakenOverRuns:
-        """Take over what is interrupted; ``known`` are the spaces that can be read."""
+        """Take over interrupted runs; ``known`` are the spaces that can be read."""
         self._taken |= {run.id: run for run in await self._ledger.interrupted()}
         runs = list(self._taken.values())
         return TakenOverRuns(runs, {run.id: _reread_extent(run, known) for run in runs})
 
     async def settle(self, adopted: TakenOverRuns, begun: Mapping[RunScope, str]) -> None:
-        """Note what goes on with each. A start that is cut off before resumes it all the same."""
+        """Mark the runs as resumed; if interrupted before that, the next start resumes them."""
         if not adopted.runs:
             return
         await self._ledger.settle(

@@ -1,6 +1,6 @@
 """Report how current a wiki's spaces are and when each is read next, from the records alone.
 
-Nothing is asked of the wiki: this is for whoever looks often.
+Sends no request to the wiki, so it may be called often.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _RUNS = 50
 
 @dataclass(frozen=True, slots=True)
 class LastFailure:
-    """The last run over a space failed; ``why`` is the first of what it met."""
+    """A failed last run over a space; ``why`` is its first failure."""
 
     space: str
     why: str
@@ -26,11 +26,11 @@ class LastFailure:
 
 @dataclass(frozen=True, slots=True)
 class WikiStatus:
-    """What is known of a wiki's spaces.
+    """The status of a wiki's spaces.
 
-    ``looked_at`` is the end of the last pass over the space that was looked at longest ago; None
-    before every space was. ``next_at`` is when the next pass is due at the earliest; None for
-    never, or where no space is known.
+    ``looked_at`` is the end of the last pass over the least recently read space; None until every
+    space was read. ``next_at`` is the earliest time of the next pass; None for never, or where no
+    space is known.
     """
 
     spaces: tuple[str, ...]
@@ -42,7 +42,7 @@ class WikiStatus:
 async def wiki_status(
     records: Records, cadence: Cadence, now: datetime, spaces: Collection[str] | None = None
 ) -> WikiStatus:
-    """Return what the records say of ``spaces``; None: of all that were ever read.
+    """Return the recorded status of ``spaces``; None: of all that were ever read.
 
     Raises LedgerUnavailable.
     """
@@ -71,7 +71,7 @@ async def wiki_status(
 
 
 def _last_failure(space: str, runs: Sequence[Run], ended_at: datetime | None) -> LastFailure | None:
-    """Return what became of the last run over a space, unless it was read since."""
+    """Return the failure of the last run over a space, unless it was synced since."""
     last = next((run for run in runs if _ended_run_of(space, run)), None)
     if last is None or (ended_at and last.ended_at and last.ended_at <= ended_at):
         return None
@@ -82,6 +82,6 @@ def _last_failure(space: str, runs: Sequence[Run], ended_at: datetime | None) ->
 
 
 def _ended_run_of(space: str, run: Run) -> bool:
-    """Tell whether a run ended that was to bring the space up to date."""
+    """Return whether a run that was to sync the space has ended."""
     ended = run.state in {"done", "failed"}
     return ended and run.space in {None, space} and not run.dry_run and not run.page

@@ -1,9 +1,9 @@
-"""Sync spaces in a worker process that reads jobs and reports as lines of JSON.
+"""Sync spaces in a worker process that reads jobs and writes reports as lines of JSON.
 
-Reading a large document keeps a Python process busy for seconds at a time; in the server's own,
-nobody would be answered meanwhile. And what a hostile file does to it ends here.
+Parsing a large document blocks a Python process for seconds; in the server's own, nobody would be
+answered meanwhile. And a hostile file can crash only the worker.
 
-Jobs come as lines on standard input, one at a time; where that ends, the process ends.
+Jobs are read from standard input, one at a time; at its end the process exits.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from rag.types import EmbeddingUse
 _NICENESS = 5
 _MOST_JOBS = 200
 _MOST_BYTES = 1024**3
-"""A worker that ever held so much goes after its job: memory is not given back."""
+"""A worker whose peak memory exceeded this exits after its job: Python does not give it back."""
 _BYTES_A_UNIT = 1 if sys.platform == "darwin" else 1024
 _REPORT = TypeAdapter(Report)
 
 
 class Job(BaseModel):
-    """What a worker is told; all else it reads from the settings in its own environment."""
+    """A job for a worker; everything else is read from the settings in its own environment."""
 
     data_dir: Path
     tenant: str
@@ -57,7 +57,7 @@ class Job(BaseModel):
 
 
 class JsonProgress:
-    """Implements ingestion.ports.Progress by lines of JSON."""
+    """Writes progress as lines of JSON. Implements ``ingestion.ports.Progress``."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -77,12 +77,12 @@ class JsonProgress:
     def end(self) -> None: ...
 
     def say(self, **said: object) -> None:
-        """Write one line; a server that is gone ends the process by that."""
+        """Write one line; if the server is gone, the process ends."""
         print(json.dumps(said), file=self._stream, flush=True)
 
 
 class Worker:
-    """Does jobs; what embeds is loaded once. Use ``close`` at the end."""
+    """Executes jobs, loading the embedder once. Call ``close`` at the end."""
 
     def __init__(self, spoken: JsonProgress) -> None:
         self._spoken = spoken
@@ -93,11 +93,11 @@ class Worker:
 
     @property
     def stays(self) -> bool:
-        """Whether another job may come."""
+        """Return whether the worker accepts another job."""
         return self._done < _MOST_JOBS and peak_memory_bytes() < _MOST_BYTES
 
     async def work(self, job: Job) -> None:
-        """Do a job and say how it went."""
+        """Execute a job and write its outcome."""
         self._spoken.say(taken=job.space)
         self._done += 1
         try:
@@ -142,7 +142,7 @@ class Worker:
             return replace(report, warnings=(*report.warnings, *told))
 
     async def _embedder_by(self, settings: Settings) -> Embedder | None:
-        """Return what embeds; none that was there before is looked for again each time."""
+        """Return the embedder; a missing one is looked for again for each job."""
         if self._embedder is None or self._settings != settings:
             self._embedder = None
             await self._opened.aclose()
@@ -162,7 +162,7 @@ async def _index(settings: Settings, embedder: Embedder | None) -> AsyncIterator
 
 
 class DoesJobs(Protocol):
-    """Does jobs, until it does not stay."""
+    """Executes jobs, until ``stays`` is false."""
 
     @property
     def stays(self) -> bool: ...
@@ -170,7 +170,7 @@ class DoesJobs(Protocol):
 
 
 async def serve(lines: asyncio.StreamReader, worker: DoesJobs) -> None:
-    """Do one job after the other; stop in the midst of one when nobody is there any more."""
+    """Execute one job after the other; stop in the middle of one when standard input ends."""
     coming = asyncio.ensure_future(lines.readline())
     while line := await coming:
         coming = asyncio.ensure_future(lines.readline())
@@ -195,15 +195,15 @@ async def _main() -> None:
         await serve(lines, worker)
     finally:
         await worker.close()
-    # A thread may be busy with one page for minutes yet, and nobody waits for what it makes.
+    # A thread may still be busy with a page for minutes, and its result is not needed.
     os._exit(0)
 
 
 def peak_memory_bytes() -> int:
-    """Return how much memory this process ever held; 0 where that is not told.
+    """Return the peak memory of this process in bytes; 0 where that is unavailable.
 
-    The kernel's usage counts what the parent held when it started this one, as if it were ours;
-    Linux's status of the process does not.
+    getrusage would include what the parent held when it started this process; Linux's /proc status
+    does not.
     """
     with suppress(OSError):
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
@@ -216,9 +216,9 @@ def peak_memory_bytes() -> int:
 
 
 def main() -> int:
-    """Do the jobs that come."""
+    """Execute the jobs on standard input."""
     logging.disable(logging.CRITICAL)
-    # What is said on standard output is for the server alone.
+    # Standard output carries the protocol, so nothing else may be printed to it.
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     log_long_waits()
     if hasattr(os, "nice"):

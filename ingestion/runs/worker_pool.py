@@ -1,7 +1,7 @@
-"""Hand jobs to worker processes, and pass on what they report.
+"""Send jobs to worker processes, and forward their progress and reports.
 
-A worker that is done rests a while for the next job, so that a round of looks at many spaces
-costs one start. One whose job was stopped or went wrong is killed; the next job starts another.
+An idle worker waits a while for the next job, so that a round over many spaces needs one start. A
+worker whose job was cancelled or failed is killed; the next job starts another.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from rag.errors import RagError
 from rag.types import EmbeddingUse
 
 IDLE_SECONDS = 20.0
-"""A worker without a job goes after so long: later than the schedule's next look at what is due."""
+"""Idle workers exit after this time, longer than the schedule's interval between checks."""
 _PATIENCE_SECONDS = 1.0
-"""So long a job waits for a worker that is busy, before another one is started for it."""
+"""A job waits this long for a busy worker before another one is started."""
 _FINAL_OUTPUT_SECONDS = 1.0
 _ROOT = Path(__file__).parents[2]
 _LONGEST_LINE = 64 * 1024 * 1024
@@ -39,14 +39,14 @@ _DIED = "The process that reads documents ended early. Look at the log, and rein
 
 
 class WorkerPool:
-    """Implements ingestion.runs.background.SyncSpace: each space by a worker, which may do many.
+    """Syncs spaces in reusable worker processes. Implements ``SyncSpace``.
 
     Args:
         data_dir: Where the index and the uploads are.
-        tenant: Whose spaces they are.
-        largest: Bytes that a file may have.
-        leases: With them no worker is bothered for a space that somebody works on.
-        resting_seconds: How long a worker stays without a job.
+        tenant: The tenant of the spaces.
+        largest: Size limit of a file in bytes.
+        leases: With them no worker is started for a space that is in use.
+        resting_seconds: How long an idle worker stays.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class WorkerPool:
         return await self._crew.do(self._job(space, run), progress)
 
     async def close(self) -> None:
-        """End the workers that rest."""
+        """End the idle workers."""
         await self._crew.close()
 
     def _job(self, space: str, run: Run) -> Job:
@@ -87,7 +87,7 @@ class WorkerPool:
 
 
 class _IdleWorkers:
-    """The workers that rest, and how many are busy."""
+    """The idle workers, and the number of busy ones."""
 
     def __init__(self, resting_seconds: float) -> None:
         self._resting_seconds = resting_seconds
@@ -97,7 +97,7 @@ class _IdleWorkers:
         self._freed = asyncio.Condition()
 
     async def do(self, job: Job, progress: Progress) -> Report:
-        """Have a job done. Raises its error."""
+        """Have a worker execute a job. Raises its error."""
         await self._await_free()
         rested = self._wake()
         self._busy += 1
@@ -118,7 +118,7 @@ class _IdleWorkers:
             await asyncio.wait(self._rests)
 
     async def _await_free(self) -> None:
-        """Let a busy worker finish, if that is soon: a start costs more."""
+        """Wait briefly for a busy worker to finish: starting one costs more."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE_SECONDS), self._freed:
                 await self._freed.wait_for(lambda: self._resting or not self._busy)
@@ -149,13 +149,13 @@ class _IdleWorkers:
         try:
             await worker.gone_within(self._resting_seconds)
         finally:
-            # Whoever woke it has it now.
+            # The waiter that was woken gets the worker.
             if self._resting.pop(worker, None) is not None:
                 await worker.end()
 
 
 async def _start_shielded() -> _WorkerProcess:
-    """Start a worker; a start that is broken off leaves pipes open, so it is not."""
+    """Start a worker, shielded from cancellation: an interrupted start would leak pipes."""
     starting = asyncio.create_task(_start_process())
     try:
         return await asyncio.shield(starting)
@@ -178,11 +178,11 @@ async def _start_process() -> _WorkerProcess:
 
 
 class _JobNotTaken(IngestionError):
-    """The worker was gone before it took the job."""
+    """The worker exited before it accepted the job."""
 
 
 class _WorkerProcess:
-    """One process; ``fit`` while it could take another job."""
+    """One worker process; ``fit`` while it could accept another job."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -190,13 +190,13 @@ class _WorkerProcess:
         self.fit = False
 
     async def do(self, job: Job, progress: Progress) -> Report:
-        """Have a job done. Raises its error, and _JobNotTaken."""
+        """Execute a job. Raises its error, and _JobNotTaken."""
         self.fit = False
         await self._ask(job)
         try:
             return await self._report(progress)
         except ValueError as error:
-            # Half a line, one without end, or none of ours.
+            # An incomplete line, an endless one, or one that is not of the protocol.
             self.fit = False
             raise IngestionError(_DIED) from error
 
@@ -210,20 +210,20 @@ class _WorkerProcess:
         raise IngestionError(_DIED)
 
     async def gone_within(self, seconds: float) -> None:
-        """Wait for the end of the process, but no longer than that."""
+        """Wait for the process to exit, at most this many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._process.wait()
 
     async def end(self) -> None:
-        """Kill it, whatever it does."""
+        """Kill the process."""
         if self._process.returncode is None:
             self._process.kill()
         if self._process.stdin is not None:
             self._process.stdin.close()
         await self._process.wait()
         with suppress(TimeoutError):
-            # Its pipe is closed only when all was read.
+            # Its pipe is closed only when everything has been read.
             async with asyncio.timeout(_FINAL_OUTPUT_SECONDS):
                 await self._said.read()
 
@@ -240,7 +240,7 @@ class _WorkerProcess:
 
 
 def _relayed(said: Mapping[str, Any], progress: Progress) -> Report | None:
-    """Pass on what a worker says; return its report, the last of it. Raises its error."""
+    """Forward a worker's message; return its final report, else None. Raises its error."""
     match said:
         case {"expect": pages, "use": use}:
             if isinstance(progress, TellsUse):
@@ -261,5 +261,5 @@ def _relayed(said: Mapping[str, Any], progress: Progress) -> Report | None:
 
 
 def _python_path() -> str:
-    """Return where Frontdesk is found from any folder: ``.env`` is looked for in the server's."""
+    """Return a PYTHONPATH with Frontdesk's code, as workers may run in any directory."""
     return os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))

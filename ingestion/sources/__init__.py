@@ -1,1 +1,1 @@
-"""Sources of pages on this machine: a folder of files, uploaded documents."""
+"""Read pages on this machine: a folder of files, uploaded documents."""

@@ -27,18 +27,18 @@ from ingestion.types import Document, Finding, Heading, Listing, SourcePage
 from rag.types import Readers
 
 LARGEST_FILE = 20 * 1024 * 1024
-"""Bytes; larger files are left out and listed."""
+"""Bytes; larger files are skipped and reported."""
 
 
 _PORTS = {"http": 80, "https": 443}
 
 ReadersOf = Callable[[str, bytes, Readers | None], Readers]
-"""Who may read a file, by its page id, its bytes, and the readers that it names itself."""
+"""Returns who may read a file, from its page id, its bytes, and the readers in its front matter."""
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """One readable file, who may read it and what its top says."""
+    """One readable file, its readers and its front matter."""
 
     id: str
     content_digest: str
@@ -49,17 +49,17 @@ class _File:
 
 
 class FolderSource:
-    """Reads the files below one folder; nothing outside it.
+    """Reads the files below one folder, and nothing outside it.
 
     Args:
         root: the folder.
         space: the space of the index that it fills.
-        readers: who may read pages that do not say so themselves, or a function that tells.
-        base_url: what page paths are joined to; without it, paths on this server.
-        says_urls: whether a page may name its own address, of the same origin as ``base_url``
-            or a path on this server. Sources of answers lead there, so no other is taken.
-        kind: what chunks carry as their kind of source.
-        largest: bytes; larger files are left out and listed.
+        readers: who may read pages without readers of their own, or a function that returns them.
+        base_url: prefix of page paths; without it, paths on this server.
+        says_urls: whether a page may set its own address, of the same origin as ``base_url`` or a
+            path on this server. Sources of answers link there, so no other is accepted.
+        kind: the source type in the chunks.
+        largest: bytes; larger files are skipped and reported.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class FolderSource:
         )
 
     def _own_url_only(self, file: _File) -> _File:
-        """Drop an address that leads elsewhere, and note it."""
+        """Remove an address of another origin, and add a note."""
         url = file.head.url if file.head else None
         if file.head is None or url is None or self._may_lead_to(url):
             return file
@@ -142,7 +142,7 @@ class FolderSource:
 
 
 class _Walk:
-    """One pass over the folder; remembers what was left out, and why."""
+    """One traversal of the folder; collects the skipped entries with reasons."""
 
     def __init__(self, root: Path, readers: ReadersOf, largest: int) -> None:
         self._root = root
@@ -170,7 +170,7 @@ class _Walk:
         self.failed.append(Finding(name, f"cannot be listed: {error.strerror}"))
 
     def _is_folder(self, entry: os.DirEntry[str]) -> bool:
-        """Say whether to go into an entry; a file is taken in on the way."""
+        """Return whether an entry is a folder to descend into; a file is collected."""
         if entry.name.startswith("."):
             return False
         page_id = self._id(Path(entry.path))
@@ -186,7 +186,7 @@ class _Walk:
         return False
 
     def _is_inside(self, entry: os.DirEntry[str], page_id: str) -> bool:
-        """Say whether a symbolic link is a file below the root; if not, list why."""
+        """Return whether a symbolic link is a file below the root; if not, report why."""
         reason = ""
         try:
             target = Path(entry.path).resolve(strict=True)
@@ -240,10 +240,10 @@ def _file(page_id: str, content: bytes, readers: ReadersOf) -> _File:
 
 
 def _content(root: Path, path: Path, largest: int) -> bytes:
-    """Return the bytes of a plain file below the root.
+    """Return the bytes of a regular file below the root.
 
     Raises:
-        PageUnreadable: the file is elsewhere, no plain file, or too large.
+        PageUnreadable: the file is outside the root, no regular file, or too large.
     """
     try:
         real = path.resolve(strict=True)
@@ -263,7 +263,7 @@ def _content(root: Path, path: Path, largest: int) -> bytes:
 
 
 def _index_title(page_id: str, content: bytes, head: FrontMatter) -> str:
-    """Return the title that a folder's index page gives it, or "" if it gives none."""
+    """Return the folder title that an index page sets, or "" if it sets none."""
     if head.title:
         return head.title
     try:
@@ -277,7 +277,7 @@ def _index_title(page_id: str, content: bytes, head: FrontMatter) -> str:
 
 
 def _ancestors(page_id: str, titles: dict[str, str]) -> Iterable[str]:
-    """Yield the titles of the folders around a page; an index page stands for its folder."""
+    """Yield the titles of the folders above a page; an index page represents its folder."""
     folders = list(PurePosixPath(page_id).parents)[:-1][::-1]
     for folder in folders[:-1] if is_index(page_id) else folders:
         yield titles.get(str(folder)) or prettify(str(folder))
@@ -293,7 +293,7 @@ def _joined(base_url: str, page_id: str) -> str:
 
 
 def _origin(url: str) -> tuple[str, str, int | None] | None:
-    """Return scheme, host and port; None for what is no plain address of a host."""
+    """Return scheme, host and port; None for what is no web address."""
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme)

@@ -1,9 +1,9 @@
-"""Store uploaded documents as files, and beside each who may read it, who sent it and when.
+"""Store uploaded documents as files, with their readers, sender and time in a file beside each.
 
-One folder a space, each file whole or not there. A version's readers are tied to its bytes.
-First the readers of the new version are written beside those of the old one, then the file takes
-the old one's place in one step; so whatever is killed when, a file is read by whom it was sent
-for, or by nobody.
+One folder per space; each file is complete or absent. Readers are stored per version, by a digest
+of its bytes. First the readers of the new version are written beside those of the old one, then the
+file is replaced atomically; so a kill at any point leaves a file readable by its intended readers,
+or by nobody.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _READ_BYTES = 1024 * 1024
 
 
 class UploadMetadata(BaseModel):
-    """One version of a document; ``given`` is the name that it was sent under."""
+    """One version of a document; ``given`` is the file name as uploaded."""
 
     digest: str
     given: str
@@ -52,7 +52,7 @@ class _StoredMetadata(BaseModel):
 
 
 def read_metadata(folder: Path, name: str) -> list[UploadMetadata]:
-    """Return what is known of a document's versions; what is broken counts as unknown."""
+    """Return the stored versions of a document; a broken file counts as none."""
     try:
         return _StoredMetadata.model_validate_json(
             (folder / METADATA_FOLDER / f"{name}.json").read_bytes()
@@ -62,7 +62,7 @@ def read_metadata(folder: Path, name: str) -> list[UploadMetadata]:
 
 
 def write_metadata(folder: Path, name: str, versions: Sequence[UploadMetadata]) -> None:
-    """Keep what is known of a document, all of it or nothing."""
+    """Write the metadata of a document atomically."""
     place = folder / METADATA_FOLDER
     place.mkdir(parents=True, exist_ok=True)
     fresh = place / f".{uuid.uuid4().hex}"
@@ -73,23 +73,23 @@ def write_metadata(folder: Path, name: str, versions: Sequence[UploadMetadata]) 
 
 
 def delete_metadata(folder: Path, name: str) -> None:
-    """Remove what is kept of a document; what is gone already is no error."""
+    """Delete the metadata of a document; a missing file is no error."""
     (folder / METADATA_FOLDER / f"{name}.json").unlink(missing_ok=True)
 
 
 def metadata_of_version(folder: Path, name: str, digest: str) -> UploadMetadata | None:
-    """Return what is known of the version with these bytes."""
+    """Return the metadata of the version with these bytes."""
     found = (each for each in read_metadata(folder, name) if each.digest == digest)
     return next(found, None)
 
 
 def digest_of(content: bytes) -> str:
-    """Return the fingerprint that ties a version to its bytes."""
+    """Return the digest that identifies a version."""
     return hashlib.sha256(content).hexdigest()
 
 
 def digest_of_file(path: Path) -> str:
-    """Return the same of a file, a piece at a time."""
+    """Return the digest of a file, read piece by piece."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while piece := file.read(_READ_BYTES):
@@ -98,12 +98,12 @@ def digest_of_file(path: Path) -> str:
 
 
 def flush(path: Path) -> None:
-    """Have a file or folder written to the disk, so that a power cut does not undo it."""
+    """Flush a file or folder to disk, so that a power cut does not undo its change."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:
-        # Not every share knows what that is for a folder.
+        # Some network shares do not support this for a folder.
         if error.errno != errno.EINVAL:
             raise
     finally:
@@ -119,7 +119,7 @@ _PATIENCE_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class ReceivedFile:
-    """A document that was checked and waits as a temporary file; ``kind`` is an ending."""
+    """A checked document in a temporary file; ``kind`` is its file extension."""
 
     path: Path
     name: str
@@ -129,11 +129,11 @@ class ReceivedFile:
 
 
 class Uploads:
-    """The files below ``documents`` of the data directory.
+    """Stores uploads below ``documents`` in the data directory.
 
     Args:
         data_dir: the data directory.
-        tenant: whose documents they are.
+        tenant: the tenant of the documents.
         largest: bytes; larger files are not read.
     """
 
@@ -151,18 +151,18 @@ class Uploads:
         return sorted(name for name in found if is_space_key(name))
 
     def has(self, space: str) -> bool:
-        """Tell whether a space is filled by uploads."""
+        """Return whether a space is filled by uploads."""
         return is_space_key(space) and (self._root / space).is_dir()
 
     def inventory(self, space: str) -> tuple[set[str], datetime | None]:
-        """Return the names of a space's documents, and when the newest was sent."""
+        """Return the names of a space's documents, and the time of the newest upload."""
         folder = self._root / space
         names = {each.name for each in folder.iterdir() if not each.name.startswith(".")}
         times = [version.at for name in names for version in read_metadata(folder, name)]
         return names, max(times, default=None)
 
     def about(self, space: str, name: str) -> UploadMetadata | None:
-        """Return what is known of a document; None when there is no such file."""
+        """Return the metadata of a document; None when there is no such file."""
         path = self._path(space, name)
         if path is None:
             return None
@@ -190,7 +190,7 @@ class Uploads:
         )
 
     async def keep(self, space: str, arrived: ReceivedFile) -> tuple[str, bool]:
-        """Put a document in its place, and its space there when it is the first.
+        """Store a document, creating its space when it is the first.
 
         Return its name there, and whether it replaced one of that name.
         """
@@ -211,14 +211,14 @@ class Uploads:
             shutil.rmtree(self._root / space)
 
     def tidy(self) -> None:
-        """Remove what interrupted uploads left behind."""
+        """Remove leftovers of interrupted uploads."""
         incoming = self._root / INCOMING
         for left in incoming.iterdir() if incoming.is_dir() else ():
             if time.time() - left.stat().st_mtime > _LEFT_OVER_SECONDS:
                 left.unlink(missing_ok=True)
 
     def _path(self, space: str, name: str) -> Path | None:
-        """Return the file of a document; None for whatever is no plain file of the space."""
+        """Return the path of a document; None for anything but a regular file of the space."""
         odd = not name or name.startswith(".") or "/" in name or "\\" in name or "\0" in name
         if odd or not is_space_key(space):
             return None
@@ -230,7 +230,7 @@ class Uploads:
 
     @asynccontextmanager
     async def _alone(self, space: str) -> AsyncIterator[None]:
-        """Change files of a space one after the other, also across processes."""
+        """Lock the files of a space, also against other processes."""
         until = time.monotonic() + _PATIENCE_SECONDS
         while True:
             try:
@@ -246,7 +246,7 @@ class Uploads:
 
 
 def readers_meeting_both(first: Readers, second: Readers | None) -> Readers:
-    """Return readers that must be met twice: as the sender said, and as the page says itself."""
+    """Return readers that must match both the sender's and the page's own."""
     if second is None:
         return first
     if not first or not second:
@@ -256,7 +256,7 @@ def readers_meeting_both(first: Readers, second: Readers | None) -> Readers:
 
 
 def put_in_place(folder: Path, arrived: ReceivedFile) -> tuple[str, bool]:
-    """Do what ``Uploads.keep`` does, alone on the folder."""
+    """Do the same as ``Uploads.keep``, with the folder locked."""
     folder.mkdir(parents=True, exist_ok=True)
     name = stored_name(arrived.name, arrived.kind)
     digest = digest_of_file(arrived.path)
@@ -278,7 +278,7 @@ def put_in_place(folder: Path, arrived: ReceivedFile) -> tuple[str, bool]:
 
 
 def _remove_namesakes(folder: Path, name: str, given: str) -> bool:
-    """Remove what was sent under the same name when it held something of another kind."""
+    """Remove documents uploaded under the same name with another file type."""
     removed = False
     for other in {given, *(f"{given}{ending}" for ending in EXTENSIONS)} - {name}:
         if any(each.given == given for each in read_metadata(folder, other)):
@@ -294,6 +294,6 @@ def _remove(path: Path) -> None:
 
 
 def _readable_by_nobody(name: str, digest: str, path: Path) -> UploadMetadata:
-    """Stand in for what is not known of a file: nobody may read it."""
+    """Return metadata for an unknown version of a file: nobody may read it."""
     changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     return UploadMetadata(digest=digest, given=name, readers=[], by="", at=changed)

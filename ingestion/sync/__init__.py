@@ -1,1 +1,1 @@
-"""Bring one space of the index up to date with its source: plan, apply, report."""
+"""Sync one space of the index with its source: plan, apply, report."""

@@ -1,4 +1,4 @@
-"""Convert, embed and index pages side by side, in bounded memory."""
+"""Convert, embed and index pages concurrently, in bounded memory."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _IN_FLIGHT = 4
 _PREPARED = 16
 
 Confirm = Callable[[], Awaitable[None]]
-"""Asked before each write whether this run may write still. Raises LeaseLost."""
+"""Called before each write to verify that the run may still write. Raises LeaseLost."""
 
 
 async def no_confirmation() -> None:
-    """Take it for granted: nobody else writes."""
+    """Confirm without a check, for callers that are the only writer."""
 
 
 @dataclass(slots=True)
 class WriteResult:
-    """What became of the pages so far."""
+    """The outcome of the pages written so far."""
 
     failed: list[Finding] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
@@ -42,7 +42,7 @@ class WriteResult:
 
 @dataclass(slots=True, eq=False)
 class _Prepared:
-    """A page with its chunks, and the vectors that are there so far."""
+    """A page with its chunks, and the vectors computed so far."""
 
     page: Page
     chunks: tuple[Chunk, ...]
@@ -55,7 +55,7 @@ _Row = tuple[_Prepared, int]
 
 
 class Pipeline:
-    """Converts and chunks the next pages while others are embedded; one page is one upsert."""
+    """Converts and chunks the next pages while others are embedded; each page is one upsert."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Pipeline:
         self.written = WriteResult()
 
     async def write(self, pages: Sequence[SourcePage]) -> WriteResult:
-        """Write all pages. Raises the first error of index or embedder; what is written stays."""
+        """Write all pages. Raises the first error of index or embedder; pages written stay."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._prepare_all(pages, tasks))
@@ -92,7 +92,7 @@ class Pipeline:
         return self.written
 
     async def _prepare_all(self, pages: Sequence[SourcePage], tasks: asyncio.TaskGroup) -> None:
-        """Read the next pages while one is chunked; they stay in order."""
+        """Read the next pages while one is chunked; their order is kept."""
         at_once = self._source.at_once if isinstance(self._source, ReadsAhead) else 1
         ahead: deque[tuple[SourcePage, asyncio.Task[Document | PageUnreadable]]] = deque()
         for page in pages:
@@ -137,7 +137,7 @@ class Pipeline:
         return _Prepared(stored, chunks, vectors, missing=len(chunks))
 
     async def _embed_all(self, tasks: asyncio.TaskGroup) -> None:
-        """Pool the texts of many pages, so that small pages cost no more than large ones."""
+        """Embed the texts of many pages together, so small pages cost no more than large ones."""
         rows: list[_Row] = []
         while (prepared := await self._queue.get()) is not None:
             if self._embedder is None or not prepared.chunks:

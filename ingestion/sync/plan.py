@@ -1,4 +1,4 @@
-"""Plan what a run has to do: source minus index. Pure."""
+"""Compute what a run has to do: the difference between source and index. Pure."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rag.types import EVERYONE, Page, Readers
 
 MOST_REMOVED_SHARE = 0.3
 LEAST_REMOVED = 5
-"""A run stops that would remove more than the share of a space, and at least so many pages."""
+"""The mass-deletion limit applies only to removals of at least this many pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """How a page's version is written in the index: its content, then how it was chunked.
+    """Computes a page's indexed version: its content's, then that of the chunking.
 
-    ``any_chunking`` takes pages for unchanged however they were chunked: without an embedder a
-    page that has vectors keeps them.
+    ``any_chunking`` ignores the chunking when comparing: without an embedder, a page that has
+    vectors keeps them.
     """
 
     chunking: str
@@ -39,15 +39,15 @@ class Versions:
 
 
 def chunking_of(ruler: ChunkSizes, embedder_name: str | None) -> str:
-    """Return a fingerprint of all that shapes chunks besides the page itself."""
+    """Return a fingerprint of everything that shapes chunks besides the page itself."""
     shape = f"{CHUNKER}/{ruler.target}/{ruler.most}/{embedder_name or 'no embedder'}"
     return hashlib.blake2b(shape.encode(), digest_size=6).hexdigest()
 
 
 def plan_run(listing: Listing, indexed: Mapping[str, Page], versions: Versions) -> Plan:
-    """Compare a source with what the index has of its space.
+    """Compare a source's listing with the indexed pages of its space.
 
-    Pages that exist and cannot be read now are left as they are.
+    Pages that exist but cannot be read now are left as they are.
     """
     added, changed, readers_changed = [], [], []
     for page in listing.pages:
@@ -74,7 +74,7 @@ def plan_run(listing: Listing, indexed: Mapping[str, Page], versions: Versions) 
 
 
 def removal_error(plan: Plan, listing: Listing, space: str) -> TooManyRemoved | None:
-    """Return why a run must not go on without a person's word; None when it may."""
+    """Return the error if a run would remove too much, or everything; None when it may continue."""
     if _source_shows_nothing(plan, listing):
         return SpaceBlind(
             f"The source shows none of the {plan.indexed} pages of space {space!r} any more; "
@@ -86,11 +86,12 @@ def removal_error(plan: Plan, listing: Listing, space: str) -> TooManyRemoved | 
 
 
 def interim_readers(plan: Plan, indexed: Mapping[str, Page]) -> Sequence[SourcePage]:
-    """Return the pages whose readers change before any text does, with those.
+    """Return the pages whose readers change before their text does, with the interim readers.
 
-    A text that is still to be replaced was for its old readers alone: until then it is for those
-    who may read both, else what was taken out before all were let in would be shown to all. So is
-    a text that still shows another page which has been closed to some of its readers.
+    An indexed text that is still to be replaced was for its old readers only: until then it is for
+    those who are in both the old and the new readers, or passages removed before everybody was
+    admitted would be shown to all. The same holds for a text that still shows another page which
+    some of its readers may no longer read.
     """
     rewritten = {page.id for page in plan.changed}
     found = []
@@ -105,21 +106,21 @@ def interim_readers(plan: Plan, indexed: Mapping[str, Page]) -> Sequence[SourceP
 
 
 def _old_text_readers(page: SourcePage, indexed: Page) -> Readers:
-    """Return who may read the indexed text of a page that is about to be written anew."""
+    """Return who may read the indexed text of a page that is about to be rewritten."""
     if page.old_text_readers is None or _shown_of_others(indexed) == _shown_of_others(page):
         return page.readers
     return page.old_text_readers
 
 
 def _shown_of_others(page: SourcePage | Page) -> str:
-    """Return the part of a version that stands for text of other pages."""
+    """Return the part of a version that identifies the text of other pages."""
     return page.version.partition("-")[0].partition(".")[2]
 
 
 def narrowed_readers_first(
     pages: Iterable[SourcePage], indexed: Mapping[str, Page]
 ) -> tuple[Sequence[SourcePage], Sequence[SourcePage]]:
-    """Split pages with new readers: those that somebody may no longer read, and the others."""
+    """Split pages with new readers: those that exclude a former reader, and the others."""
     narrowed: list[SourcePage] = []
     widened: list[SourcePage] = []
     for page in pages:
@@ -136,17 +137,17 @@ def _meeting_both(old: Readers, new: Readers) -> Readers:
 
 
 def _source_shows_nothing(plan: Plan, listing: Listing) -> bool:
-    """Whether a source that was looked at whole has nothing left of what is indexed."""
+    """Return whether a source listed as a whole has none of the indexed pages left."""
     something = listing.pages or listing.failed or listing.skipped
     whole = listing.within is None and not listing.sure
     return whole and not something and plan.indexed > 0
 
 
 def _losses(removed: Sequence[str], indexed: Mapping[str, Page]) -> tuple[Loss, ...]:
-    """Count what goes: pages, and what hangs on pages that stay.
+    """Count the losses: pages, and separately the attachments of pages that stay.
 
-    What goes with its page is no loss of its own: to delete one page with many attachments is no
-    mass deletion. And what is looked at does not matter: a part is held against the whole space.
+    An attachment removed with its page does not count: deleting one page with many attachments is
+    no mass deletion. A partial listing is also measured against the whole space.
     """
     gone = frozenset(removed)
     pages = {page_id for page_id in indexed if _owner(page_id, indexed) is None}
@@ -159,7 +160,7 @@ def _losses(removed: Sequence[str], indexed: Mapping[str, Page]) -> tuple[Loss, 
 
 
 def _owner(page_id: str, indexed: Mapping[str, Page]) -> str | None:
-    """Return the indexed page that something hangs on."""
+    """Return the indexed page that an attachment or subpage belongs to."""
     above = accumulate(page_id.split("/")[:-1], "{}/{}".format)
     return next((each for each in above if each in indexed), None)
 
@@ -178,7 +179,7 @@ def _too_many_removed(loss: Loss, space: str) -> TooManyRemoved:
 
 
 def _looked_at(indexed: Mapping[str, Page], listing: Listing) -> Iterator[str]:
-    """Yield the indexed pages that the listing would have, if they were still there."""
+    """Yield the indexed pages that the listing would contain if they still existed."""
     if listing.within is None:
         yield from indexed
         return
@@ -189,7 +190,7 @@ def _looked_at(indexed: Mapping[str, Page], listing: Listing) -> Iterator[str]:
 
 
 def _unreadable(page_id: str, listing: Listing) -> bool:
-    """Whether nothing is known of a page now: it failed, or what it hangs on did."""
+    """Return whether a page's state is unknown: it failed, or the page that it belongs to did."""
     return any(
         page_id == finding.page or page_id.startswith(f"{finding.page.removesuffix('/')}/")
         for finding in listing.failed

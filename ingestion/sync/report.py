@@ -1,4 +1,4 @@
-"""Show a run's progress on a terminal or in a log, and report what it did."""
+"""Show a run's progress on a terminal or in a log, and format its report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 
 class NoProgress:
-    """Shows nothing."""
+    """Ignores all progress."""
 
     def begin(self, space: str, pages: int) -> None: ...
 
@@ -33,7 +33,7 @@ class NoProgress:
 
 
 class ProgressBar:
-    """One line that redraws itself."""
+    """Shows progress as one line that redraws itself."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -68,7 +68,7 @@ class ProgressBar:
 
 
 class ProgressLines:
-    """A line every few seconds, for logs."""
+    """Shows progress as a line every few seconds, for logs."""
 
     def __init__(self, stream: TextIO, seconds: float = _SECONDS_BETWEEN_LINES) -> None:
         self._stream = stream
@@ -115,7 +115,7 @@ def _log_expected_use(stream: TextIO, pages: int, use: EmbeddingUse) -> None:
 
 
 def progress_on(stream: TextIO) -> Progress:
-    """Return what fits a stream."""
+    """Return the progress display that fits a stream."""
     return ProgressBar(stream) if stream.isatty() else ProgressLines(stream)
 
 
@@ -124,7 +124,7 @@ NO_EMBEDDER = "No embedder: pages are found by their words alone, not by their m
 
 @dataclass(frozen=True, slots=True)
 class ReportBuilder:
-    """What a run's report is made of."""
+    """Builds a run's report."""
 
     space: str
     extent: Extent
@@ -143,7 +143,7 @@ class ReportBuilder:
         )
 
     def done(self, written: WriteResult) -> Report:
-        """Return the report of a run that went to its end."""
+        """Return the report of a complete run."""
         return replace(
             self._report(written.failed, written.notes),
             chunks=written.chunks,
@@ -184,7 +184,7 @@ _MOST_NAMED = 10
 
 
 def report_lines(report: Report) -> list[str]:
-    """Return what a run did, or would do, with the reason for each page that was left out."""
+    """Format what a run did, or would do, with the reason for each page that was left out."""
     verb = "would be " if report.dry_run else ""
     counts = [
         f"{len(report.added)} added",
@@ -232,7 +232,7 @@ def _named(name: str, pages: Sequence[str]) -> list[str]:
 
 
 def _findings(name: str, findings: Iterable[Finding]) -> list[str]:
-    """One line a finding; many with one reason share a line."""
+    """Format one line per finding; many with the same reason share a line."""
     lines = []
     ordered = sorted(findings, key=lambda finding: (finding.reason, finding.page))
     for reason, group in groupby(ordered, key=lambda finding: finding.reason):
@@ -247,5 +247,5 @@ def _findings(name: str, findings: Iterable[Finding]) -> list[str]:
 
 
 def _printable(page: str) -> str:
-    """A file name may hold anything, even line ends."""
+    """Escape a file name, which may contain anything, even line breaks."""
     return page if page.isprintable() else repr(page)

@@ -1,8 +1,8 @@
-"""Bring one space of the index up to date with its source, one run at a time.
+"""Sync one space of the index with its source, one run at a time.
 
-Nothing about a run is remembered: each page is one transaction, and the next run's plan finds
-what is still to do. A run that is killed anywhere is resumed by running again. Narrower readers
-and removals are written before any text is.
+No state of a run is stored: each page is one transaction, and the next run's plan finds what is
+left. A run that is killed at any point is resumed by running again. Narrower readers and removals
+are written before any text.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ async def restrict_and_remove(
     space: str,
     confirm: Confirm,
 ) -> None:
-    """Do what a plan says of readers and removals; ``indexed`` is what the index has of the space.
+    """Apply a plan's changes of readers and its removals; ``indexed`` are the indexed pages.
 
-    First what fewer may read, and what is gone; then what more may read.
+    Narrower readers and removals come first, then wider readers.
     """
     narrowed, widened = narrowed_readers_first(interim_readers(plan, indexed), indexed)
     await _set_readers(index, tenant, space, narrowed, confirm)
@@ -84,23 +84,23 @@ async def sync(
 ) -> Report:
     """Make the index hold exactly what the source holds of its space.
 
-    Readers and removals come first, so that what may no longer be read is gone at once. Unchanged
-    pages cost no embedding. Pages that cannot be read are reported and stay as they were.
+    Readers and removals come first, so that forbidden text is gone at once. Unchanged pages cost no
+    embedding. Pages that cannot be read are reported and stay as they were.
 
     Args:
-        source: Where the pages come from.
-        index: Where they go.
-        embedder: None: they are found by their words alone.
-        tenant: Whose pages they are.
-        dry_run: Look only.
+        source: The source of the pages.
+        index: The index to write to.
+        embedder: None: pages can be found by keywords only.
+        tenant: The tenant of the pages.
+        dry_run: Compute the report without writing.
         allow_mass_delete: Remove even a large share of the space, or all of it.
-        extent: How much to look at. A source that can't list changes, or can't yet for want of a
-            ``watermark``, or can't find a ``page``, is looked at whole; the report says so.
-        page: The one page that "page" means, by address or id.
-        watermark: The one of the last report.
-        again: Pages that failed before, to be looked at once more with the changes.
-        confirm: Asked before each write.
-        progress: Who is told.
+        extent: How much to read. A source that can't list changes, or has no ``watermark`` yet, or
+            can't find a ``page``, is read as a whole; the report says so.
+        page: The page, by address or id, for the extent "page".
+        watermark: That of the last report.
+        again: Pages that failed before, to be retried with the changes.
+        confirm: Called before each write.
+        progress: Receives the progress.
 
     Raises:
         SourceUnavailable: the source cannot be listed.
@@ -165,7 +165,7 @@ async def _listed(
 
 
 async def _versions(index: Index, embedder: Embedder | None, measure: ChunkSizes) -> Versions:
-    """Return how versions are written here; without an embedder, vectors that are there stay."""
+    """Return how versions are computed; without an embedder, existing vectors stay."""
     kept = await index.fingerprint()
     keeps_vectors = embedder is None and kept is not None and kept.embedder != ""
     return Versions(chunking_of(measure, embedder.name if embedder else None), keeps_vectors)
@@ -173,7 +173,7 @@ async def _versions(index: Index, embedder: Embedder | None, measure: ChunkSizes
 
 @contextmanager
 def _announce(progress: Progress, space: str, plan: Plan, listing: Listing) -> Iterator[None]:
-    """Tell that the pages of a plan are being written, and which could not be looked at."""
+    """Report that the pages of a plan are being written, and which ones could not be listed."""
     progress.begin(space, len(plan.to_write))
     for finding in listing.failed:
         progress.fail(finding.page, finding.reason)
@@ -190,8 +190,8 @@ EVERYONE_READS: Readers = (frozenset({EVERYONE}),)
 class Folder:
     """A folder that fills a space.
 
-    ``readers`` hold for pages whose front matter does not say who may read them. Page paths are
-    joined to ``base_url``; without it they become paths on this server (``/pages/SPACE/…``).
+    ``readers`` apply to pages whose front matter does not set them. Page paths are joined to
+    ``base_url``; without it they become paths on this server (``/pages/SPACE/…``).
     """
 
     path: Path
@@ -211,10 +211,10 @@ async def sync_folder(
     allow_mass_delete: bool = False,
     progress: Progress | None = None,
 ) -> Report:
-    """Bring a space up to date with a folder; one run at a time a space and data directory.
+    """Sync a space with a folder; one run at a time per space and data directory.
 
-    A dry run takes no lease and changes nothing. For an index that is a file in ``data_dir``;
-    where records are shared, ``sync_source`` is given their leases.
+    A dry run takes no lease and changes nothing. For an index that is a file in ``data_dir``; where
+    records are shared, call ``sync_source`` with their leases.
 
     Raises:
         RunInProgress: another run works on the space.
@@ -233,7 +233,7 @@ async def sync_folder(
 
 
 def source_of(folder: Folder) -> FolderSource:
-    """Return the source that a folder is."""
+    """Return the source that reads a folder."""
     return FolderSource(
         folder.path, space=folder.space, readers=folder.readers, base_url=folder.base_url
     )
@@ -254,9 +254,9 @@ async def sync_source(
     again: Collection[str] = (),
     progress: Progress | None = None,
 ) -> Report:
-    """Bring a space up to date with any source; all else as sync_folder and sync.
+    """Sync a space with any source, holding its lease; otherwise as sync_folder and sync.
 
-    Raises LeaseLost, too: another run may work there by now, and this one wrote nothing more.
+    Also raises LeaseLost: another run may work there by now, and this one wrote nothing more.
     """
     async with _leased(leases, source.space, dry_run=dry_run) as confirm:
         return await sync(

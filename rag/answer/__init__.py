@@ -1,1 +1,1 @@
-"""Composers of answers, the checks of what they claim, and the signals of confidence."""
+"""Compose answers from passages, check their claims, and compute confidence features."""

@@ -1,7 +1,7 @@
-"""Check each part of a model's answer against the lines that it cites; pure.
+"""Check each part of a model's answer against the lines that it cites; no I/O.
 
-What is shown of a page is always its own text; what is shown of the model is plain text that
-says what its lines say: their figures, their words, and no denial more or less.
+Text shown as a page's is always stored text. Text shown as the model's is plain text supported by
+its lines: the same figures, the same words, and the same negations.
 """
 
 from __future__ import annotations
@@ -28,23 +28,26 @@ from rag.text.words import looks_english
 from rag.types import Chunk, Claim, PartKind
 
 LONGEST_CLAIM = 600
-"""Characters of one part; a longer one is none."""
+"""Maximum number of characters of a part; a longer one is rejected."""
 
 _LONGEST_WITH_MARKUP = 2 * LONGEST_CLAIM
-"""The same with its markup; the words of a longer one are not looked at, which takes time."""
+"""Maximum number of characters with markup; a longer part is rejected unread, to bound the time."""
 
 MOST_LINES = 20
-"""What one part may cite; the rest is left out, so that nothing rests on a whole page."""
+"""Maximum number of lines cited by a part; further ones are dropped.
+
+Otherwise a part could be supported by a whole page.
+"""
 
 WORDS_FLOOR = 0.66
-"""Share of a part's words that stand in its lines or next to them, below which it is dropped.
+"""Minimum share of a part's words that occur in its lines or next to them.
 
 About the highest that loses at most one in a hundred claims of recorded right answers, in each set
 that it was chosen on (tests/evals/claims_eval.py).
 """
 
 Rule = Literal["voice", "length", "figures", "words", "negation"]
-"""What a part in a model's words may break."""
+"""The checks that a part in a model's words can fail."""
 
 _ENUMERATION = re.compile(
     r"\A(?:(?:step|schritt)\s+\d{1,2}\s*[.):]|\d{1,2}[.)]|[-*+\u2022])\s+", re.IGNORECASE
@@ -53,11 +56,11 @@ _ENUMERATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CheckedPart:
-    """What became of a part.
+    """The result of checking a part.
 
     ``kept``: it passed every check; else ``claim`` is None, or the page's own words in its place.
-    ``broken`` are all rules that it breaks. ``words`` and ``literal`` are the shares of its words
-    in and next to the lines, and of its pairs of words in the lines (rag.answer.claim_support);
+    ``broken`` are all failed checks. ``words`` and ``literal`` are the shares of its words in and
+    next to the lines, and of its pairs of words in the lines (rag.answer.claim_support);
     ``figures``: all its figures are in the lines themselves.
     """
 
@@ -75,9 +78,9 @@ def check_part(
 ) -> CheckedPart:
     """Check one part of an answer against the lines that it cites by number.
 
-    Tables and code are shown as they are stored, whatever the text. A step that fails is replaced
-    by its lines' own words, for a procedure with a hole is worse than none; anything else that
-    fails is dropped. What only the page may say (``guardrails``) comes as a marked quotation.
+    Tables and code are shown as stored, whatever the text. A step that fails is replaced by its
+    lines' own words, because a procedure with a gap is worse than none; any other part that fails
+    is dropped. Text that only a page may state (``guardrails``) becomes an attributed quotation.
     """
     found = {number: line for number in numbers if (line := shown.line(number))}
     cited = dict(list(found.items())[:MOST_LINES])
@@ -129,7 +132,7 @@ def _broken_rules(said: str, words: float, source: _Source) -> Iterator[Rule]:
 
 
 def _page_instead(kind: PartKind, lines: Sequence[Line], broken: Sequence[Rule]) -> Claim | None:
-    """Return what the page itself says in place of a part that fails."""
+    """Return the page's own words in place of a part that fails, or None."""
     if "voice" in broken:
         return quotation_claim(lines, kind)
     return step_claim(lines) if kind == "step" and broken else None
@@ -137,7 +140,7 @@ def _page_instead(kind: PartKind, lines: Sequence[Line], broken: Sequence[Rule])
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What a part may rest on: ``quoted`` are its lines, ``near`` also what stands around them."""
+    """The text that may support a part: ``quoted`` its lines, ``near`` also their surroundings."""
 
     lines: tuple[Line, ...]
     quoted: str
@@ -155,7 +158,7 @@ class _Source:
         headings = "\n".join([above, *(searchable_head(line.chunk) for line in lines)])
         beside = [each for number in cited for each in shown.beside(number)]
         near = "\n".join([quoted, headings, *(each.stored for each in beside)])
-        # The next sentence of a paragraph goes on with it; the next row or step is another fact.
+        # The next sentence of a paragraph continues it; the next row or step is another fact.
         going_on = [each.stored for each in beside if each.unit.kind == "sentence"]
         return cls(
             lines=lines,
@@ -164,20 +167,20 @@ class _Source:
             near=near,
             figures=(quoted, headings, *going_on),
             question=question,
-            # Only a question in another language than the page excuses the words: a page must not
-            # escape the rule by having its model answer in another language.
+            # Only a question in another language than the page skips the word check: a page must
+            # not escape it by making the model answer in another language.
             translated=not looks_english(question) and looks_english(near),
         )
 
 
 def searchable_head(chunk: Chunk) -> str:
-    """Return what stands over a chunk's text: its headings, and when and by whom it was changed."""
+    """Return a chunk's context as text: its headings, its last change and author."""
     changed = chunk.updated_at.date().isoformat() if chunk.updated_at else ""
     return "\n".join((*chunk.breadcrumb, chunk.title, chunk.section, changed, chunk.updated_by))
 
 
 def searchable(chunk: Chunk) -> str:
-    """Return everything a passage says: where it stands, and its text."""
+    """Return a chunk's context and text."""
     return f"{searchable_head(chunk)}\n{chunk.text}"
 
 

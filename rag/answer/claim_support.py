@@ -1,12 +1,11 @@
-"""Measure how far sources support a statement's words, and find where negations differ; pure.
+"""Measure how far sources support a statement's words, and detect contradicting negations; no I/O.
 
-Words are compared by their stems and as parts of compounds, so that "Urlaub" stands in
-"Jahresurlaub" and "log in" in "login". A paraphrase that shares no word with its source is not
-understood.
+Words are compared by their stems and as parts of compounds: "Urlaub" matches "Jahresurlaub", and
+"log in" matches "login". A paraphrase that shares no word with its source is not recognised.
 
-Negation is a small rule for English and German, clause by clause: what a statement denies must
-be denied where its source speaks of the same, and what the source denies must not be stated. It
-sees the words that deny, not the meaning: "you may" against "it is possible" is no case for it.
+Negation is a small rule for English and German, clause by clause: what a statement negates must be
+negated where its source mentions it, and what the source negates must not be affirmed. The rule
+works on negation words, not on meaning: "you may" against "it is possible" is out of its scope.
 """
 
 from __future__ import annotations
@@ -20,12 +19,13 @@ from rag.text.words import stems, words
 
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+|(?<=[\u3002\uff01\uff1f])|\n")
 _BY_CHARACTERS = re.compile("[\u0590-\u1cff\u3040-\u9fff\uac00-\ud7af]+")
-"""Scripts without spaces between words, or whose vowels are marks: two characters are one word."""
+"""Scripts without spaces between words, or with vowel marks: compared by character bigrams."""
 
 _LEAST_WORDS = 3
-"""A shorter sentence is judged with the others alone: "At once." may share no word with a page.
+"""Minimum number of words of a sentence that is measured alone.
 
-Of a whole statement as short, one word is enough: no share can be told of so few.
+"At once." may share no word with a page. For a whole statement as short, one matching word
+suffices: a share of so few words means nothing.
 """
 
 _SHORTEST_PART = 4
@@ -33,9 +33,9 @@ _PREFIX_LENGTH = 5
 
 
 def word_support(said: str, source: str) -> float:
-    """Return which share of the words stands in the source, 0..1: of the least supported sentence.
+    """Return the share of words found in the source, 0..1: that of the least supported sentence.
 
-    Numbers do not count, which are compared as such; a statement without words has 1.
+    Numbers do not count (they are compared by verbatim_facts); a statement without words has 1.
     """
     known = _comparable_words(source)
     beginnings = frozenset(each[:_PREFIX_LENGTH] for each in known if len(each) >= _PREFIX_LENGTH)
@@ -44,7 +44,7 @@ def word_support(said: str, source: str) -> float:
 
 
 def literal(said: str, source: str) -> float:
-    """Return which share of the pairs of neighbouring words the source has as well, 0..1."""
+    """Return the share of pairs of neighbouring words that the source also has, 0..1."""
     pairs = set(pairwise(stems(said)))
     return len(pairs.intersection(pairwise(stems(source)))) / len(pairs) if pairs else 1.0
 
@@ -92,19 +92,19 @@ _DENIES_TOO = re.compile(
     r"|nur|au\u00dfer\w*|ausgeschlossen|ausgenommen|statt\w*|verboten|untersagt|frei)\b",
     re.IGNORECASE,
 )
-"""What may be said with a plain denial in other words."""
+"""Words that can express a plain negation differently."""
 
 _LIMITS = re.compile(
     r"\b(no |not |nicht )?(only|just|nur"
     r"|(?:more|less|fewer|later|earlier|longer|sooner|other) than|before|until|vor|bis)\b",
     re.IGNORECASE,
 )
-"""What limits or widens: with a denial before it, it can as well be said without one."""
+"""Words of limits: "not more than 5" can be expressed without its negation."""
 
 _IS_NO_DENIAL = re.compile(r"\b(?:no problem|whether or not)\b", re.IGNORECASE)
 _ANSWERS = re.compile(r"\A\s*(?:yes|no|ja|nein)\s*[,.:;!\u2013\u2014-]+", re.IGNORECASE)
 _TURNS = r"until|before|unless|except|bis|bevor|au\u00dfer"
-"""What a denial may end at: "not until May" can as well be said as "from May"."""
+"""Words at which a negation may end: "not until May" can be expressed as "from May"."""
 
 _CLAUSE_ENDS = re.compile(
     r"[,.;:!?()\n]+(?=\s|\Z)|\|"
@@ -116,10 +116,10 @@ _TURN = re.compile(rf"\s*({_TURNS})\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """What a clause is about, and all its words; the one denied by each denial; what else denies.
+    """A clause: its content words, all its words, its negated words, and its other negation words.
 
-    A clause of stop words alone ("if you are not sure") is about these. ``until`` is the word
-    after it at which its denials may end, "" without one.
+    A clause of stop words alone ("if you are not sure") has these as its content words. ``until``
+    is the word after the clause at which its negations may end, "" without one.
     """
 
     words: frozenset[str]
@@ -130,14 +130,14 @@ class _Clause:
 
 
 def has_negation(text: str) -> bool:
-    """Whether a text denies anything in so many words; a "no" that answers a question does not."""
+    """Return whether a text contains an explicit negation; a "no" answering a question is none."""
     return _DENIES.search(_plain(text)) is not None
 
 
 def contradicts(said: str, quoted: str, headings: str = "") -> bool:
-    """Whether a statement denies what its source does not, or states what its source denies.
+    """Return whether a statement negates what its source affirms, or the other way round.
 
-    ``headings`` are what the source stands under: they may carry the denial.
+    ``headings`` are those above the source: they may contain the negation.
     """
     source, above = list(_clauses(quoted)), list(_clauses(headings))
     whole = f"{quoted}\n{headings}".lower()
@@ -148,7 +148,7 @@ def contradicts(said: str, quoted: str, headings: str = "") -> bool:
 
 
 def _limits_otherwise(said: str, quoted: str) -> bool:
-    """Whether "not only" stands where the source has "only", or "more than" for "no more than"."""
+    """Return whether limits differ: "not only" for "only", or "more than" for "no more than"."""
     own, known = _limits(said), _limits(quoted)
     return any(own[word].isdisjoint(known[word]) for word in own.keys() & known.keys())
 
@@ -161,9 +161,10 @@ def _limits(text: str) -> dict[str, set[bool]]:
 
 
 def _denies_more(said: _Clause, source: Sequence[_Clause], above: Sequence[_Clause]) -> bool:
-    """Whether a clause denies what its source speaks of without a denial.
+    """Return whether a clause negates a word that its source mentions without a negation.
 
-    A cell that only denies may deny its whole row; a heading what is added to its lines.
+    A table cell with nothing but a negation may negate its whole row; a heading may negate words
+    that a statement adds to its lines.
     """
     alone = [each for each in source if each.denied and not each.words]
     for denied in said.denied:
@@ -177,7 +178,7 @@ def _denies_more(said: _Clause, source: Sequence[_Clause], above: Sequence[_Clau
 
 
 def _states_denied(said: _Clause, source: Sequence[_Clause], whole: str) -> bool:
-    """Whether a clause states what is denied wherever its source speaks of it."""
+    """Return whether a clause affirms what the source negates wherever it mentions it."""
     if said.denied or any(word not in whole for word in said.denies_too):
         return False
     near = _nearest(said.words, source)
@@ -188,7 +189,7 @@ def _states_denied(said: _Clause, source: Sequence[_Clause], whole: str) -> bool
 
 
 def _nearest(about: frozenset[str], source: Sequence[_Clause]) -> list[_Clause]:
-    """Return the clauses that share most of the words; all where none shares any."""
+    """Return the clauses that share most of the words; all of them where none shares any."""
     most = max((len(about & each.words) for each in source), default=0)
     return [each for each in source if len(about & each.words) == most]
 
@@ -209,7 +210,7 @@ def _clauses(text: str) -> Iterator[_Clause]:
 
 
 def _denied_words(clause: str) -> Iterator[str]:
-    """Return the word that each denial is about: the next, else the one before; "" without any."""
+    """Yield the word that each negation applies to: the next, else the previous; "" for none."""
     for match in _DENIES.finditer(clause):
         before, after = clause[: match.start()], clause[match.end() :]
         near = [*stems(after)[:1], *words(after)[:1], *stems(before)[-1:], *words(before)[-1:]]

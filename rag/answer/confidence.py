@@ -1,6 +1,6 @@
-"""Compute the named signals that speak for and against an answer, for the confidence gate; pure.
+"""Compute the confidence gate's features from retrieval and composition; no I/O.
 
-No feature may tell how a question is worded: neither its length, nor its style, nor its
+No feature may depend on a question's wording: neither its length, nor its style, nor its
 punctuation. Labelled sets differ in those by accident, and a gate would learn the accident.
 """
 
@@ -15,10 +15,10 @@ from rag.text.words import content_words, identifiers, stem, stems
 from rag.types import Passage
 
 TOP_PASSAGES = 5
-"""How many passages the distribution of scores is read from."""
+"""Number of best passages whose score distribution is used."""
 
 _NEAR_TOP_SHARE = 0.8
-"""Share of the best score from which on a passage counts as agreeing."""
+"""Share of the best score from which a passage counts as close to it."""
 
 
 def features(
@@ -27,16 +27,16 @@ def features(
     composition: Composition,
     vocabulary: Vocabulary | None,
 ) -> dict[str, float]:
-    """Return the signals of retrieval and composition by name.
+    """Return the features of retrieval and composition by name.
 
     Args:
-        question: as it was searched for.
-        passages: what was retrieved, best first; may be empty.
-        composition: what the composer made of them.
-        vocabulary: how rare the question's content words are; None counts all alike.
+        question: the question as it was searched for.
+        passages: the retrieved passages, best first; may be empty.
+        composition: the composer's result.
+        vocabulary: the document frequencies of words; None weighs all words equally.
 
-    A signal that can't be had is absent, never zero. ``has_claims``, ``supported_share`` and
-    ``uncovered_identifiers`` are always there.
+    A feature that can't be computed is absent, never zero. ``has_claims``, ``supported_share`` and
+    ``uncovered_identifiers`` are always present.
     """
     ranked = sorted(passages, key=lambda passage: -_score(passage))[:TOP_PASSAGES]
     return {
@@ -50,7 +50,7 @@ def features(
 
 
 def _score(passage: Passage) -> float:
-    """Return the index's fused score where it tells it: ``score`` may do no more than order."""
+    """Return the fused score if the index has it: ``score`` may be good for ordering only."""
     return passage.signals.get("fused", passage.score)
 
 
@@ -66,7 +66,7 @@ def _composed(composition: Composition) -> dict[str, float]:
 
 
 def _distribution(ranked: Sequence[Passage]) -> dict[str, float]:
-    """Describe how the best scores fall off: a clear winner differs from a flat field."""
+    """Return the shape of the best scores: a clear winner differs from a flat distribution."""
     if not ranked:
         return {}
     scores = [_score(passage) for passage in ranked]
@@ -83,9 +83,9 @@ def _distribution(ranked: Sequence[Passage]) -> dict[str, float]:
 def _strength(
     question: str, passages: Sequence[Passage], vocabulary: Vocabulary | None
 ) -> dict[str, float]:
-    """Return the best raw signals, the keyword score per unit of what the question weighs.
+    """Return the best raw scores; the keyword score is divided by the question's total weight.
 
-    BM25 adds up over the words of a question; undivided it would tell how many there are.
+    BM25 sums over the words of a question; undivided it would measure their number.
     """
     found: dict[str, float] = {}
     keyword = [p.signals["keyword"] for p in passages if "keyword" in p.signals]
@@ -100,7 +100,7 @@ def _strength(
 
 
 def _tokens(passages: Sequence[Passage]) -> dict[str, float]:
-    """Return how near the question's tokens come to the best page's, and to any other page's."""
+    """Return the best page's token similarity, and its lead over any other page's."""
     by_page: dict[str, float] = {}
     for passage in passages:
         near = passage.signals.get("tokens")
@@ -117,7 +117,7 @@ def _tokens(passages: Sequence[Passage]) -> dict[str, float]:
 
 
 def _agreement(ranked: Sequence[Passage]) -> dict[str, float]:
-    """Return how far keyword and vector search, and the pages, point the same way."""
+    """Return how far keyword and vector search, and the best passages' pages, agree."""
     if not ranked:
         return {}
     both = sum(
@@ -137,7 +137,7 @@ def _agreement(ranked: Sequence[Passage]) -> dict[str, float]:
 def _coverage(
     question: str, ranked: Sequence[Passage], vocabulary: Vocabulary | None
 ) -> dict[str, float]:
-    """Return which share of the question's meaning, by rarity, the passages' words hold."""
+    """Return the shares of the question's words, weighted by rarity, that the passages contain."""
     rarity = _rarity(question, vocabulary)
     total = sum(rarity.values())
     if not ranked or not total:
@@ -163,13 +163,14 @@ def _stems_of(passage: Passage) -> frozenset[str]:
 
 
 def _rarity(question: str, vocabulary: Vocabulary | None) -> dict[str, float]:
-    """Return the inverse document frequency of each stem of the question; 1 where unknown."""
+    """Return the inverse document frequency of each stem of the question; 1 without vocabulary."""
     if vocabulary is None or not vocabulary.chunks:
         return {stem(word): 1.0 for word in content_words(question)}
     rarity: dict[str, float] = {}
     for word in content_words(question):
         known = vocabulary.frequencies
         frequency = known.get(word, known.get(stem(word), 0))
+        # BM25's inverse document frequency, as in Lucene.
         rarity[stem(word)] = math.log1p(
             max(0.0, vocabulary.chunks - frequency + 0.5) / (frequency + 0.5)
         )

@@ -1,4 +1,4 @@
-"""Cut a block between its entries to the words that fit, and say what is left out; pure."""
+"""Cut a block between its entries to a number of words, with a note of what is omitted; no I/O."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rag.text.sentences import without_markdown
 from rag.types import PartKind
 
 MOST_ROWS = 12
-"""A table up to this length is shown whole."""
+"""Maximum number of rows of a table that is shown whole."""
 
 MOST_WORDS = 220
-"""Words that are shown of one block at most."""
+"""Maximum number of words shown of one block."""
 
 MORE_NOTE = "\u2026 more on the page"
 MORE_ROWS_NOTE = "\u2026 more rows on the page"
@@ -31,12 +31,12 @@ _BOLD = "**"
 _CELL = re.compile(r"(?<!\\)\|")
 
 Place = tuple[str, int, int]
-"""The id of a chunk, and where in its text something begins and ends."""
+"""A chunk's id, and the start and end offsets in its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The entries of a block that are shown; ``more`` says in our words what is not."""
+    """The shown entries of a block; ``more`` is the note about omitted ones."""
 
     block: Block
     entries: tuple[Span, ...]
@@ -52,7 +52,7 @@ class Excerpt:
 
     @property
     def runs(self) -> tuple[Span, ...]:
-        """What is quoted, as few stretches of text as there can be."""
+        """The quoted text, as the fewest possible spans."""
         framed = (self.block.header, *self.entries, self.block.footer)
         return tuple(_merged([*self.block.above, *(span for span in framed if span)]))
 
@@ -62,13 +62,13 @@ class Excerpt:
         return self.block.kind == "table" and len(self.entries) > MOST_ROWS
 
     def text(self, decisive: Collection[Place] = ()) -> str:
-        """Return it as Markdown, with decisive stretches in bold."""
+        """Return the excerpt as Markdown, with the spans in ``decisive`` in bold."""
         joint = " " if self.block.kind == "paragraph" else "\n"
         return joint.join(_with_key_lines_bold(run, decisive) for run in self.runs)
 
 
 def visible_words(spans: Iterable[Span]) -> int:
-    """Return how many words a reader sees."""
+    """Return the number of words that a reader sees."""
     return sum(_words(span.quote) for span in spans)
 
 
@@ -78,18 +78,18 @@ def _words(text: str) -> int:
 
 
 def whole_block(block: Block) -> Excerpt:
-    """Return all of a block."""
+    """Return an excerpt with all entries of a block."""
     return Excerpt(block, block.entries)
 
 
 def fit_block(block: Block, scores: Sequence[float], room: int) -> Excerpt | None:
-    """Return as much of a block as there is room for, in words; None where nothing can be shown.
+    """Return as much of a block as fits, or None where nothing does.
 
     Args:
-        block: what is shown of it follows its kind: of steps and code the first, of a table the
-            rows that score best, of anything else what is around the entry that scores best.
-        scores: how well each of its entries answers.
-        room: words that it may take.
+        block: its kind decides what is kept: of steps and code the first entries, of a table the
+            rows with the best scores, of other blocks the entries around the best one.
+        scores: the relevance of each entry.
+        room: maximum number of words.
     """
     everything = whole_block(block)
     if not everything.tall and everything.words <= room:
@@ -124,7 +124,7 @@ def _best(sizes: Sequence[int], scores: Sequence[float], room: int) -> list[int]
 
 
 def _around(sizes: Sequence[int], scores: Sequence[float], room: int) -> list[int]:
-    """Return a run around the best entry, grown to the side that scores better."""
+    """Return a run around the best entry, extended to the side with the better score."""
     first = last = max(range(len(sizes)), key=lambda n: scores[n])
     room -= sizes[first]
     if room < 0:
@@ -139,7 +139,7 @@ def _around(sizes: Sequence[int], scores: Sequence[float], room: int) -> list[in
 
 
 def _left_out(block: Block, kept: Sequence[int]) -> str:
-    """Return what to say of the entries that are not shown; "" when all are."""
+    """Return the note about omitted entries; "" when all are shown."""
     if len(kept) == len(block.entries):
         return ""
     if block.kind == "table":
@@ -153,7 +153,7 @@ def _left_out(block: Block, kept: Sequence[int]) -> str:
 
 
 def _merged(spans: Iterable[Span]) -> Iterator[Span]:
-    """Join what follows each other in one chunk with nothing but white space between."""
+    """Merge adjacent spans of one chunk that only white space separates."""
     before: Span | None = None
     for span in spans:
         if before is not None and _adjoins(before, span):
@@ -180,7 +180,7 @@ def _with_key_lines_bold(run: Span, decisive: Collection[Place]) -> str:
 
 
 def _bold(line: str) -> str:
-    """Return a line in bold, a row cell by cell; one with marks of its own inside code as it is."""
+    """Return a line in bold, table rows cell by cell; lines with code and bold marks stay as is."""
     bare = line.strip()
     if not bare or ("`" in bare and _BOLD in bare):
         return line

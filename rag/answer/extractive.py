@@ -1,4 +1,4 @@
-"""Answer without a model: quote the best section as it stands, with its key lines marked."""
+"""Answer without a model: quote the best section verbatim, with its key lines marked."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ from rag.text.words import stems
 from rag.types import Citation, Claim, Passage, Vectors
 
 SECTIONS_SCORED_IN_FULL = 2
-"""How many of the best sections are scored to their end; more are hardly ever shown."""
+"""Number of best sections that are scored completely; further ones are hardly ever shown."""
 
 MOST_KEY_LINES = 3
-"""How many lines of an answer are marked at most."""
+"""Maximum number of marked lines of an answer."""
 
 KEY_LINE_MARGIN = 0.15
-"""How far below the best line's score another may lie and still be marked."""
+"""Maximum distance of a marked line's score from the best line's."""
 
 LONGEST_KEY_LINE = 40
-"""Words of a line that is marked at most: what is longer does not stand out."""
+"""Maximum number of words of a marked line: a longer one does not stand out."""
 
 LEAST_COSINE = 0.15
-"""Cosine below which a text that shares no word with the question says nothing about it."""
+"""Minimum cosine for a text that shares no word with the question; below it, it is unrelated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each signal counts for; read off labelled questions, see docs/confidence.md."""
+    """The weight of each signal; chosen on labelled questions, see docs/confidence.md."""
 
     cosine: float = 1.0
     coverage: float = 0.5
@@ -65,7 +65,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class _ScoredCandidates:
-    """The candidates of one question with their signals, one row each."""
+    """The candidates of one question with their signals; one array element each."""
 
     candidates: tuple[Candidate, ...]
     cosine: Floats
@@ -83,11 +83,11 @@ class _ScoredCandidates:
 
 
 class ExtractiveComposer:
-    """Quotes the section that answers the question; asserts nothing of its own.
+    """Quotes the section that answers the question; generates no text. Implements ``Composer``.
 
     Args:
-        embedder: None means that words alone decide.
-        weights: what each signal counts for.
+        embedder: None scores by words alone.
+        weights: the weight of each signal.
     """
 
     name: Literal["extractive"] = "extractive"
@@ -97,9 +97,9 @@ class ExtractiveComposer:
         self._weights = weights or Weights()
 
     async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
-        """Return what is shown of the best section, or of two. Raises ModelUnavailable.
+        """Return the excerpts of the best section, or of two. Raises ModelUnavailable.
 
-        Passages without score and signals were not found: they complete the sections of others.
+        Passages without score and signals are not search results: they only complete sections.
         """
         with span(telemetry.GENERATION, _generation_attributes(passages)):
             found = [passage for passage in passages if passage.score or passage.signals]
@@ -166,7 +166,7 @@ def _is_unrelated(judged: _ScoredCandidates) -> bool:
 
 
 def _with_neighbours(candidates: Sequence[Candidate], score: Floats, share: float) -> Floats:
-    """Let the text beside a good candidate gain: answers run on into the next sentence."""
+    """Raise the score of texts next to a good candidate: answers continue in the next sentence."""
     places = {candidate.place: i for i, candidate in enumerate(candidates)}
     smooth = score.copy()
     for i, candidate in enumerate(candidates):
@@ -179,7 +179,7 @@ def _with_neighbours(candidates: Sequence[Candidate], score: Floats, share: floa
 def _rest(
     passages: Sequence[Passage], sections: Sequence[Section], judged: _ScoredCandidates
 ) -> tuple[Candidate, ...]:
-    """Return what else the sections hold, in page order, as much as may still be embedded."""
+    """Return the sections' other candidates, in page order, within the limit of embeddings."""
     judged_chunks = {candidate.chunk.id for candidate in judged.candidates}
     room = MAX_CANDIDATES - len(judged.candidates)
     candidates: list[Candidate] = []
@@ -212,7 +212,7 @@ def _composed(
 
 
 def _candidates_in(excerpt: Excerpt, judged: _ScoredCandidates) -> list[int]:
-    """Return the candidates that an excerpt shows, the best first."""
+    """Return the indices of an excerpt's candidates, best first."""
     runs = excerpt.runs
     shown = [
         i for i, each in enumerate(judged.candidates) if any(run.holds(*each.at) for run in runs)
@@ -223,7 +223,7 @@ def _candidates_in(excerpt: Excerpt, judged: _ScoredCandidates) -> list[int]:
 def _key_lines(
     judged: _ScoredCandidates, excerpts: Sequence[Excerpt], held: Sequence[Sequence[int]]
 ) -> list[int]:
-    """Return the lines to be marked: the best ones, and of one block never all."""
+    """Return the indices of the lines to mark: the best ones, but at most half of a block."""
     if len(excerpts) == 1 and len(excerpts[0].entries) == 1:
         return []
     floor = max(judged.score[i] for units in held for i in units) - KEY_LINE_MARGIN
@@ -245,7 +245,7 @@ def _stands_out(candidate: Candidate) -> bool:
 def _claim(
     excerpt: Excerpt, judged: _ScoredCandidates, units: Sequence[int], decisive: Sequence[int]
 ) -> Claim:
-    """Return a block with its quotes: all that is shown, then the line of it that is best."""
+    """Return a block as a claim with its quotes: all that is shown, then its best line."""
     quotes = [Citation(run.chunk.id, run.quote) for run in excerpt.runs]
     for best in units[:1]:
         candidate = judged.candidates[best]
@@ -255,10 +255,10 @@ def _claim(
 
 
 def _signals(question: str, judged: _ScoredCandidates, units: Sequence[int]) -> dict[str, float]:
-    """Return what the gate may know of what is shown; absent where there was no embedder.
+    """Return the features for the gate; the cosine is absent without an embedder.
 
-    Those of the quotes are of the shown lines that are nearly as good as the best; the words of a
-    whole section would hide that no line of it answers.
+    Features of quotes use the shown lines that are nearly as good as the best one; the words of a
+    whole section would hide that none of its lines answers.
     """
     best = max(units, key=lambda i: judged.score[i])
     good = [i for i in units if judged.score[i] >= judged.score[best] - SECOND_SECTION_MARGIN]
@@ -284,7 +284,7 @@ def _signals(question: str, judged: _ScoredCandidates, units: Sequence[int]) -> 
 
 
 def _joint_coverage(question: str, judged: _ScoredCandidates, units: Sequence[int]) -> float:
-    """Return which share of the question's words the lines and their breadcrumbs hold."""
+    """Return the share of the question's words in the lines and their breadcrumbs."""
     said = (judged.candidates[i].stems | judged.candidates[i].breadcrumb for i in units)
     return _share(frozenset(stems(question)), frozenset[str]().union(*said))
 

@@ -1,4 +1,4 @@
-"""Answer from numbered lines by one structured model call, and keep only what code can check."""
+"""Answer from numbered lines with one structured model call, and keep only verified claims."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from rag.types import Chunk, Claim, ModelCall, PartKind, Passage
 
 CONTEXT_TOKENS = 4000
 WHOLE_SECTIONS = 2
-"""Of how many of the best passages the whole section is sent before the other passages are."""
+"""Number of best passages whose whole section is sent before the other passages are."""
 MOST_PARTS = 40
-"""Far more than the prompt asks for; what a model writes beyond that is dropped."""
+"""Maximum number of parts: far more than the prompt asks for; further ones are dropped."""
 LONGEST_REMARK = 200
-"""Characters; the same for what is missing."""
+"""Maximum number of characters of a remark, also of ``missing``."""
 
 MISSING_PART_NOTE = "part of what was asked"
-"""Said where a model names what is missing in words that can't be shown."""
+"""Shown where the model's text about what is missing can't be shown."""
 
 _NOTHING_SAID = frozenset({"", "null", "none", "nothing", "n/a", "nichts"})
-"""How models write that there is nothing to say, in lower case."""
+"""The ways in which models write that there is nothing to report, in lower case."""
 
 _RATING = {"high": 1.0, "medium": 0.5, "low": 0.0}
 _CHARACTERS_A_TOKEN = 4
@@ -62,28 +62,28 @@ class GroundedAnswer(BaseModel):
 
 
 def approximate_tokens(text: str) -> int:
-    """Return about how many tokens a text is, rather too many than too few."""
+    """Return an approximate number of tokens, rather too many than too few."""
     return len(text.encode()) // _CHARACTERS_A_TOKEN + 1
 
 
 def utc_today() -> date:
-    """Return the day in UTC."""
+    """Return today's date in UTC."""
     return datetime.now(UTC).date()
 
 
 class GroundedComposer:
-    """Composer over a chat model; whatever the model says, only checked claims come out.
+    """Composes answers with a chat model; returns verified claims only. Implements ``Composer``.
 
     Args:
-        model: asked once a question; its own repair aside.
+        model: called once per question, apart from its own repair.
         prompt: takes ``today``, ``passages`` and ``question`` (prompts/answer.md).
-        attached_prompt: takes ``attached``, too (prompts/answer_attached.md); None leaves files
-            that come with a question unread.
-        context_tokens: how much of the passages is sent, in whole passages, best first; the first
-            is always sent.
-        count_tokens: how the context is measured.
-        today: the day that the model is told.
-        superseded: labels of pages that the company marks as replaced, in whatever case.
+        attached_prompt: takes ``attached``, too (prompts/answer_attached.md); None ignores files
+            attached to a question.
+        context_tokens: token budget of the passages, which are sent whole, best first; the first is
+            always sent.
+        count_tokens: measures the passages.
+        today: returns the date given to the model.
+        superseded: labels of pages that the company marks as replaced; case-insensitive.
     """
 
     name: Literal["model"] = "model"
@@ -108,7 +108,7 @@ class GroundedComposer:
         self._superseded = frozenset(label.casefold() for label in superseded)
 
     async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
-        """Return the claims that hold. Raises ModelUnavailable or ModelAnswerInvalid."""
+        """Return the verified claims. Raises ModelUnavailable or ModelAnswerInvalid."""
         chunks = self.fitting(passages)
         if not chunks:
             return Composition(claims=())
@@ -119,10 +119,10 @@ class GroundedComposer:
     async def compose_with(
         self, question: str, passages: Sequence[Passage], attached: Sequence[str]
     ) -> Composition:
-        """Do so for a question that came with files. Raises as ``compose`` does.
+        """Answer a question with attached files. Raises as ``compose`` does.
 
-        No claim may take a figure or a code from a file, nor may what is said of how the question
-        was read or of what is missing.
+        Neither a claim nor a remark (how the question was read, what is missing) may take a figure
+        or a code from a file.
         """
         chunks = self.fitting(passages)
         if self._attached_prompt is None or not chunks:
@@ -146,7 +146,7 @@ class GroundedComposer:
     async def _answered(
         self, prompt: Prompt, question: str, shown: NumberedLines, *, known: Sequence[str]
     ) -> Composition:
-        """Ask, and check what comes; figures of reading and missing must be in ``known``."""
+        """Call the model and check its answer; figures of the remarks must be in ``known``."""
         answered = await self._model.structured(prompt, GroundedAnswer)
         if answered.value is None:
             refusal = plain_text(answered.refusal or "") or "The model declined."
@@ -157,7 +157,7 @@ class GroundedComposer:
             return composition
 
     def fitting(self, passages: Sequence[Passage]) -> list[Chunk]:
-        """Return the chunks that are sent; one that does not fit leaves room for the next."""
+        """Return the chunks that fit into the context; one too large leaves room for the next."""
         taken: dict[str, Chunk] = {}
         left = self._context_tokens
         for chunk in _by_priority(passages):
@@ -171,10 +171,10 @@ class GroundedComposer:
 
 
 def _by_priority(passages: Sequence[Passage]) -> Iterator[Chunk]:
-    """Yield the chunks in the order in which they are worth their place, some twice.
+    """Yield the chunks by priority, some twice.
 
-    The sections of the best passages come whole, so that no list is cut; then what was found, then
-    the rest of the other sections.
+    The sections of the best passages come whole, so that no list is cut; then the search results,
+    then the rest of the other sections.
     """
     chunks = [passage.chunk for passage in passages]
     for best in chunks[:WHOLE_SECTIONS]:
@@ -215,7 +215,7 @@ def _checked(
 
 
 def _claims(stated: Sequence[StatedPart], checks: Sequence[CheckedPart]) -> tuple[Claim, ...]:
-    """Return what is shown: no sentence twice, and no procedure that lacks a step."""
+    """Return the claims to show: no sentence twice, and no procedure that lacks a step."""
     pairs = zip_longest(stated, checks)
     whole = all(check and check.claim for part, check in pairs if part.kind == "step")
     claims = [check.claim for check in checks if check.claim]
@@ -228,12 +228,12 @@ def _claims(stated: Sequence[StatedPart], checks: Sequence[CheckedPart]) -> tupl
 
 
 def _gap(answer: GroundedAnswer, claims: Sequence[Claim]) -> str | None:
-    """Return that an answer lacks something, where the model's words for it can't be shown."""
+    """Return a note that something is missing, where the model's own text can't be shown."""
     return MISSING_PART_NOTE if claims and _says_anything(answer.missing) else None
 
 
 def _remark(remark: str | None, known: Sequence[str]) -> str | None:
-    """Return how the question was read, or what is missing, unless it says more than is known."""
+    """Return a remark as plain text, or None if it is unsafe, empty or has unknown figures."""
     shown = _shown(remark)
     unsafe = len(shown) > LONGEST_REMARK or addresses(shown) or must_be_quoted(shown)
     if unsafe or not _says_anything(remark):
@@ -255,13 +255,13 @@ def _signals(
     checks: Sequence[CheckedPart],
     claims: Sequence[Claim],
 ) -> dict[str, float]:
-    """Return the features for the gate; within 0 and 1 but the two that count sources.
+    """Return the features for the gate; within 0 and 1 except the two counts of sources.
 
-    ``lines_found_share``: of the numbers cited, those that a line has. Of the parts that were kept:
-    ``figures_quoted``, the share whose figures all stand in the very lines; ``words_supported``,
-    the mean share of words that stand in the lines or next to them; ``wording_literal``, that of
-    pairs of neighbouring words that the lines have. These three are absent without such a part;
-    the latter two mean nothing where question and pages are in different languages.
+    ``lines_found_share``: of the cited numbers, those of existing lines. Of the kept parts:
+    ``figures_quoted``, the share whose figures are all in the cited lines; ``words_supported``, the
+    mean share of words in the lines or next to them; ``wording_literal``, the mean share of pairs
+    of neighbouring words in the lines. These three are absent without a kept part; the latter two
+    mean nothing where question and pages are in different languages.
     """
     kept = [check for check in checks if check.kept]
     cited = {line.chunk.id for check in checks if check.claim for line in check.lines}

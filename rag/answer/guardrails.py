@@ -1,7 +1,7 @@
-"""Detect statements that no answer may make in the help desk's own voice; pure.
+"""Detect statements that no answer may make in the help desk's own voice; no I/O.
 
-A model that obeys a hostile page says that somebody was informed, or asks for a password. Who
-reads that believes it, because the help desk says it. English and German are understood.
+A model that obeys a hostile page claims that somebody was informed, or asks for a password, and
+readers trust the help desk's words. Covers English and German.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ _UNSAFE_IN_SMALL_TALK = (
     rf"{_START}{_PAY}\b[^.!?]{{0,60}}{_MONEY}",
     rf"{_START}(?:buy|get|{_GIVE})\b[^.!?]{{0,40}}\b(?:gift cards?|bitcoins?|geschenkkarten?)\b",
 )
-"""What general talk may not say: it may speak as "I" and advise, as no line of a page stands by."""
+"""Patterns for general talk, which may use "I" and give advice, but has no page behind it."""
 
 _SPEAKS_PATTERN = re.compile("|".join(_SPEAKS), re.IGNORECASE)
 _ASKS_PATTERN = re.compile("|".join(_ASKS), re.IGNORECASE)
@@ -130,22 +130,22 @@ _SHORTENED = ((re.compile(r"['\u2019]ve\b"), " have"), (re.compile(r"['\u2019]ll
 
 
 def speaks_for_the_desk(text: str) -> bool:
-    """Whether a text tells what was or will be done for the asker, or speaks as "I"."""
+    """Return whether a text claims an action for the asker, or uses "I"."""
     return _SPEAKS_PATTERN.search(_plain(text)) is not None
 
 
 def asks_for_secrets(text: str) -> bool:
-    """Whether a text asks for a password, a code or a payment."""
+    """Return whether a text asks for a password, a code or a payment."""
     return _ASKS_PATTERN.search(_plain(text)) is not None
 
 
 def must_be_quoted(text: str) -> bool:
-    """Whether a text may be shown as a page's words alone, never as our own."""
+    """Return whether a text may only be shown as a page's quotation."""
     return speaks_for_the_desk(text) or asks_for_secrets(text)
 
 
 def is_unsafe_in_small_talk(text: str) -> bool:
-    """Whether general talk tells of a deed or a hand-over, or asks for a secret or a payment.
+    """Return whether general talk claims an action or hand-over, or asks for secrets or payment.
 
     "I can help you", "Never share your password" and "Bitcoins are a currency" are none of these.
     """

@@ -1,7 +1,7 @@
-"""List the units of the passages that could be quoted, and score how they fit the question; pure.
+"""List the quotable units of passages, and score their match with the question; no I/O.
 
-Scored are the question's words that a unit holds, rare words counting more, and whether it holds
-the kind of thing that is asked for: a number, a time, a person, a place (expected answer type).
+The score counts the question's words in a unit, rare words more, and whether the unit has the
+expected answer type: a number, a time, a person, a place.
 """
 
 from __future__ import annotations
@@ -59,19 +59,19 @@ _QUESTION_AND_ANSWER_PATTERNS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ..
 
 
 def expected_answer_types(question: str) -> tuple[re.Pattern[str], ...]:
-    """Return what an answer must look like: a number, a time, someone or somewhere; often none."""
+    """Return patterns of the expected answer type: number, time, person or place; often none."""
     return tuple(
         given for wanted, given in _QUESTION_AND_ANSWER_PATTERNS if wanted.search(question)
     )
 
 
 def has_answer_type(text: str, wanted: tuple[re.Pattern[str], ...]) -> bool:
-    """Whether a text holds one of the kinds of thing that are wanted; False when none are."""
+    """Return whether a text matches an expected answer type; False when there is none."""
     return any(pattern.search(text) for pattern in wanted)
 
 
 def asks_for_same_type(question: str, heading: str) -> bool:
-    """Whether a heading asks for what the question asks for: "How much", "Who to ask"."""
+    """Return whether heading and question ask for the same type ("How much", "Who to ask")."""
     return any(
         wanted.search(question) and wanted.search(heading)
         for wanted, _ in _QUESTION_AND_ANSWER_PATTERNS
@@ -81,22 +81,22 @@ def asks_for_same_type(question: str, heading: str) -> bool:
 Floats = NDArray[np.float64]
 
 MAX_QUOTE_WORDS = 80
-"""Longer units are not quoted: a reader would not find the answer in them."""
+"""Maximum number of words of a quote: a reader would not find the answer in a longer one."""
 
 MAX_CANDIDATES = 60
-"""How many units are embedded for one question at most; bounds the time of an answer."""
+"""Maximum number of units embedded per question; bounds the time of an answer."""
 
 BREADCRUMB_SHARE = 0.5
-"""What a word counts for that stands in the breadcrumb alone."""
+"""Weight of a word that occurs in the breadcrumb only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A unit that could be quoted.
+    """A quotable unit.
 
     ``place`` is the rank of its passage and its position among that passage's units; ``shown`` is
-    what a reader sees of the quote, ``in_context`` the same below its breadcrumb and lead-in.
-    ``heading`` is the one right above it. ``stems`` are those of a row and of its column heads;
+    the quote as a reader sees it, ``in_context`` the same below its breadcrumb and lead-in.
+    ``heading`` is the one right above it. ``stems`` are those of a unit and its column heads;
     ``breadcrumb`` those of all headings. ``passage_score`` is relative to the best passage, 0..1.
     """
 
@@ -113,7 +113,7 @@ class Candidate:
 
     @property
     def at(self) -> tuple[str, int, int]:
-        """Its chunk's id, and where in its text it stands."""
+        """Its chunk's id, and its start and end offsets."""
         return self.chunk.id, self.unit.start, self.unit.end
 
     @property
@@ -122,7 +122,7 @@ class Candidate:
 
 
 def candidates_of(passages: Sequence[Passage], first_rank: int = 0) -> tuple[Candidate, ...]:
-    """Return every unit of the passages that can be quoted, in the order of the passages."""
+    """Return every quotable unit of the passages, in the order of the passages."""
     best = max((passage.score for passage in passages), default=0.0)
     return tuple(
         candidate
@@ -132,7 +132,7 @@ def candidates_of(passages: Sequence[Passage], first_rank: int = 0) -> tuple[Can
 
 
 def coverage_of(question: str, candidates: Sequence[Candidate]) -> Floats:
-    """Return which share of the question's words each candidate holds, rare words counting more."""
+    """Return each candidate's share of the question's words, weighted by rarity."""
     wanted = frozenset(stems(question))
     weight = _rarity(wanted, candidates)
     total = sum(weight.values()) or 1.0
@@ -153,7 +153,7 @@ def coverage_of(question: str, candidates: Sequence[Candidate]) -> Floats:
 def shortlist(
     candidates: Sequence[Candidate], coverage: Floats, most: int
 ) -> tuple[Candidate, ...]:
-    """Return the candidates worth embedding, at most ``most``, in their order."""
+    """Return the ``most`` best candidates for embedding, in their order."""
     passage = np.array([candidate.passage_score for candidate in candidates], dtype=np.float64)
     best = np.argsort(-(coverage + passage), kind="stable")[:most]
     return tuple(candidates[i] for i in sorted(int(i) for i in best))
@@ -180,7 +180,7 @@ def _of_passage(rank: int, passage: Passage, best: float) -> list[Candidate]:
 
 @dataclass(frozen=True, slots=True)
 class _QuotableUnit:
-    """What a unit says whatever is asked."""
+    """A quotable unit without its question-dependent values."""
 
     unit: Unit
     shown: str
@@ -192,7 +192,7 @@ class _QuotableUnit:
 
 @lru_cache(maxsize=1024)
 def _units_of(above: tuple[str, ...], text: str) -> tuple[tuple[int, _QuotableUnit], ...]:
-    """Return what can be quoted of a text with its place; remembered, as pages come up again."""
+    """Return the quotable units of a text with their positions; cached, because pages recur."""
     units = split_units(text)
     shown = [without_markdown(text[unit.start : unit.end]) for unit in units]
     read: list[tuple[int, _QuotableUnit]] = []
@@ -221,7 +221,7 @@ def _units_of(above: tuple[str, ...], text: str) -> tuple[tuple[int, _QuotableUn
 
 
 def _is_heading(unit: Unit, shown: str) -> bool:
-    """Whether it is a heading that stands in the text as a line of its own."""
+    """Return whether a unit is a heading written as a line of text."""
     return unit.kind == "sentence" and is_heading(shown)
 
 

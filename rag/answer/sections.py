@@ -1,7 +1,7 @@
-"""Group chunks into a page's sections, rank them, and choose what of them is shown; pure.
+"""Group chunks into a page's sections, rank them, and choose the excerpts to show; no I/O.
 
-A section is what stands under one heading, whatever chunks it is cut into. Sections are ranked
-by their best line and by how they were found.
+A section is the text under one heading, whatever chunks it is cut into. Sections are ranked by
+their best line and by their retrieval signals.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from rag.text.sentences import HEADING_WORDS, is_heading, without_markdown
 from rag.types import Chunk, Passage
 
 SECTION_CHUNKS = 8
-"""A section is read up to this length, around what was found of it."""
+"""Maximum number of chunks of a section, around the retrieved one."""
 
 _NO_HEADING = re.compile(r"\s*(?:\||(?:[-*+\u2022\u25aa\u25e6]|\d{1,3}[.)])\s)")
-"""How rows of tables and items of lists begin."""
+"""The beginnings of table rows and list items."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """What stands under one heading of a page, and the chunks it is in, in order.
+    """The text under one heading of a page, and its chunks, in order.
 
-    ``part`` are its blocks where its chunks hold more than the section; None: all of them.
+    ``part`` are its blocks where its chunks contain more than the section; None: all blocks.
     """
 
     chunks: tuple[Chunk, ...]
@@ -39,22 +39,22 @@ class Section:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """Its blocks; read when first asked for, as most sections are never shown."""
+        """The section's blocks; computed lazily, as most sections are never shown."""
         return _blocks(self.chunks) if self.part is None else self.part
 
     @property
     def spans(self) -> Iterator[Span]:
-        """Yield everything in it that can be shown."""
+        """Yield everything in the section that can be shown."""
         return _spans(self.blocks)
 
 
 def section_of(
     chunk: Chunk, page: Sequence[Chunk], most: int = SECTION_CHUNKS
 ) -> tuple[Chunk, ...]:
-    """Return the chunks of the section that a chunk of the page is in, at most ``most``.
+    """Return the chunks of the section of a page's chunk, at most ``most``.
 
-    Of a longer one those nearest to the chunk are left. A page that no longer has the chunk gives
-    the chunk alone.
+    Of a longer section, those nearest to the chunk are returned. If the page no longer has the
+    chunk, the result is the chunk alone.
     """
     same = [other for other in page if other.breadcrumb == chunk.breadcrumb]
     at = next((n for n, other in enumerate(same) if other.id == chunk.id), None)
@@ -65,7 +65,7 @@ def section_of(
 
 
 def sections_of(chunks: Iterable[Chunk]) -> tuple[Section, ...]:
-    """Return the sections that the chunks make, in the order in which each is first met."""
+    """Return the sections of chunks, in order of first occurrence."""
     sections: dict[tuple[str, str, tuple[str, ...]], dict[str, Chunk]] = {}
     for chunk in chunks:
         key = (chunk.space, chunk.page_id, chunk.breadcrumb)
@@ -75,9 +75,9 @@ def sections_of(chunks: Iterable[Chunk]) -> tuple[Section, ...]:
 
 
 def _divided(chunks: Sequence[Chunk]) -> Iterator[Section]:
-    """Yield what stands under each heading that is left in the text of chunks of one breadcrumb.
+    """Yield the sections under headings inside the text of chunks with one breadcrumb.
 
-    Short sections of a page share a chunk. As one they would be found for the words of all.
+    Short sections of a page share a chunk. As one section they would match the words of all.
     """
     if not any(_may_hold_heading(chunk.text) for chunk in chunks):
         yield Section(tuple(chunks))
@@ -94,7 +94,7 @@ def _divided(chunks: Sequence[Chunk]) -> Iterator[Section]:
 
 @lru_cache(maxsize=4096)
 def _may_hold_heading(text: str) -> bool:
-    """Whether a line is short enough for a heading; sooner told than by reading all blocks."""
+    """Return whether a line is short enough for a heading; faster than parsing all blocks."""
     lines = (line for line in text.splitlines() if line.strip() and not _NO_HEADING.match(line))
     return any(len(without_markdown(line).split()) <= HEADING_WORDS for line in lines)
 
@@ -121,7 +121,7 @@ def _blocks(chunks: Sequence[Chunk]) -> tuple[Block, ...]:
 
 
 def _runs(chunks: Sequence[Chunk]) -> Iterator[list[Chunk]]:
-    """Yield the chunks that follow each other on the page."""
+    """Yield the runs of consecutive chunks."""
     run: list[Chunk] = []
     for chunk in chunks:
         if run and chunk.ordinal != run[-1].ordinal + 1:
@@ -133,32 +133,32 @@ def _runs(chunks: Sequence[Chunk]) -> Iterator[list[Chunk]]:
 
 
 WORDS_ALONE = 130
-"""Words of a section that is shown alone; a list of steps that needs more gets LONGEST."""
+"""Maximum number of words of a section shown alone; steps that need more get MOST_WORDS."""
 
 WORDS_OF_FIRST = 100
-"""Words of the first of two sections."""
+"""Maximum number of words of the first of two sections."""
 
 WORDS_OF_SECOND = 70
-"""Words of the second of two at most."""
+"""Maximum number of words of the second of two sections."""
 
 LEAST_WORDS_OF_SECOND = 15
-"""With less room left a second section would say nothing."""
+"""With fewer words left, a second section would be too short to help."""
 
 SECOND_SECTION_MARGIN = 0.4
-"""How far below the best sentence's score that of a second section may lie."""
+"""Maximum distance of a second section's best score from the first's."""
 
 _ATOMIC = frozenset({"steps", "table", "code"})
-"""Kinds of block that are rather shown in full than cut to ROOM."""
+"""Kinds of block that are shown in full, up to MOST_WORDS, rather than cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """How well sentences, items and rows answer: start, end and score, by their chunk's id."""
+    """The relevance of sentences, items and rows: start, end and score, by chunk id."""
 
     units: Mapping[str, Sequence[tuple[int, int, float]]]
 
     def of(self, span: Span) -> float:
-        """Return the best score in a stretch of text; 0 where none is known."""
+        """Return the best score in a span; 0 without any."""
         within = (
             score
             for start, end, score in self.units.get(span.chunk.id, ())
@@ -167,7 +167,7 @@ class Scores:
         return max(within, default=0.0)
 
     def best(self, section: Section) -> float:
-        """Return the best score in a section; 0 where none is known."""
+        """Return the best score in a section; 0 without any."""
         if section.part is not None:
             return max(map(self.of, section.spans), default=0.0)
         known = (unit[2] for chunk in section.chunks for unit in self.units.get(chunk.id, ()))
@@ -175,17 +175,17 @@ class Scores:
 
 
 ShownSections = tuple[tuple[Excerpt, ...], ...]
-"""The excerpts of each section that is shown, best section first, each in page order."""
+"""The excerpts of each shown section, best section first, each in page order."""
 
 
 def choose_excerpts(ordered: Sequence[Section], scores: Scores) -> ShownSections:
-    """Return what is shown of one section or two, at most LONGEST words.
+    """Return the excerpts of one section or two, at most MOST_WORDS words.
 
-    A second one is shown only where its best sentence answers nearly as well as the first's.
+    A second section is shown only if its best sentence scores nearly as high as the first's.
 
     Args:
         ordered: the sections, best first.
-        scores: of what is in them.
+        scores: the scores of their units.
     """
     laid = [_ScoredSection(section, scores) for section in ordered]
     found = ((n, _fit_section(section, WORDS_ALONE)) for n, section in enumerate(laid))
@@ -205,7 +205,7 @@ def choose_excerpts(ordered: Sequence[Section], scores: Scores) -> ShownSections
 
 
 class _ScoredSection:
-    """A section with its blocks, each with the scores of its entries; read when first needed."""
+    """A section with the scores of its blocks' entries; computed lazily."""
 
     def __init__(self, section: Section, scores: Scores) -> None:
         self._section = section
@@ -222,7 +222,7 @@ class _ScoredSection:
 
     @cached_property
     def order(self) -> list[int]:
-        """The places of the blocks, the best first."""
+        """The indices of the blocks, best first."""
         above = [max(map(self._scores.of, b.above), default=0.0) for b in self.blocks]
         best = [max(*each, over) for each, over in zip(self.marks, above, strict=True)]
         return sorted(range(len(best)), key=lambda n: -best[n])
@@ -231,10 +231,10 @@ class _ScoredSection:
 def _fit_section(
     section: _ScoredSection, room: int, *, said: Collection[str] = (), longest: int = MOST_WORDS
 ) -> tuple[Excerpt, ...]:
-    """Return the blocks of a section that answer best, as many as there is room for.
+    """Return the best blocks of a section, as many as fit.
 
-    What was ``said`` is not repeated. The best block may take up to ``longest`` words where it
-    makes no sense in part; where even those are too few for it nothing of the section is shown.
+    Entries in ``said`` are not repeated. The best block may take up to ``longest`` words where it
+    makes no sense in part; if it does not fit even then, nothing of the section is shown.
     """
     kept: dict[int, Excerpt] = {}
     for n in section.order:
@@ -253,7 +253,7 @@ def _fit_section(
 
 
 def _with_one_more_note(excerpts: Sequence[Excerpt]) -> tuple[Excerpt, ...]:
-    """Return them with what says that there is more said once, at the end."""
+    """Return the excerpts with the note MORE_NOTE only once, at the end."""
     if not excerpts:
         return ()
     *before, last = (
@@ -265,7 +265,7 @@ def _with_one_more_note(excerpts: Sequence[Excerpt]) -> tuple[Excerpt, ...]:
 def _fit_block(
     block: Block, scores: Sequence[float], room: int, longest: int, *, first: bool
 ) -> Excerpt | None:
-    """Return a block, or of the best one as much as has room."""
+    """Return the whole block if it fits; the best block (``first``) may be cut."""
     everything = whole_block(block)
     if not first:
         return everything if _fits(everything, room) else None
@@ -282,17 +282,17 @@ def _fits(excerpt: Excerpt, room: int) -> bool:
 
 
 CHUNK_COSINE_WEIGHT = 0.8
-"""What the cosine of a whole chunk counts for, beside the score of the best line in it.
+"""Weight of a whole chunk's cosine, relative to the score of its best line.
 
-A line that says what was asked may stand in a section on something else.
+The line that answers may be in a section on another subject.
 """
 
 FIRST_RANK_WEIGHT = 0.1
-"""What it counts for to be found first; half of it for the second, a third for the third."""
+"""Bonus of the first-ranked section; half of it for the second, a third for the third."""
 
 
 def rank_sections(passages: Sequence[Passage], scores: Scores) -> list[tuple[float, Section]]:
-    """Return the sections of the passages with what each is worth, best first."""
+    """Return the passages' sections with their scores, best first."""
     found = {passage.chunk.id: passage for passage in passages}
     sections = sections_of([passage.chunk for passage in passages])
     places = {key: n for n, key in enumerate(dict.fromkeys(map(_key, sections)), start=1)}
@@ -307,10 +307,13 @@ def rank_sections(passages: Sequence[Passage], scores: Scores) -> list[tuple[flo
 
 
 def section_signals(worths: Sequence[tuple[float, Section]]) -> dict[str, float]:
-    """Return what the gate may know of the choice; ``worths`` are those of ``ranked``, not empty.
+    """Return the features of the ranking for the gate.
 
-    ``section_score`` is the best section's worth, ``section_gap`` by how much it is ahead of the
-    next one, ``section_lead`` of the best one of another page.
+    Args:
+        worths: the result of ``rank_sections``, not empty.
+
+    ``section_score`` is the best section's score, ``section_gap`` its lead over the next section,
+    ``section_lead`` its lead over the best section of another page.
     """
     best, first = worths[0]
     others = (worth for worth, section in worths if section.page_id != first.page_id)
@@ -323,6 +326,6 @@ def section_signals(worths: Sequence[tuple[float, Section]]) -> dict[str, float]
 
 
 def _key(section: Section) -> tuple[str, str, tuple[str, ...]]:
-    """Return what the sections of one breadcrumb share, which are found together."""
+    """Return the key of a section's breadcrumb; its sections share one retrieval rank."""
     first = section.chunks[0]
     return first.space, first.page_id, first.breadcrumb

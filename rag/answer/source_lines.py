@@ -1,8 +1,8 @@
-"""Number the lines of passages for a model, and turn lines into parts of an answer; pure.
+"""Number the lines of passages for a model, and turn lines into claims; no I/O.
 
-What is cited by a number is always the stored text, so that no copy can go wrong. In a passage
-everything at the beginning of a line is ours: text that runs over several lines is indented, and
-no page can give itself a number, a date or an owner. Chunks of one section are joined.
+Citations by number always quote the stored text, so no copy can go wrong. In a passage, only we
+write at the beginning of a line: text over several lines is indented, so that no page can fake a
+number, a date or an owner. Chunks of one section are joined.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rag.text.sentences import Unit, split_units, without_markdown
 from rag.types import Chunk, Citation, Claim, PartKind
 
 LEFT_OUT = "\u2026"
-"""Stands alone on a line where text of the section is not shown."""
+"""Marks omitted text of a section, on a line of its own."""
 
 _INDENT = "    "
 _RULE = re.compile(r"^[\s|:+-]*$")
@@ -26,9 +26,9 @@ _RULE = re.compile(r"^[\s|:+-]*$")
 
 @dataclass(frozen=True)
 class Line:
-    """A line that can be cited: one sentence, list item, table row or block of code.
+    """A citable line: one sentence, list item, table row or block of code.
 
-    ``at`` is its position among ``units``, those of its chunk.
+    ``at`` is its index in ``units``, those of its chunk.
     """
 
     chunk: Chunk
@@ -41,7 +41,7 @@ class Line:
 
     @property
     def stored(self) -> str:
-        """The line byte for byte, without the mark of its list item."""
+        """The line byte for byte, without its list marker."""
         return self.chunk.text[self.unit.start : self.unit.end]
 
     @property
@@ -50,7 +50,7 @@ class Line:
 
     @cached_property
     def above(self) -> tuple[Line, ...]:
-        """What it is read under: header and lead-in, and the lead-ins of these."""
+        """The line's header and lead-in, and recursively theirs."""
         found: list[int] = []
         todo = [self.at]
         while todo:
@@ -63,17 +63,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class NumberedLines:
-    """Passages as they are shown, and the lines behind the numbers: number 1 is the first."""
+    """Passages as shown to the model, and their lines; number 1 is the first line."""
 
     passages: tuple[str, ...]
     lines: tuple[Line, ...]
 
     def line(self, number: int) -> Line | None:
-        """Return the line with a number, or None where no line has it."""
+        """Return the line with a number, or None if there is none."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else None
 
     def beside(self, number: int) -> tuple[Line, ...]:
-        """Return the lines before and after one, within its section."""
+        """Return the lines before and after a line, within its section."""
         own = self.line(number)
         near = (self.line(number - 1), self.line(number + 1))
         return tuple(
@@ -84,8 +84,8 @@ class NumberedLines:
 def number_lines(chunks: Sequence[Chunk], superseded: Collection[str] = ()) -> NumberedLines:
     """Number the lines of chunks, given best first; ``superseded`` are labels in lower case.
 
-    Chunks of one section are joined in page order, where the best of them stands. The same chunks
-    in the same order always give the same text.
+    Chunks of one section are joined in page order, at the position of the best one. The result is
+    deterministic for the same chunks in the same order.
     """
     passages: list[str] = []
     lines: list[Line] = []
@@ -135,7 +135,7 @@ def _body(text: str, units: Sequence[Unit], first: int) -> list[str]:
 
 
 def _with_item_mark(text: str, unit: Unit, opening: str) -> str:
-    """Return a line with the mark of its list item, which tells steps from points."""
+    """Return a line with its list marker, which distinguishes steps from bullet points."""
     stored = text[unit.start : unit.end]
     if unit.kind == "code":
         return visible(opening + stored).replace("\n", "\n" + _INDENT)
@@ -161,9 +161,9 @@ _CELL_BORDER = re.compile(r"(?<!\\)\|")
 
 
 def table_claim(lines: Sequence[Line]) -> Claim | None:
-    """Return the rows among the lines as a Markdown table below their header; None without any.
+    """Return the rows among the lines as a Markdown table with their header; None without any.
 
-    Those of the first row's table alone: below its header the cells of another one would lie.
+    Only rows of the first row's table: cells of another table would be below the wrong header.
     """
     rows = [line for line in lines if line.unit.kind == "row"]
     if not rows:
@@ -185,7 +185,7 @@ def _header(row: Line) -> Line | None:
 
 
 def _is_below(header: Line, row: Line) -> bool:
-    """Whether a row has a header, or none; what goes on in the next chunk repeats it."""
+    """Return whether a row is below a header, or has none: a table's next chunk repeats it."""
     own = _header(row)
     return own is None or own.stored == header.stored
 
@@ -203,7 +203,7 @@ def code_claim(lines: Sequence[Line]) -> Claim | None:
 
 
 def step_claim(lines: Sequence[Line]) -> Claim | None:
-    """Return the page's own words as a step, in place of a model's; None where nothing is left."""
+    """Return the page's own words as a step, in place of the model's; None if nothing is left."""
     introduced = {each.stored for line in lines for each in line.above}
     own = [line for line in lines if line.stored not in introduced]
     text = _shown_words(own)
@@ -213,9 +213,9 @@ def step_claim(lines: Sequence[Line]) -> Claim | None:
 
 
 def quotation_claim(lines: Sequence[Line], kind: PartKind) -> Claim | None:
-    """Return those lines that only the page may say, as a quotation with the page's name.
+    """Return the lines that only the page may state, as a quotation with the page's title.
 
-    None when the lines say no such thing: then it is the model's alone.
+    None when no line is of that kind: then only the model said so.
     """
     said = [line for line in lines if must_be_quoted(without_markdown(visible(line.stored)))]
     if not said:
@@ -233,7 +233,7 @@ def _shown_words(lines: Sequence[Line]) -> str:
 
 
 def _without_quotation_marks(text: str) -> str:
-    """Leave out quotation marks, by which a quotation would seem to end."""
+    """Remove quotation marks, which would seem to end the quotation."""
     return " ".join(_QUOTATION_MARKS.sub("", text).split())
 
 
@@ -245,5 +245,5 @@ def _cells(row: str) -> list[str]:
 
 
 def citations_of(lines: Sequence[Line]) -> tuple[Citation, ...]:
-    """Return a citation for each line, each once."""
+    """Return a citation for each line, without duplicates."""
     return tuple(dict.fromkeys(line.citation for line in lines))

@@ -1,7 +1,6 @@
-"""Find the figures, dates, codes and addresses of a text that its sources do not have; pure.
+"""Find the figures, dates, codes and addresses of a text that its sources lack; no I/O.
 
-The vocabulary of dates is English, that of numbers in words English and German; digits are
-understood in any script.
+Dates are recognised in English, number words in English and German, digits in any script.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _CLOCK = re.compile(
     r"|(?<![\d.,:])(\d{1,2}):(\d{2})(?![:\d])",
     re.IGNORECASE,
 )
-"""A time of day, or two of which the second says in which half of the day both are."""
+"""A time of day, or a range of two, where the second one has the "am" or "pm" for both."""
 
 _HALF_DAY = 12
 _DAY_HOURS = 24
@@ -62,9 +61,8 @@ _DATE_WORD = re.compile(
 def unsupported_facts(text: str, sources: Sequence[str]) -> tuple[str, ...]:
     """Return the figures, dates, codes and addresses of a text that are in none of the sources.
 
-    A number counts as the same however its thousands are grouped and whether it is written in
-    digits or words; a time of day on either clock; a code in any case; an address only as it is
-    written.
+    Numbers match in any thousands grouping, in digits or words; times of day in 12 or 24 hours;
+    codes in any case; addresses only as written.
     """
     texts = tuple(visible(source) for source in sources)
     return tuple(dict.fromkeys(_missing_facts(text, texts)))
@@ -115,16 +113,16 @@ def _codes(text: str) -> Iterator[str]:
 
 
 def _is_version(token: str) -> bool:
-    """Whether a token is a number in three or more parts that are no thousands."""
+    """Return whether a token is a number of three or more parts that are no thousands groups."""
     groups = token.split(".")
     return len(groups) > 2 and not all(len(group) == 3 for group in groups[1:])  # noqa: PLR2004
 
 
 def _has_code(code: str, source: str) -> bool:
-    """Whether a code is in a lower-case source, its parts joined in any way, but not as a part."""
+    """Return whether a lower-case source has a code as a whole, whatever joins its parts."""
     found = re.match(r"[\W_]*", code)
     lead = found[0] if found else ""
-    # What begins with a sign is no end of a longer word: \teams in host\teams.
+    # A leading sign needs no word boundary before it: \teams occurs in host\teams.
     start = re.escape(lead) or r"(?<![^\W_])"
     rest = code.casefold()[len(lead) :]
     loosely = r"[\W_]{1,3}".join(_RUN.findall(rest))
@@ -132,14 +130,14 @@ def _has_code(code: str, source: str) -> bool:
 
 
 def _has_address(address: str, source: str) -> bool:
-    """Whether an address is in the source as a whole, not as the beginning of a longer host."""
+    """Return whether the source has an address as a whole, not as part of a longer host."""
     written = address.replace("(.)", ".").replace("(dot)", ".")
     pattern = rf"(?<![\w-])(?<!\w[@.]){re.escape(written)}(?![^\W_]|[-.][^\W_])"
     return re.search(pattern, source) is not None
 
 
 def _numbers(text: str) -> Iterator[tuple[str, frozenset[str]]]:
-    """Return the numbers of a claim with their readings; "one" is too common a word to count."""
+    """Yield the numbers of a claim with their readings; "one" is too common a word to count."""
     for token in _NUMBER.finditer(_without_codes(text)):
         yield token.group(), _digit_readings(token.group())
     for match in _NUMBER_WORD.finditer(text):
@@ -150,7 +148,7 @@ def _numbers(text: str) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def _without_codes(text: str) -> str:
-    """Leave out the tokens that are compared as codes."""
+    """Remove the tokens that are compared as codes."""
     codes = set(_codes(text))
     return _TOKEN.sub(
         lambda match: " " if match.group().strip(_OUTER) in codes else match.group(), text
@@ -160,7 +158,7 @@ def _without_codes(text: str) -> str:
 def _readings(source: str) -> frozenset[str]:
     """Return every reading of every number in a source, in digits or words."""
     digits = (_digit_readings(match.group()) for match in _NUMBER.finditer(source))
-    # The parts of 01.03.2026 too, which reads like a number with thousands.
+    # The parts of 01.03.2026 too, which looks like a number with thousands groups.
     parts = {str(int(part)) for date in _DOTTED_DATE.finditer(source) for part in date.groups()}
     words = {_worded_value(match) for match in _NUMBER_WORD.finditer(source)}
     words |= {
@@ -170,7 +168,7 @@ def _readings(source: str) -> frozenset[str]:
 
 
 def _digit_readings(number: str) -> frozenset[str]:
-    """Return what a number may mean: its separators as thousands, or the last as decimal."""
+    """Return a number's possible values: separators as thousands, or the last one as decimal."""
     whole, *groups = re.split(r"\D", number)
     if not groups:
         return frozenset({_digits(whole)})
@@ -180,14 +178,14 @@ def _digit_readings(number: str) -> frozenset[str]:
     *thousands, fraction = groups
     integer = _digits("".join([whole, *thousands]))
     decimals = "".join(str(int(digit)) for digit in fraction)
-    # 1.50 is 1.5, but 1,500 is hardly ever: three figures keep their zeros.
+    # 1.50 is 1.5, but 1,500 hardly ever is: three decimals keep their zeros.
     decimals = decimals if len(fraction) == 3 else decimals.rstrip("0")  # noqa: PLR2004
     readings.add(f"{integer}.{decimals}" if decimals else integer)
     return frozenset(readings)
 
 
 def _digits(number: str) -> str:
-    """Return a whole number of any script in digits of ours; one of thousands is no int to read."""
+    """Return an integer of any script in ASCII digits; int() refuses one of thousands of digits."""
     return "".join(str(int(digit)) for digit in number).lstrip("0") or "0"
 
 
@@ -201,12 +199,13 @@ def _hours(source: str) -> frozenset[int]:
 
 
 def _times(text: str) -> Iterator[tuple[str, int, str]]:
-    """Return the times of day: as they are written, in minutes, and "a", "p" or "" for the half.
+    """Yield the times of day: as written, in minutes, and "a", "p" or "" for am, pm or none.
 
-    The first of two takes the half of the day from the second, or the other one: "?" says so.
+    The first of a range has the second's half of the day, or the other one, marked "?".
     """
     for match in _CLOCK.finditer(text):
         first, past, second, later, clock, hour, minute = match.groups()
+        # "o'clock" and "uhr" have no half of the day.
         half = clock[0].lower() if clock and clock[-1].lower() not in "kr" else ""
         whole = [(first or hour, past or minute, "?" if half and second else half)]
         for hours, minutes, of_day in [*whole, (second, later, half)]:
@@ -215,14 +214,14 @@ def _times(text: str) -> Iterator[tuple[str, int, str]]:
 
 
 def _possible_minutes(minutes: int, half: str) -> frozenset[int]:
-    """Return the minutes of the day that a time may mean."""
+    """Return the possible minutes of the day of a time."""
     early = minutes % (_HALF_DAY * _HOUR_MINUTES)
     late = early + _HALF_DAY * _HOUR_MINUTES
     return frozenset({"a": {early}, "p": {late}, "?": {early, late}}.get(half, {minutes}))
 
 
 def _claimed_minutes(minutes: int, half: str) -> frozenset[int]:
-    """Return what a statement's time may mean: without a half of the day, either, up to noon."""
+    """Return a claim's possible times: without am or pm, either, up to noon."""
     loose = not half and minutes <= _HALF_DAY * _HOUR_MINUTES
     return _possible_minutes(minutes, half) | (
         _possible_minutes(minutes, "?") if loose else frozenset()
@@ -235,7 +234,7 @@ def _worded_value(match: re.Match[str]) -> str:
 
 
 def _names_date(name: str, source: str) -> bool:
-    """Whether a lower-case source has a month or a day: in full, shortened, or in figures."""
+    """Return whether a lower-case source names a month or day: full, shortened or in figures."""
     full = name.lower()
     forms = "|".join({full, full[:3], "sept" if full == "september" else full})
     if re.search(rf"(?<![^\W_])(?:{forms})s?(?![^\W_])", source):

@@ -1,1 +1,1 @@
-"""Metrics and certificate mathematics over recorded outcomes; pure."""
+"""Compute metrics and certificates over recorded outcomes; pure."""

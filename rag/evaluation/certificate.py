@@ -1,8 +1,8 @@
-"""A threshold with a promise: at most so many wrong among the answered, with confidence; pure.
+"""Certify a score threshold: at most a target share of wrong answers, with confidence; pure.
 
-Fixed-sequence testing (Learn then Test): thresholds are tried from the strictest to the loosest,
-each by an exact binomial (Clopper-Pearson) test at the full level, and the first that fails ends
-it. Because the order is fixed before looking, no correction for the number of tests is due.
+Fixed-sequence testing (Learn then Test): thresholds are tested from the strictest to the loosest,
+each by an exact binomial (Clopper-Pearson) test at the full level, up to the first failure. Because
+the order is fixed in advance, no correction for the number of tests is needed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 FIRST_STEP = 70
-"""How many answers the strictest threshold lets through: fewer could not pass the first test."""
+"""Number of answers that the strictest threshold accepts: fewer could not pass the first test."""
 
 _STEPS = 50
 _EXACT = 1e-12
@@ -20,10 +20,11 @@ _EXACT = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What may be promised of answers whose score is at least ``threshold``.
+    """A certified guarantee for answers whose score is at least ``threshold``.
 
-    With ``confidence``, at most ``target`` of them are wrong, as far as coming questions are like
-    the labelled ones. ``accepted`` and ``wrong`` count the labelled questions at that threshold.
+    With ``confidence``, at most ``target`` of them are wrong, provided that future questions are
+    like the labelled ones. ``accepted`` and ``wrong`` count the labelled questions at that
+    threshold.
     """
 
     threshold: float
@@ -35,7 +36,7 @@ class Certificate:
 
     @property
     def coverage(self) -> float:
-        """The share of the labelled questions that is answered."""
+        """Return the share of the labelled questions that is answered."""
         return self.accepted / self.questions
 
 
@@ -49,10 +50,10 @@ def certify(
     """Return the loosest threshold that can be certified, or None when there is none.
 
     Args:
-        scores: probability of each labelled question's answer; none may have shaped the gate.
+        scores: probability of each labelled question's answer; not used to train the gate.
         labels: whether the answer was right.
         target: the largest share of wrong answers among the accepted, 0..1.
-        confidence: how sure that must be, 0..1.
+        confidence: probability that the guarantee holds, 0..1.
     """
     ranked = sorted(zip(scores, labels, strict=True), key=lambda pair: -pair[0])
     found: Certificate | None = None
@@ -73,10 +74,10 @@ def certify(
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """A threshold that one half of the questions chose, and what the other half says of it.
+    """A threshold chosen on one half of the questions, and its error on the other half.
 
-    ``bound`` is the error that is exceeded with at most one less ``confidence``; None of the
-    questions accepted gives 1.0. ``questions`` and what follows count the second half.
+    ``bound`` is the error that is exceeded with probability at most 1 - ``confidence``; 1.0 when no
+    question is accepted. ``questions`` and the following count the second half.
     """
 
     threshold: float
@@ -96,8 +97,9 @@ def held_out(
 ) -> HeldOut | None:
     """Choose a threshold on scores with labels, and bound its error on others.
 
-    The threshold is the loosest whose share of wrong answers is at most ``target`` in hindsight;
-    None when there is none. The bound is honest because the second half chose nothing.
+    The threshold is the loosest whose share of wrong answers is at most ``target`` on ``choosing``,
+    in hindsight; None when there is none. The bound is valid because ``judging`` had no part in the
+    choice.
     """
     loosest: float | None = None
     wrong = 0
@@ -122,9 +124,10 @@ def held_out(
 
 
 def upper_bound(wrong: int, n: int, confidence: float) -> float:
-    """Return the one-sided Clopper-Pearson bound: errors above it are this unlikely to show so few.
+    """Return the one-sided Clopper-Pearson upper bound of an error rate.
 
-    ``n`` of 0 gives 1.0.
+    At any higher rate, at most ``wrong`` errors in ``n`` have a probability below 1 -
+    ``confidence``. ``n`` of 0 gives 1.0.
     """
     if wrong >= n:
         return 1.0
@@ -139,7 +142,7 @@ def upper_bound(wrong: int, n: int, confidence: float) -> float:
 
 
 def _steps(descending: Sequence[float]) -> Iterator[int]:
-    """Return how many answers each threshold accepts, strictest first; ties never split."""
+    """Yield how many answers each threshold accepts, strictest first; ties are never split."""
     n = len(descending)
     width = max(1, (n - FIRST_STEP) // _STEPS)
     last = 0
@@ -153,7 +156,7 @@ def _steps(descending: Sequence[float]) -> Iterator[int]:
 
 
 def _at_most(k: int, n: int, p: float) -> float:
-    """Return the probability of at most ``k`` of ``n`` at rate ``p``."""
+    """Return the binomial probability of at most ``k`` of ``n`` at rate ``p``."""
     if p <= 0:
         return 1.0
     if p >= 1:

@@ -1,6 +1,6 @@
 """Metrics of ranking, calibration and abstention, with 95 % intervals; pure.
 
-Intervals are Wilson's for shares of independent questions, bootstrap for the rest.
+Intervals are Wilson's for shares of independent questions, bootstrap for all others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SEED = 20261122
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure, its 95 % interval and the number of cases behind it; NaN where there are none."""
+    """A value, its 95 % interval and the number of cases behind it; NaN where there are none."""
 
     value: float
     low: float
@@ -33,7 +33,7 @@ NO_ESTIMATE = Estimate(math.nan, math.nan, math.nan, 0)
 
 
 def wilson(successes: int, n: int) -> Estimate:
-    """Return a share with its Wilson score interval."""
+    """Return a proportion with its Wilson score interval."""
     if n == 0:
         return NO_ESTIMATE
     share = successes / n
@@ -45,11 +45,13 @@ def wilson(successes: int, n: int) -> Estimate:
 def bootstrap(
     groups: Sequence[Hashable], statistic: Callable[[Floats], float], *, rounds: int = _ROUNDS
 ) -> Estimate:
-    """Resample whole groups (questions on the same page stay together).
+    """Return a statistic with its bootstrap interval, resampling whole groups of cases.
+
+    Questions on the same page form a group, since they are not independent.
 
     Args:
         groups: the group of each case.
-        statistic: the figure, given how often each case was drawn.
+        statistic: the value, given how often each case was drawn.
         rounds: how many resamples; the seed is fixed, so that reports can be compared.
     """
     if not groups:
@@ -85,7 +87,7 @@ def _quantiles(drawn: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What should be found: every one of ``pages``; one of ``alternatives`` stands in for one."""
+    """The relevant pages: all of ``pages``; one of ``alternatives`` can substitute for one."""
 
     pages: frozenset[str]
     alternatives: frozenset[str] = frozenset()
@@ -106,7 +108,7 @@ def hit(pages: Sequence[str], gold: Gold, k: int) -> float:
 
 
 def recall(pages: Sequence[str], gold: Gold, k: int) -> float:
-    """Return the share of the gold pages, or stand-ins for them, among the first ``k``."""
+    """Return the share of the gold pages, or substitutes for them, among the first ``k``."""
     found = sum(page in gold.relevant for page in pages[:k])
     return min(1.0, found / len(gold.pages))
 
@@ -131,10 +133,10 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[str]], *, constant: int =
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Every pair of a positive and a negative, for AUROCs that can be resampled cheaply.
+    """All pairs of a positive and a negative, for AUROCs that are cheap to resample.
 
-    ``wins`` is 1 where the positive scores higher, 0.5 on a tie, 0 for pairs that are left out;
-    ``counted`` is 0 for these, else 1. Both have shape (positives, negatives).
+    ``wins`` is 1 where the positive scores higher, 0.5 on a tie, 0 for excluded pairs; ``counted``
+    is 0 for these, else 1. Both have shape (positives, negatives).
     """
 
     wins: Floats
@@ -149,13 +151,13 @@ class Pairs:
     def matched(
         self, of_positives: Sequence[int], of_negatives: Sequence[int], tolerance: int = 1
     ) -> Pairs:
-        """Count only pairs that are alike in a number (words), give or take ``tolerance``."""
+        """Count only pairs whose values (word counts) differ by at most ``tolerance``."""
         apart = np.abs(np.subtract.outer(np.asarray(of_positives), np.asarray(of_negatives)))
         counted = self.counted * (apart <= tolerance)
         return Pairs(self.wins * counted, counted)
 
     def auroc(self, positives: Floats | None = None, negatives: Floats | None = None) -> float:
-        """Return the share of counted pairs that are won, weighted; NaN when none is counted."""
+        """Return the weighted share of counted pairs that are won; NaN when none is counted."""
         rows = np.ones(self.wins.shape[0]) if positives is None else positives
         columns = np.ones(self.wins.shape[1]) if negatives is None else negatives
         counted = float(rows @ self.counted @ columns)
@@ -177,11 +179,11 @@ def brier(probabilities: Sequence[float], labels: Sequence[bool]) -> float:
 def debiased_ece(
     probabilities: Sequence[float], labels: Sequence[bool], bins: int = _BINS
 ) -> float:
-    """Return the expected calibration error over bins of equal mass, less what chance adds.
+    """Return the expected calibration error over bins of equal mass, without its bias.
 
     In a bin of n answers the squared gap between mean probability and share of right ones is too
     large by the variance of that share, on average ``share * (1 - share) / (n - 1)``; that is
-    taken off before the root (the l2 error of Kumar, Liang and Ma, 2019). 0 when chance explains
+    subtracted before the root (the l2 error of Kumar, Liang and Ma, 2019). 0 when chance explains
     all of it.
     """
     if len(labels) < 2 * bins:
@@ -209,8 +211,8 @@ def aurc(probabilities: Sequence[float], labels: Sequence[bool]) -> float:
 def coverage_at(error: float, probabilities: Sequence[float], labels: Sequence[bool]) -> float:
     """Return the largest share that can be answered with at most ``error`` wrong, in hindsight.
 
-    Equal probabilities are answered together or not at all. This reads the best threshold off the
-    same questions, so that it flatters; a promise needs a certificate.
+    Equal probabilities are answered together or not at all. The threshold is chosen on the same
+    questions, so the result is optimistic; a guarantee needs a certificate.
     """
     if not labels:
         return math.nan
@@ -222,7 +224,7 @@ def coverage_at(error: float, probabilities: Sequence[float], labels: Sequence[b
 
 
 def risks(probabilities: Sequence[float], labels: Sequence[bool]) -> Floats:
-    """Return the share of wrong ones among the n most probable, for every n from 1.
+    """Return the error rate among the n most probable answers, for every n from 1.
 
     Ties share their mean.
     """
@@ -238,7 +240,7 @@ def risks(probabilities: Sequence[float], labels: Sequence[bool]) -> Floats:
 def reliability(
     probabilities: Sequence[float], labels: Sequence[bool], bins: int = 10
 ) -> list[tuple[float, float]]:
-    """Return mean probability and share of right ones in each of ``bins`` of equal mass."""
+    """Return mean probability and share of right answers in each of ``bins`` of equal mass."""
     stated, right = _arrays(probabilities, labels)
     parts = np.array_split(np.argsort(stated, kind="stable"), min(bins, len(labels)) or 1)
     return [(float(stated[part].mean()), float(right[part].mean())) for part in parts if part.size]

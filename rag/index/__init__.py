@@ -1,1 +1,1 @@
-"""Implementations of the Index port."""
+"""Implement the Index port: in one SQLite file, and in Azure AI Search."""

@@ -1,8 +1,8 @@
 """Query terms and score fusion for hybrid (keyword and vector) search, for both indexes; pure.
 
-A chunk's place follows from how well it did in each search, not only from its rank there; the
-best are compared once more by their tokens and neighbouring words. No word of a question is read
-as a query operator, whatever was typed.
+A chunk's rank follows from its scores in each search, not only from its ranks there; the best are
+also compared by their tokens and word pairs. No word of a question is interpreted as a query
+operator.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from itertools import pairwise
 from rag.text.words import content_words, running_words, stem, stems, words
 
 MOST_TERMS = 48
-"""A pasted log has hundreds; each costs time, and few of them tell pages apart."""
+"""Limit of query terms. A pasted log has hundreds; each costs time, and few are distinctive."""
 
 _WORD_CHARACTER = re.compile(r"[^\W_]")
 
 
 def query_terms(text: str) -> tuple[str, ...]:
-    """Return the distinct words to look for; stop words only when there is nothing else.
+    """Return the distinct search terms; stop words only when there is nothing else.
 
     Of very many words the first and the last are kept: that is where people put their question.
     """
@@ -37,22 +37,22 @@ def query_terms(text: str) -> tuple[str, ...]:
 def fts5_match_any(found: tuple[str, ...]) -> str:
     """Return an FTS5 expression for chunks with any of the words.
 
-    Each word is a quoted string, so that none is taken for an operator or a column.
+    Each word is quoted, so that none is interpreted as an operator or a column.
     """
     return " OR ".join(f'"{word.replace(chr(34), "")}"' for word in found)
 
 
 _SHORT = 3
-"""Stems up to this length may have lost more than an ending: "die" is that of "dying"."""
+"""Stems up to this length may have lost more than a suffix: "die" is that of "dying"."""
 
 
 def shared_word_pairs(question: str, texts: Mapping[int, str]) -> dict[int, float]:
     """Return for each text the share of the question's word pairs that it holds, in [0, 1].
 
-    A pair is two content words, stemmed, of which the second follows the first; stop words
-    between them don't count. Single words say what a text touches on, pairs that it speaks of
-    the same thing: the ordered feature of the sequential dependence model (Metzler and Croft,
-    SIGIR 2005), with the share instead of its smoothed likelihood.
+    A pair is two consecutive content words, stemmed, ignoring stop words between them. Single words
+    show what a text mentions, pairs that it is about the same thing: the ordered feature of the
+    sequential dependence model (Metzler and Croft, SIGIR 2005), with the share instead of its
+    smoothed likelihood.
 
     A question of fewer than two content words has no pairs; the result is empty then.
     """
@@ -70,38 +70,41 @@ def shared_word_pairs(question: str, texts: Mapping[int, str]) -> dict[int, floa
 
 
 def _beginning(found: str) -> str:
-    """Return what every word with this stem begins with; "dying" has "die"."""
+    """Return a prefix of every word with this stem; "dying" has "die"."""
     return found[:1] if len(found) <= _SHORT else found[:-1]
 
 
 def _may_hold(text: str, pairs: Iterable[tuple[str, str]]) -> bool:
-    """Whether a text can hold one of the pairs; most can't, and reading their words costs most."""
+    """Return whether a text may hold one of the pairs: a cheap filter, as tokenizing is slow."""
     shown = text.replace("\u2019", "'")
     return any(first in shown and second in shown for first, second in pairs)
 
 
 def _stems(text: str, initials: Collection[str]) -> list[str]:
-    """Stem only what can match, as stemming costs most and keeps a word's first letter."""
+    """Return the words, stemmed only where they can match.
+
+    Stemming is slow, and never changes a word's first letter.
+    """
     return [stem(word) if word[0] in initials else word for word in running_words(text)]
 
 
 CHUNKS_OF_A_PAGE = 3
-"""At most so many of one page come first, so that one long page can't crowd out the others."""
+"""At most this many chunks of one page come first, so one long page can't displace the others."""
 
 RERANKED = 30
-"""How many of the best are compared by tokens and word pairs; more cost time and change little."""
+"""Number of best chunks compared by tokens and word pairs; more cost time and change little."""
 
 _DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class FusionWeights:
-    """What each search's say is worth, and each comparison of the best.
+    """The weights of each search and of the comparisons of the best chunks.
 
-    ``tokens`` is the share that the comparison by tokens has; ``pairs`` is what holding all of the
+    ``tokens`` is the share of the token comparison; ``pairs`` is what containing all of the
     question's word pairs adds to a score that is otherwise in [0, 1].
 
-    Chosen on the sample's questions, Contoso's benefits, SQuAD, and the questions that are headings
+    Tuned on the sample's questions, Contoso's benefits, SQuAD, and the questions that are headings
     in a public handbook. Anything from 0.5 to 0.65 for ``vector``, 0.6 to 0.8 for ``tokens`` and
     0.3 to 0.7 for ``pairs`` is within the noise of those.
     """
@@ -116,9 +119,9 @@ class FusionWeights:
 class Candidate:
     """A chunk that one of the searches found.
 
-    ``keyword`` is BM25, higher is better; ``vector`` the cosine; None where a search does not
-    know the chunk. Ranks count from 1, None beyond what the search was asked for. ``page`` is
-    whatever is the same for chunks that compete with each other for places.
+    ``keyword`` is BM25, higher is better; ``vector`` the cosine; None where a search has no score
+    for the chunk. Ranks count from 1, None beyond the search's limit. ``page`` is equal for chunks
+    that compete with each other for places.
     """
 
     chunk: int
@@ -132,11 +135,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate in its place.
+    """A candidate in the final order.
 
-    ``fused`` in [0, 1] is what both searches say together, ``tokens`` how near the tokens come,
+    ``fused`` in [0, 1] is the combined score of both searches, ``tokens`` the token similarity,
     ``pairs`` the share of the question's word pairs that the chunk holds; None where they were not
-    compared. ``score`` falls with the order.
+    compared. ``score`` decreases with the order.
     """
 
     candidate: Candidate
@@ -147,11 +150,11 @@ class Ranked:
 
 
 def fuse(candidates: Sequence[Candidate], weights: FusionWeights) -> list[Ranked]:
-    """Return all candidates, best first; equal ones in the order of their ids.
+    """Return all candidates, best first; ties in the order of their ids.
 
-    Each search's scores are scaled within the question: BM25 by its best, cosines from the
-    worst found to the best. Words that are not there count as nothing; a chunk that has no vector
-    is judged by its words alone.
+    Each search's scores are scaled within the question: BM25 by its best, cosines from the worst
+    found to the best. Without keyword matches that score is 0; a chunk without a vector is ranked
+    by keywords alone.
     """
     keyword = _Scale.from_zero(found.keyword for found in candidates)
     vector = _Scale.of_found(found.vector for found in candidates if found.vector_rank is not None)
@@ -173,13 +176,13 @@ def rerank(
     pairs: Mapping[int, float],
     weights: FusionWeights,
 ) -> list[Ranked]:
-    """Order the best once more by their tokens and word pairs; they stay before all others.
+    """Reorder the best candidates by their tokens and word pairs; they stay before all others.
 
     Args:
         best: The first few of what ``fuse`` returned.
-        tokens: By chunk, how near its tokens come; one that is not in it is left to ``fused``.
+        tokens: Token similarity by chunk; a chunk without one keeps its ``fused`` score.
         pairs: By chunk, the share of the question's word pairs in it; empty when it has none.
-        weights: What tokens and pairs are worth.
+        weights: The weights of tokens and pairs.
     """
     scale = _Scale.of_found(tokens.values())
     share = weights.pairs if pairs else 0.0
@@ -198,7 +201,7 @@ def rerank(
 
 
 def limit_per_page(ranked: Iterable[Ranked]) -> list[Ranked]:
-    """Put what exceeds a page's share behind everything else, in order."""
+    """Move chunks beyond a page's limit behind all others, keeping the order."""
     taken: Counter[tuple[int, int | None]] = Counter()
     first: list[Ranked] = []
     later: list[Ranked] = []
@@ -217,7 +220,7 @@ def _in_order(ranked: Iterable[Ranked]) -> list[Ranked]:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Maps ``worst`` to 0 and ``best`` to 1; what is below the worst is 0 as well."""
+    """Maps ``worst`` to 0 and ``best`` to 1; values below the worst are 0 as well."""
 
     worst: float
     best: float

@@ -1,1 +1,1 @@
-"""Implementations of the ChatModel and Embedder ports."""
+"""Chat models and embedders: implementations of the ports `ChatModel` and `Embedder`."""

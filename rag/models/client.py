@@ -1,8 +1,8 @@
-"""Connect to a model server: endpoint, key or Azure token, errors, and the price of a call.
+"""Clients of model servers: endpoint, key or Azure token, errors, and the price of a call.
 
-Errors say what happened and which setting to look at, and hold no secret. Nothing that a server
-wrote is quoted: error bodies repeat keys and questions. Prices come from the table that
-genai-prices ships, never from the network.
+Error messages name the cause and the setting to check, and contain no secret. They never quote a
+server's response, because error bodies may repeat keys and questions. Prices come from the table
+that genai-prices ships, never from the network.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rag.retrying import requested_wait_seconds
 
 @dataclass(frozen=True, slots=True)
 class SettingNames:
-    """The variables that say which model, where it is, and the key to it."""
+    """The environment variables of a model's name, base URL and key, for error messages."""
 
     model: str = "OPENAI_MODEL"
     base_url: str = "OPENAI_BASE_URL"
@@ -39,7 +39,7 @@ CHAT_SETTINGS = SettingNames()
 
 
 class TryAgain(retrying.TryAgain, ModelUnavailable):
-    """A model's failure that may pass."""
+    """A transient failure of a model."""
 
 
 AZURE_SCOPE = "https://cognitiveservices.azure.com/.default"
@@ -50,7 +50,7 @@ TokenProvider = Callable[[], Awaitable[str]]
 
 
 def is_azure(base_url: str) -> bool:
-    """Whether a base URL is Azure's, by its host and over https, so that tokens go nowhere else."""
+    """Return whether a base URL is https on an Azure host, so that tokens go nowhere else."""
     parts = urlsplit(base_url)
     return parts.scheme == "https" and (parts.hostname or "").endswith(_AZURE_HOSTS)
 
@@ -58,9 +58,9 @@ def is_azure(base_url: str) -> bool:
 def azure_tokens(
     credential: AsyncTokenCredential, names: SettingNames = CHAT_SETTINGS
 ) -> TokenProvider:
-    """Return what gives a valid token at each request; tokens are kept until they near their end.
+    """Return a function that returns a valid token, cached until shortly before it expires.
 
-    The provider raises ModelUnavailable when the identity gets none.
+    The function raises ModelUnavailable if the identity gets no token.
     """
     provider = get_bearer_token_provider(credential, AZURE_SCOPE)
 
@@ -79,15 +79,15 @@ def azure_tokens(
 
 OPENAI_BASE_URL = "https://api.openai.com/v1/"
 _NO_KEY = "no-key"
-"""Sent to servers that need none; the SDK insists on something."""
+"""Sent to servers without keys, because the SDK requires a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A model server and the way in.
+    """The address and credentials of a model server.
 
     ``base_url`` None is OpenAI itself. ``api_key`` None is for servers without keys, and on Azure
-    for the process's identity. ``names`` are what errors call these settings.
+    for the process's identity. ``names`` are the settings' names in error messages.
     """
 
     base_url: str | None = None
@@ -100,13 +100,13 @@ class Endpoint:
 
     @property
     def is_vendor(self) -> bool:
-        """Whether it is OpenAI or Azure, whose servers know all of the protocol."""
+        """Whether the server is OpenAI's or Azure's, which support the whole protocol."""
         return is_azure(self.address) or is_openai(self.address)
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A client, and the identity that was made for it."""
+    """An open client, and the credential created for it, if any."""
 
     client: AsyncOpenAI
     credential: AsyncTokenCredential | None
@@ -120,17 +120,17 @@ class Connection:
 def connect(
     endpoint: Endpoint, timeout_seconds: float, credential: AsyncTokenCredential | None = None
 ) -> Connection:
-    """Make a client; nothing is sent yet.
+    """Create a client; nothing is sent yet.
 
     Args:
         endpoint: the server.
-        timeout_seconds: how long one request may take.
-        credential: identity to use when there is no key, whatever the host; it stays the caller's
-            to close. None takes the process's own (azure.identity.DefaultAzureCredential) for
-            Azure's hosts alone, which is closed with the connection.
+        timeout_seconds: the timeout of one request.
+        credential: identity to use when there is no key, whatever the host; the caller closes it.
+            None uses azure.identity.DefaultAzureCredential on Azure hosts only, which is closed
+            with the connection.
 
     Raises:
-        ModelUnavailable: when the settings cannot work, naming the one to change.
+        ModelUnavailable: the settings are invalid; the message names the one to change.
     """
     _check(endpoint)
     needs_identity = endpoint.api_key is None and credential is None and is_azure(endpoint.address)
@@ -138,7 +138,7 @@ def connect(
     client = AsyncOpenAI(
         api_key=_key(endpoint, credential or own),
         base_url=endpoint.address,
-        max_retries=0,
+        max_retries=0,  # rag.retrying retries, within one deadline
         timeout=timeout_seconds,
         # Not following redirects keeps the key with the origin that it was given for.
         http_client=DefaultAsyncHttpxClient(follow_redirects=False, timeout=timeout_seconds),
@@ -147,7 +147,7 @@ def connect(
 
 
 def is_openai(base_url: str) -> bool:
-    """Whether a base URL is OpenAI's, by its host."""
+    """Return whether the host of a base URL is OpenAI's."""
     host = urlsplit(base_url).hostname or ""
     return host == "api.openai.com" or host.endswith(".api.openai.com")
 
@@ -173,7 +173,7 @@ def _key(endpoint: Endpoint, credential: AsyncTokenCredential | None) -> str | T
 
 
 async def read_body(parts: AsyncIterable[bytes], most_bytes: int) -> bytes | None:
-    """Join the parts of a body; None once there is more than ``most_bytes`` of it."""
+    """Join the parts of a body; None if it is larger than ``most_bytes``."""
     content = bytearray()
     async for part in parts:
         content += part
@@ -186,7 +186,7 @@ _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 
 
 def rejection_of(error: openai.APIStatusError) -> Rejection | None:
-    """Return what the server finds wrong with the request (400, 422), else None."""
+    """Return the rejection of a bad request (status 400 or 422), else None."""
     if error.status_code not in {400, 422}:
         return None
     return Rejection(error.message, error.code or "", error.param or "")
@@ -195,7 +195,7 @@ def rejection_of(error: openai.APIStatusError) -> Rejection | None:
 def translate_error(
     error: openai.APIError, model: str, names: SettingNames = CHAT_SETTINGS
 ) -> ModelUnavailable:
-    """Return our error for the SDK's; a TryAgain where trying again may help."""
+    """Return the ModelUnavailable for an SDK error; a TryAgain if a retry may help."""
     if not isinstance(error, openai.APIStatusError):
         return TryAgain(
             f"The model {model!r} cannot be reached; check {names.base_url}, the network and "
@@ -209,7 +209,7 @@ def translate_error(
 
 
 def _cure(error: openai.APIStatusError, names: SettingNames) -> str:
-    """Return what is wrong, and the setting to look at."""
+    """Return the cause of an error and the setting to check."""
     if error.code == "insufficient_quota":
         return f"the account has no credit left; check the billing of {names.api_key}'s account"
     match error.status_code:
@@ -238,13 +238,13 @@ def cost_micro_usd(usage: Usage, models: tuple[str, ...], base_url: str) -> int 
     """Return the price in millionths of a US dollar at the vendor behind ``base_url``.
 
     Args:
-        usage: what the server counted.
+        usage: the token counts of the server.
         models: names to look up, the likeliest first; an Azure deployment may have any name,
-            while the answer says which model stands behind it.
-        base_url: decides whose prices hold.
+            while its reply names the model behind it.
+        base_url: selects the vendor whose prices apply.
 
     Returns:
-        None when neither vendor nor model is in the table, as for one's own server.
+        None if the table has no price for vendor and model, as for a self-hosted server.
     """
     counted = prices.Usage(
         input_tokens=usage.prompt_tokens,

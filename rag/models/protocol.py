@@ -1,9 +1,9 @@
-"""Speak OpenAI's protocol in the dialect that a server accepts: chat completions and embeddings.
+"""Requests and replies of OpenAI's chat completions and embeddings, in a server's dialect.
 
-Servers that speak the same protocol differ in three things: the name of the output limit,
-whether a temperature may be given (reasoning models reject it), and how JSON is asked for. Each
-is learned from a server's refusals. Replies are read strictly where it matters, else leniently;
-vectors are taken only when they can be compared.
+Compatible servers differ in three ways: the name of the output limit, whether a temperature is
+accepted (reasoning models reject it), and how JSON output is requested. Each is learned from the
+server's rejections. Replies are validated strictly where it matters, else leniently; vectors are
+accepted only if they can be compared.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LimitField = Literal["max_completion_tokens", "max_tokens"]
 JsonFormat = Literal["json_schema", "json_object", "text"]
 
 REASONING_RESERVE_TOKENS = 4096
-"""Added to the output limit of models that reject a temperature: they think within the limit."""
+"""Added to the output limit of models that reject a temperature: reasoning counts as output."""
 
 _NEXT_FORMAT: Mapping[JsonFormat, JsonFormat] = {
     "json_schema": "json_object",
@@ -35,11 +35,12 @@ _NEXT_FORMAT: Mapping[JsonFormat, JsonFormat] = {
 _NOT_ABOUT_THE_DIALECT = frozenset(
     {"context_length_exceeded", "model_not_found", "string_above_max_length"}
 )
+"""Error codes of rejections that no other dialect would avoid."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedShape:
-    """The JSON that an answer must be."""
+    """The name and JSON schema that an answer must match."""
 
     name: str
     schema: Mapping[str, object]
@@ -47,7 +48,7 @@ class WantedShape:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """What a server said with status 400 or 422; ``code`` and ``param`` are "" when absent."""
+    """A server's error for a bad request (400, 413, 422); ``code`` and ``param`` may be ""."""
 
     message: str
     code: str = ""
@@ -56,14 +57,14 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One way to ask."""
+    """The variant of chat completions that a server accepts."""
 
     limit: LimitField
     temperature: bool = True
     format: JsonFormat = "json_schema"
 
     def after(self, rejection: Rejection, *, structured: bool) -> Dialect | None:
-        """Return what to try next, or None when asking otherwise would not help."""
+        """Return the dialect to try after a rejection, or None if no other would help."""
         if rejection.code in _NOT_ABOUT_THE_DIALECT:
             return None
         about = f"{rejection.param} {rejection.message}".lower()
@@ -78,7 +79,7 @@ class Dialect:
     def body(
         self, model: str, prompt: Prompt, messages: Sequence[ChatMessage], shape: WantedShape | None
     ) -> dict[str, object]:
-        """Return the request's JSON."""
+        """Return the JSON body of a request."""
         limit = prompt.max_output_tokens + (0 if self.temperature else REASONING_RESERVE_TOKENS)
         body: dict[str, object] = {
             "model": model,
@@ -104,7 +105,7 @@ class Dialect:
         return {"type": "json_schema", "json_schema": schema}
 
     def _reminder(self, shape: WantedShape | None) -> tuple[ChatMessage, ...]:
-        """Say in words what the server does not enforce."""
+        """Return a system message with the schema, if the server does not enforce it."""
         if shape is None or self.format == "json_schema":
             return ()
         schema = json.dumps(shape.schema, ensure_ascii=False)
@@ -119,17 +120,18 @@ def _message_body(messages: Sequence[ChatMessage]) -> list[dict[str, str]]:
 VectorFormat = Literal["base64", "float"]
 
 _TOO_LONG = ("context length", "too long", "too large", "maximum", "exceed", "less than", "tokens")
+"""Words of error messages about the length of a text, from various servers."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingDialect:
-    """One way to ask. ``dimensions`` None leaves the length of a vector to the model."""
+    """The variant of embeddings that a server accepts; ``dimensions`` None: the model decides."""
 
     format: VectorFormat
     dimensions: int | None = None
 
     def after(self, rejection: Rejection) -> EmbeddingDialect | None:
-        """Return what to try next, or None when asking otherwise would not help."""
+        """Return the dialect to try after a rejection, or None if no other would help."""
         about = f"{rejection.param} {rejection.message}".lower()
         if self.format == "base64" and ("encoding_format" in about or "base64" in about):
             return replace(self, format="float")
@@ -139,7 +141,7 @@ class EmbeddingDialect:
 
 
 def says_too_long(rejection: Rejection) -> bool:
-    """Whether a server refuses a text for its length."""
+    """Return whether a rejection is about the length of a text."""
     about = f"{rejection.code} {rejection.message}".lower().replace("_", " ")
     return any(words in about for words in _TOO_LONG)
 
@@ -148,13 +150,13 @@ FilterResults = dict[str, object]
 
 
 class CachedTokens(BaseModel):
-    """How much of the input was served from the vendor's cache."""
+    """The number of input tokens served from the vendor's prompt cache."""
 
     cached_tokens: int | None = None
 
 
 class Usage(BaseModel):
-    """Tokens as the server counts them; reasoning counts as output."""
+    """The token counts of a chat completion; reasoning counts as output."""
 
     prompt_tokens: int = Field(0, ge=0)
     completion_tokens: int = Field(0, ge=0)
@@ -166,14 +168,14 @@ class Usage(BaseModel):
 
 
 class ReplyMessage(BaseModel):
-    """``refusal`` is set instead of ``content`` when the model declines."""
+    """The message of a choice; ``refusal`` replaces ``content`` if the model declines."""
 
     content: str | None = None
     refusal: str | None = None
 
 
 class Choice(BaseModel):
-    """``content_filter_results`` is Azure's verdict on the output."""
+    """One choice of a reply; ``content_filter_results`` is Azure's verdict on the output."""
 
     message: ReplyMessage
     finish_reason: str | None = None
@@ -181,13 +183,13 @@ class Choice(BaseModel):
 
 
 class PromptFilter(BaseModel):
-    """Azure's verdict on the input."""
+    """Azure's content-filter verdict on one part of the input."""
 
     content_filter_results: FilterResults | None = None
 
 
 class ChatReply(BaseModel):
-    """One answer of ``/chat/completions``."""
+    """A response of ``/chat/completions``."""
 
     choices: list[Choice] = Field(min_length=1)
     model: str | None = None
@@ -208,7 +210,7 @@ class ChatReply(BaseModel):
 
 
 def read_reply(body: bytes) -> ChatReply | None:
-    """Parse a response body; None when it is cut, no JSON, or no chat completion."""
+    """Parse a response body; None if it is truncated, not JSON, or not a chat completion."""
     try:
         return ChatReply.model_validate_json(body)
     except ValidationError:
@@ -220,7 +222,7 @@ class _UsageOnly(BaseModel):
 
 
 def read_usage(body: bytes) -> Usage | None:
-    """Return what a body that is no chat completion says it took; None where it does not say."""
+    """Return the usage in a body that is not a chat completion; None if it has none."""
     try:
         return _UsageOnly.model_validate_json(body).usage
     except ValidationError:
@@ -228,27 +230,27 @@ def read_usage(body: bytes) -> Usage | None:
 
 
 def joined_results(filters: Sequence[PromptFilter] | None) -> tuple[FilterResults, ...]:
-    """Return the verdicts of all parts of the input that have one."""
+    """Return the content-filter results of the input parts that have some."""
     return tuple(
         part.content_filter_results for part in filters or () if part.content_filter_results
     )
 
 
 class EmbeddingRow(BaseModel):
-    """One vector: numbers, or the bytes of little-endian float32 in base64."""
+    """One vector: numbers, or little-endian float32 bytes in base64."""
 
     index: int
     embedding: list[float] | str
 
 
 class EmbeddingUsage(BaseModel):
-    """Tokens as the server counts them."""
+    """The token count of an embeddings request."""
 
     prompt_tokens: int = Field(0, ge=0)
 
 
 class EmbeddingReply(BaseModel):
-    """One answer of ``/embeddings``; ``model`` is what stands behind an Azure deployment."""
+    """A response of ``/embeddings``; ``model`` is the model behind an Azure deployment."""
 
     data: list[EmbeddingRow]
     model: str | None = None
@@ -256,11 +258,11 @@ class EmbeddingReply(BaseModel):
 
 
 class VectorsInvalid(ValueError):
-    """Vectors that cannot be compared; the text says why."""
+    """Vectors cannot be compared; the message gives the reason."""
 
 
 def read_embeddings(body: bytes) -> EmbeddingReply | None:
-    """Parse a response body; None when it is cut, no JSON, or no embeddings."""
+    """Parse a response body; None if it is truncated, not JSON, or not embeddings."""
     try:
         return EmbeddingReply.model_validate_json(body)
     except ValidationError:
@@ -268,10 +270,10 @@ def read_embeddings(body: bytes) -> EmbeddingReply | None:
 
 
 def vectors_of(reply: EmbeddingReply, texts: int) -> Vectors:
-    """Return one vector of unit length a text, in the order of the texts.
+    """Return one unit-length vector per text, in the order of the texts.
 
-    Raises VectorsInvalid for a wrong number of them, vectors of several lengths, numbers that are
-    none, and vectors without a direction.
+    Raises VectorsInvalid for a wrong number of vectors, vectors of different dimensions, values
+    that are not finite numbers, and zero vectors.
     """
     ordered = sorted(reply.data, key=lambda row: row.index)
     if [row.index for row in ordered] != list(range(texts)):
@@ -294,7 +296,7 @@ def _numbers(embedding: list[float] | str) -> NDArray[np.float64]:
 
 
 def _unit(vectors: NDArray[np.float64]) -> Vectors:
-    """Divide each vector by its length, in double precision."""
+    """Normalize each vector to unit length, in double precision."""
     if not np.isfinite(vectors).all():
         raise VectorsInvalid("a vector holds something that is no finite number")
     with np.errstate(over="ignore"):

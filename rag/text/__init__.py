@@ -1,1 +1,1 @@
-"""Words, sentences, blocks and plain text; pure, and below answering and the index."""
+"""Text processing without I/O: words, sentences, blocks and plain text."""

@@ -1,4 +1,4 @@
-"""Group chunks' text into paragraphs, lists, tables and code, each a byte-exact quote; pure."""
+"""Group chunks' text into paragraphs, lists, tables and code, each a byte-exact quote; no I/O."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PieceKind = Literal["heading", "paragraph", "item", "row", "rule", "code"]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a chunk's text: ``chunk.text[start:end]``."""
+    """A span of a chunk's text: ``chunk.text[start:end]``."""
 
     chunk: Chunk
     start: int
@@ -33,7 +33,7 @@ class Span:
         return self.chunk.text[self.start : self.end]
 
     def holds(self, chunk_id: str, start: int, end: int) -> bool:
-        """Whether another stretch lies within this one."""
+        """Return whether another span lies within this one."""
         return self.chunk.id == chunk_id and self.start <= start and end <= self.end
 
 
@@ -41,11 +41,11 @@ class Span:
 class Block:
     """A paragraph, list, table or block of code of a section.
 
-    ``above`` are the headings and the sentence that introduce it, shown with it always.
-    ``entries`` are what it may be cut between: sentences, items with all that is nested in them,
-    rows, or lines of code. ``header`` is a table's first row with its rule, or the fence that opens
-    code, ``footer`` the one that closes it.
-    ``numbers`` are those of the entries of ``steps`` as on the page, None for what continues one.
+    ``above`` are the headings and the sentence that introduce it; they are always shown with it.
+    ``entries`` are the parts between which it may be cut: sentences, items with their nested
+    content, rows, or lines of code. ``header`` is a table's first row with its rule, or the opening
+    fence of code, ``footer`` the closing fence. ``numbers`` are those of the entries of ``steps``
+    as on the page, None for the continuation of an entry.
     """
 
     kind: BlockKind
@@ -58,7 +58,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A run of lines; ``indent`` and ``number`` are said of list items."""
+    """A run of lines; ``indent`` and ``number`` are set for list items only."""
 
     kind: _PieceKind
     span: Span
@@ -68,7 +68,7 @@ class _Piece:
 
 
 def blocks_in(chunks: Sequence[Chunk]) -> Iterator[Block]:
-    """Yield the blocks of chunks that follow each other; what two of them repeat comes once."""
+    """Yield the blocks of consecutive chunks; text that two chunks repeat comes once."""
     return _with_lead_ins(_grouped(piece for chunk in chunks for piece in _pieces_of(chunk)))
 
 
@@ -90,7 +90,7 @@ _Parsed = tuple[_PieceKind, int, int, int, tuple[tuple[int, int], ...]]
 
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> tuple[_Parsed, ...]:
-    """Return the runs of lines of a text; remembered, for the same pages are asked for again."""
+    """Return the runs of lines of a text; cached, because the same pages recur."""
     sentences = [(unit.start, unit.end) for unit in split_units(text) if unit.kind == "sentence"]
     found: list[_Parsed] = []
     for block in blocks_of(text):
@@ -104,7 +104,7 @@ def _parsed(text: str) -> tuple[_Parsed, ...]:
 
 
 def _whole_lines(text: str, block: TextBlock) -> tuple[int, int]:
-    """Return where a block's lines stand: an item with its mark, code with its fences."""
+    """Return the offsets of a block's lines: an item with its marker, code with its fences."""
     if block.kind == "code":
         start = text.rfind("\n", 0, max(0, block.start - 1)) + 1
         closing = text.find("\n", block.end)
@@ -117,7 +117,7 @@ def _whole_lines(text: str, block: TextBlock) -> tuple[int, int]:
 
 
 def _grouped(pieces: Iterable[_Piece]) -> list[Block | Span]:
-    """Return the blocks in order, and headings as they stand between them."""
+    """Return the blocks in order, and the headings between them as spans."""
     shown: list[Block | Span] = []
     for piece in pieces:
         if piece.kind == "heading":
@@ -154,9 +154,9 @@ def _add_item(shown: list[Block | Span], piece: _Piece) -> None:
 def _list_before(
     shown: Sequence[Block | Span], piece: _Piece, kind: BlockKind
 ) -> tuple[int, Block] | None:
-    """Return the list that an item goes on with: the one right before it, or an interrupted one.
+    """Return the list that an item continues: the one right before it, or an interrupted one.
 
-    What stands between two steps whose numbers follow each other is part of the first of them.
+    Text between two steps with consecutive numbers is part of the first of them.
     """
     last = shown[-1] if shown else None
     if isinstance(last, Block) and last.kind in {"list", "steps"}:
@@ -186,7 +186,7 @@ def _spans(block: Block | Span) -> tuple[Span, ...]:
 
 
 def _with_longer_last(block: Block, span: Span) -> Block:
-    """Return a list whose last entry goes on."""
+    """Return a list whose last entry is extended by a span."""
     last = block.entries[-1]
     if last.chunk.id == span.chunk.id:
         longer = replace(last, end=span.end)
@@ -210,7 +210,7 @@ def _add_row(shown: list[Block | Span], piece: _Piece) -> None:
 
 
 def _rule_off(shown: list[Block | Span], table: Block, rule: Span) -> None:
-    """Make the row above a rule the header: of this table, or of the next right below it."""
+    """Make the row above a rule the header: of this table, or of another one right below it."""
     first = table.entries[-1] if table.entries else None
     if first is None or first.chunk.id != rule.chunk.id:
         return
@@ -223,7 +223,7 @@ def _rule_off(shown: list[Block | Span], table: Block, rule: Span) -> None:
 
 
 def _is_repeat(table: Block, rule: Span) -> bool:
-    """Whether this is the rule below a header that the next chunk repeats."""
+    """Return whether a rule is the one of a header that the next chunk repeats."""
     if table.header is None:
         return False
     above = rule.chunk.text[: rule.start].rstrip("\n").rpartition("\n")[2]
@@ -255,7 +255,7 @@ def _lines_of(span: Span) -> list[Span]:
 
 
 def _continues(code: Block, opening: Span) -> bool:
-    """Whether code that a chunk begins with goes on with that at the end of the one before."""
+    """Return whether code at the start of a chunk continues the previous chunk's."""
     same = code.header is not None and code.header.quote == opening.quote
     return same and code.entries[-1].chunk.id != opening.chunk.id and opening.start == 0
 
@@ -292,7 +292,7 @@ def _with_lead_ins(shown: Sequence[Block | Span]) -> Iterator[Block]:
 
 
 def _is_lead_in(block: Block, following: Block) -> bool:
-    """Whether a paragraph ends with what announces the block after it, or is a line above it."""
+    """Return whether a paragraph introduces the next block: it ends with ":" or is a label."""
     if block.kind != "paragraph" or not following.entries:
         return False
     last = block.entries[-1].quote.rstrip("*_ ")

@@ -1,6 +1,6 @@
-"""Make a model's text safe to show: nothing hidden, nothing to click, no one mentioned; pure.
+"""Sanitise a model's text: no hidden characters, links or mentions; no I/O.
 
-What looks like an address is left as code, which no chat platform turns into a link.
+Text that looks like an address becomes code, which no chat platform turns into a link.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 import unicodedata
 
 LONGEST = 20_000
-"""Characters looked at; a longer text is cut."""
+"""Maximum number of characters; longer text is cut."""
 
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _HIDDEN = re.compile(
@@ -38,8 +38,10 @@ _MENTION = re.compile(r"(?<![^\W_])@+(?=\w)|@+(?=(?:channel|here|everyone)\b)", 
 _LABEL = r"\w(?:[\w-]{0,253}[^\W_])?"
 _DOT = r"(?:[.\u3002]|\s?\(\s?(?:\.|dot)\s?\)\s?)"
 _HOST = rf"(?:{_LABEL}{_DOT}){{1,10}}"
-"""Bounded, as the time must not grow with the square of a text's length; the rest of a longer host
-is an address of its own."""
+"""Bounded, so that the time is not quadratic in a text's length.
+
+The rest of a longer host becomes an address of its own.
+"""
 _TAIL = r"(?::\d{1,5})?(?:[/?#][^\s\u2039\u203a]*)?"
 _ADDRESS = re.compile(
     r"(?<!\w)(?:"
@@ -55,18 +57,18 @@ _TRAILING = ".,;:!?)'\"\u2019\u201d\u2026*_"
 
 
 def visible(text: str) -> str:
-    """Return a text in compatibility form (NFKC) without characters that no reader sees.
+    """Return a text in compatibility form (NFKC) without invisible characters.
 
-    Tag, zero-width, bidirectional and control characters go; line ends and tabs stay.
+    Tag, zero-width, bidirectional and control characters are removed; line ends and tabs stay.
     """
     return _without_hidden(unicodedata.normalize("NFKC", _without_hidden(text)))
 
 
 def plain_text(text: str) -> str:
-    """Return what may be shown of a model's text; its lines stay lines.
+    """Return a model's text as plain text that is safe to show; lines stay lines.
 
-    Links and images become their labels, tags, mentions and source marks go, addresses become
-    code. Any text is valid; the result of the result is the same again.
+    Links and images become their labels; tags, mentions and source marks are removed; addresses
+    become code. Any input is valid; the function is idempotent.
     """
     return "".join(
         f"`{part}`" if is_address else _MENTION.sub("", part)
@@ -75,7 +77,7 @@ def plain_text(text: str) -> str:
 
 
 def addresses(text: str) -> tuple[str, ...]:
-    """Return what looks like a web address, host, file name or mail address, as plain_text does."""
+    """Return the web and mail addresses, hosts and file names that plain_text would find."""
     return tuple(part for is_address, part in _parts(_unmarked(text)) if is_address)
 
 
@@ -95,7 +97,7 @@ def _without_hidden(text: str) -> str:
 
 
 def _unmarked(text: str) -> str:
-    """Return the text with all markup resolved or dead."""
+    """Return the text with all markup removed or neutralised."""
     text = _ESCAPED.sub("", visible(html.unescape(visible(text[:LONGEST]))))
     for mark in (_FENCE_LINE, _DEFINITION, _TAG):
         text = mark.sub("", text)
@@ -104,13 +106,13 @@ def _unmarked(text: str) -> str:
         text = link.sub(r"\1", text)
     for mark in (_COMMAND, _BLOCK_MARK, _STRONG):
         text = mark.sub("", text)
-    # Brackets are dead from here on, whatever the rules above have left of them.
+    # Brackets are replaced from here on, whatever the rules above have left of them.
     text = _EMPHASIS.sub(r"\1", text.replace("`", "")).translate(_HARMLESS)
     return re.sub(r"[ \t]{2,}", " ", text)
 
 
 def _parts(text: str) -> list[tuple[bool, str]]:
-    """Return (whether it is an address, text) in order, nothing left out."""
+    """Return the parts of a text in order, each with whether it is an address."""
     parts, position = [], 0
     for match in _ADDRESS.finditer(text):
         end = match.start() + len(match.group().rstrip(_TRAILING))

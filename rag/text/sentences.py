@@ -1,4 +1,4 @@
-"""Split a passage into quotable units (sentences, items, rows, code) with their offsets; pure."""
+"""Split a passage into quotable units (sentences, items, rows, code) with offsets; no I/O."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Literal
 Kind = Literal["sentence", "item", "row", "code"]
 
 LONG_ITEM_WORDS = 40
-"""A list item longer than this is split into its sentences."""
+"""A list item with more words than this is split into its sentences."""
 
 SHORT_CODE_LINES = 12
-"""A code block up to this length is one unit; a longer one is quoted by the line."""
+"""Maximum number of lines of a code block that is one unit; a longer one has a unit per line."""
 
 _LineKind = Literal["blank", "fence", "heading", "rule", "row", "item", "text"]
 
@@ -38,14 +38,14 @@ _ABBREVIATION = re.compile(
 )
 _LONGEST_ABBREVIATION = len("approx")
 _LONGEST_END = 24
-"""Characters before a sentence's end in which an abbreviation is looked for."""
+"""Number of characters before a sentence's end that are searched for an abbreviation."""
 
 _MARKED = frozenset("[*_`>{|")
-"""Without one of these a text has no Markdown that a reader would not see."""
+"""A text without any of these has no invisible Markdown."""
 
 HEADING_WORDS = 6
 _TELLING = re.compile(r"[\d@]|#\w|[.!?:;]\W*$")
-"""What a heading rarely has: a number, an address, a channel, a mark at its end."""
+"""Characters that headings rarely have: of a number, an address, a channel, final punctuation."""
 
 _LINK = re.compile(r"!?\[([^\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
 _MARKS = re.compile(r"\*\*|__|`|^\s*>\s?|\{:[^}]*\}", re.MULTILINE)
@@ -55,8 +55,8 @@ _MARKS = re.compile(r"\*\*|__|`|^\s*>\s?|\{:[^}]*\}", re.MULTILINE)
 class Unit:
     """One sentence, list item, table row or block of code: ``text[start:end]`` of its passage.
 
-    ``lead`` is the position, among the passage's units, of the sentence that introduces the list
-    or of the item above a nested one; ``header`` that of the table's first row.
+    ``lead`` is the index, among the passage's units, of the sentence that introduces the list or of
+    the item above a nested one; ``header`` that of the table's first row.
     """
 
     kind: Kind
@@ -68,7 +68,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """Lines that belong together; ``indent`` counts for list items alone."""
+    """A block of consecutive lines; ``indent`` is set for list items only."""
 
     kind: Literal["paragraph", "item", "row", "rule", "code", "heading"]
     start: int
@@ -77,14 +77,14 @@ class TextBlock:
 
 
 def without_markdown(text: str) -> str:
-    """Return a text without Markdown marks and link targets: what a reader sees."""
+    """Return a text without Markdown marks and link targets, as a reader sees it."""
     if _MARKED.isdisjoint(text):
         return text.strip()
     return _MARKS.sub("", _LINK.sub(r"\1", text)).replace("|", " ").strip()
 
 
 def is_heading(text: str) -> bool:
-    """Whether a paragraph is a heading that stands in the text as a line of its own."""
+    """Return whether a paragraph is a heading written as a line of text."""
     shown = without_markdown(text)
     return len(shown.split()) <= HEADING_WORDS and not _TELLING.search(shown)
 
@@ -93,8 +93,7 @@ def is_heading(text: str) -> bool:
 def split_units(text: str) -> tuple[Unit, ...]:
     """Return the units of a passage in reading order; they never overlap.
 
-    Headings and rules are no units. Any text is valid. Remembered, for the same pages are asked for
-    again and again.
+    Headings and rules are no units. Any text is valid. Cached, because the same pages recur.
     """
     units: list[Unit] = []
     lead: int | None = None
@@ -123,7 +122,7 @@ def split_units(text: str) -> tuple[Unit, ...]:
 
 
 def _introduces(text: str, units: list[Unit]) -> int | None:
-    """Return the position of the last unit if it announces what follows."""
+    """Return the index of the last unit if it introduces what follows (ends with ":")."""
     if units and without_markdown(text[units[-1].start : units[-1].end]).rstrip("*_ ").endswith(
         ":"
     ):
@@ -132,7 +131,7 @@ def _introduces(text: str, units: list[Unit]) -> int | None:
 
 
 def blocks_of(text: str) -> Iterator[TextBlock]:
-    """Group the lines of a passage; blank lines end paragraphs and items."""
+    """Yield a passage's blocks of lines; blank lines end paragraphs and items."""
     lines = iter(_lines(text))
     open_block: TextBlock | None = None
     for start, line in lines:
@@ -153,7 +152,7 @@ def blocks_of(text: str) -> Iterator[TextBlock]:
 
 
 def _fenced(opening: str, start: int, lines: Iterator[tuple[int, str]], length: int) -> TextBlock:
-    """Read on to the closing fence; one that is never closed runs to the end."""
+    """Return the code block up to its closing fence; an unclosed one extends to the end."""
     mark = opening.strip()[:3]
     for at, line in lines:
         if line.strip().startswith(mark):
@@ -203,7 +202,7 @@ def _code_units(text: str, block: TextBlock, lead: int | None) -> list[Unit]:
 def _trimmed(
     text: str, kind: Kind, block: TextBlock, *, lead: int | None = None, header: int | None = None
 ) -> list[Unit]:
-    """Return the block as one unit without the white space around it, or nothing."""
+    """Return the block as one unit without surrounding white space, or nothing if empty."""
     body = text[block.start : block.end]
     start = block.start + len(body) - len(body.lstrip())
     end = block.start + len(body.rstrip())
@@ -211,8 +210,8 @@ def _trimmed(
 
 
 def _is_abbreviated(text: str, start: int, end: int) -> bool:
-    """Whether what looks like a sentence's end is the full stop of an abbreviation."""
-    # Most ends are told apart without the pattern: it costs more than all else of splitting.
+    """Return whether the full stop at a sentence's end is that of an abbreviation."""
+    # Most ends are decided without the pattern: it costs more than all other splitting.
     word = text[max(start, end - 2 - _LONGEST_ABBREVIATION) : end - 1]
     if text[end - 1] != "." or not word[-1:].isalpha():
         return False

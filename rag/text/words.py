@@ -1,7 +1,7 @@
-"""Split a text into folded, stemmed words without stop words, and tell whether it is English.
+"""Tokenise, stem and filter the words of a text, and detect whether it is English.
 
-Keyword search, the confidence signals and the checks of claims all compare these words. The word
-rules and the installed embedder read hardly any language but English, hence the test for it.
+Keyword search, the confidence features and the checks of claims all compare these words. The word
+rules and the installed embedder support hardly any language but English, hence the detection.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _STOP_WORDS = frozenset(
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in order, lower-cased, mentions of people left out."""
+    """Return the words of a text in order, in lower case, without mentions of people."""
     return _WORD.findall(_MENTION.sub(" ", text).lower().replace("\u2019", "'"))
 
 
 def content_words(text: str) -> list[str]:
-    """Return the distinct words that say what a text is about, in order."""
+    """Return the distinct content words (no stop words) of a text, in order."""
     return list(dict.fromkeys(running_words(text)))
 
 
@@ -63,9 +63,9 @@ def stems(text: str) -> list[str]:
 
 
 def identifiers(text: str) -> frozenset[str]:
-    """Return error codes, ticket and room numbers and the like, lower-cased.
+    """Return identifiers such as error codes, ticket and room numbers, in lower case.
 
-    A page that lacks the identifier asked for can't be the answer, however alike the rest is.
+    A page without the identifier in question can't be the answer, however similar the rest is.
     """
     return frozenset(match.lower() for match in _IDENTIFIER.findall(_MENTION.sub(" ", text)))
 
@@ -105,7 +105,7 @@ _LEAST_LATIN = 0.8
 
 
 def looks_english(text: str) -> bool:
-    """Whether it could be English: mostly Latin letters, and no more foreign words than ours."""
+    """Return whether a text may be English: mostly Latin, and more English words than foreign."""
     letters = [character for character in text if character.isalpha()]
     latin = sum(character < "\u0250" for character in letters)
     if letters and latin < _LEAST_LATIN * len(letters):

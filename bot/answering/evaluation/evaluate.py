@@ -1,6 +1,6 @@
 """Measure the desk on labelled questions, train its gate, certify its threshold.
 
-`python -m bot evaluate` and `make evals` are thin shells around this.
+`python -m bot evaluate` and `make evals` call these functions.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from bot.domain.errors import SettingInvalid
 from rag.evaluation import certificate
 
 Progress = Callable[[int, int], None]
-"""Told how many questions are done, of how many."""
+"""Called with the number of questions done and the number of all questions."""
 
 
 class PlannedQuestion(NamedTuple):
-    """A question to be asked, with or without its gold pages."""
+    """A question to ask; ``withheld`` keeps its pages out of the search."""
 
     row: LabelledQuestion
     withheld: bool = False
@@ -52,8 +52,8 @@ async def evaluate(
         subject: the desk, with a RecordingComposer inside, and its index.
         questions: a JSON Lines file, see docs/evaluation.md.
         out: where the report is written as JSON.
-        name: what the set is called in the report; default the file's name.
-        progress: told after each question.
+        name: the name of the set in the report; default the file's name.
+        progress: called after each question.
 
     Raises SettingInvalid when the file or a line of it can't be read.
     """
@@ -75,7 +75,7 @@ def questions_and_withheld(rows: Sequence[LabelledQuestion]) -> list[PlannedQues
 async def ask_all(
     subject: Subject, asks: Sequence[PlannedQuestion], progress: Progress | None = None
 ) -> list[Case]:
-    """Return a case for each question, in order; they are asked one by one."""
+    """Ask the questions one by one; return a case for each, in order."""
     cases = []
     for done, (row, withheld) in enumerate(asks, 1):
         cases.append(await ask(subject, row, withheld=withheld))
@@ -87,7 +87,7 @@ async def ask_all(
 async def run_of(
     subject: Subject, questions: Path, cases: Sequence[Case], *, name: str | None = None
 ) -> Run:
-    """Return what was measured; ``name`` is that of the set, default the file's."""
+    """Return the description of a run; ``name`` is that of the set, default the file's."""
     return Run(
         name=name or questions.stem,
         date=datetime.now(UTC).date(),
@@ -101,7 +101,7 @@ async def run_of(
 
 
 def report_of(run: Run, cases: Sequence[Case]) -> Report:
-    """Return all figures of a run; pure."""
+    """Return the report with all figures of a run; pure."""
     return Report(
         run=run,
         retrieval=question_metrics.retrieval(cases),
@@ -117,12 +117,12 @@ def report_of(run: Run, cases: Sequence[Case]) -> Report:
 
 
 def train(asked: Mapping[str, CasesBySet], out: Path) -> GateFile:
-    """Fit the gate on the answers to labelled questions and write its file.
+    """Fit the gate on the answers to labelled questions and write the gate file.
 
     Args:
-        asked: the cases to learn from, by the key of their calibration (training.gate_file).
-        out: where the file is written. Certificates of an earlier file there do not survive;
-            calibrations of models that nothing was asked of do.
+        asked: the cases to learn from, by the key of their calibration (gate_training.gate_file).
+        out: where the file is written. Certificates of an earlier file there are dropped;
+            calibrations of models without cases are kept.
 
     Raises SettingInvalid when there is too little to learn from, or scikit-learn is missing.
     """
@@ -151,15 +151,15 @@ async def certify(
 
     Args:
         subject: the desk as it is in use; the certificate holds for its index, model and gate.
-        questions: a fair draw of what is asked, with those that have no answer; none of them may
+        questions: a fair sample of real questions, with those that have no answer; none of them may
             have been used to train the gate.
-        out: where the gate's file is written with the certificate in it, or without one.
-        gate: the gate's file that the subject judges by.
+        out: where the gate file is written, with the certificate or without one.
+        gate: the gate file that the subject uses.
         target: the largest share of wrong answers among those given, 0..1.
-        confidence: how sure that must be, 0..1.
+        confidence: the probability with which that must hold, 0..1.
 
-    Returns None when nothing can be promised. Raises SettingInvalid for a file that can't be
-    read, and where there is no calibration for what the subject composes with.
+    Returns None when no threshold can be certified. Raises SettingInvalid for a file that can't be
+    read, and when the gate file has no calibration for the subject's composer.
     """
     rows = load_questions(questions)
     cases = [await ask(subject, row) for row in rows]
@@ -198,5 +198,5 @@ def _sha256_of(path: Path) -> str:
 
 
 def write(out: Path, model: BaseModel) -> None:
-    """Write a report or a gate's file as JSON."""
+    """Write a report or a gate file as JSON."""
     out.write_text(model.model_dump_json(indent=2) + "\n", "utf-8")

@@ -1,4 +1,4 @@
-"""Measure how well the gate, and single features, tell right answers from wrong ones; pure.
+"""Measure how well the gate, and single features, separate right answers from wrong ones; pure.
 
 The feature that the gate is compared with is chosen on the training sets and then held fixed, so
 that it is not the lucky one of many on the set that it is compared on.
@@ -27,7 +27,7 @@ from rag.evaluation.metrics import (
 )
 
 ERRORS = (0.05, 0.1, 0.2)
-"""Shares of wrong answers that are allowed when coverage is read off."""
+"""Error rates among the given answers at which coverage is reported."""
 
 SCORES: Mapping[str, Callable[[Case], float]] = {
     "gate": lambda case: case.confidence or 0.0,
@@ -40,7 +40,10 @@ _MIXED = frozenset({"answerable", "multi_turn", "near_miss", "far"})
 
 
 def gating_figures(cases: Sequence[Case]) -> Gating:
-    """Return separation by kind, and calibration over answerable, near-miss and far questions."""
+    """Return separation by kind, and calibration over answerable, near-miss and far questions.
+
+    Answerable questions include follow-ups here.
+    """
     reached = [case for case in cases if case.reached_index]
     mixed = [case for case in reached if not case.withheld and case.kind in _MIXED]
     return Gating(
@@ -54,10 +57,10 @@ def gating_figures(cases: Sequence[Case]) -> Gating:
 
 
 def compared_groups(cases: Sequence[Case]) -> dict[str, tuple[list[Case], list[Case]]]:
-    """Return, by what is to be told apart, the questions that should score high and the others.
+    """Return, for each comparison, the questions that should score high and the others.
 
-    ``all`` holds right answers against everything else. Only questions that reached the index
-    count, and only pairs with both sides are there.
+    ``all`` compares right answers with everything else. Only questions that reached the index
+    count; a comparison with an empty side is left out.
     """
     reached = [case for case in cases if case.reached_index]
     asked = [case for case in reached if not case.withheld]
@@ -94,7 +97,10 @@ def _separation(
 
 
 def _auroc(pairs: Pairs, ours: Sequence[Case], others: Sequence[Case]) -> Figure:
-    """Resample pages: questions on the same page, withheld ones too, are drawn together."""
+    """Return the AUROC with a bootstrap interval that resamples pages.
+
+    Questions on the same page, withheld ones too, are drawn together.
+    """
     groups = [case.row.group for case in (*ours, *others)]
 
     def statistic(times: Floats) -> float:
@@ -133,11 +139,11 @@ Score = Callable[[Case], float | None]
 
 
 def best_features(training: CasesBySet, signs: Mapping[str, int]) -> dict[str, str]:
-    """Return which feature alone tells most apart on the training sets together.
+    """Return for each comparison the feature with the best AUROC on the pooled training sets.
 
     Args:
         training: the cases of each training set.
-        signs: the features to choose from, and whether a higher value speaks for an answer.
+        signs: the features to choose from; 1 if a higher value speaks for an answer, else -1.
     """
     pooled = [case for _, cases in training for case in cases]
     found = {}
@@ -152,10 +158,10 @@ def best_features(training: CasesBySet, signs: Mapping[str, int]) -> dict[str, s
 def comparisons(
     asked: CasesBySet, chosen: Mapping[str, str], signs: Mapping[str, int]
 ) -> dict[str, list[Comparison]]:
-    """Return, by set and for all of them pooled, how the gate and the chosen feature order.
+    """Return the AUROC of the gate and of the chosen features, by set and for all sets pooled.
 
-    Questions on one page stay together in the bootstrap, and both orders are resampled alike.
-    What has fewer than LEAST_QUESTIONS on either side is left out: it says nothing.
+    Questions on one page stay together in the bootstrap, and both scores are resampled alike. A
+    comparison with fewer than LEAST_QUESTIONS on either side is left out as meaningless.
     """
     pooled = [case for _, cases in asked for case in cases]
     every = [*asked, (POOLED, pooled)] if len(asked) > 1 else asked
@@ -205,7 +211,7 @@ def _feature_score(name: str, sign: int) -> Score:
 
 
 def _pairs(ours: Sequence[Case], others: Sequence[Case], score: Score) -> Pairs:
-    """Compare every pair; where a score is absent nothing speaks for the answer."""
+    """Return all pairs of both sides; an absent score ranks below every other."""
     values = [score(case) for case in (*ours, *others)]
     below = min((value for value in values if value is not None), default=0.0) - 1
     filled = np.array([below if value is None else value for value in values])

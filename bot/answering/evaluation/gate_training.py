@@ -1,7 +1,7 @@
 """Fit the gate's regression on labelled answers; needs requirements-evals.txt (scikit-learn).
 
-With many labelled answers all features take part, shrunk alike; with few, those few that predict
-best on a set that was held out (bot.answering.evaluation.training_samples).
+With many labelled answers all features are used, shrunk alike; with few, only those that predict a
+held-out set best (bot.answering.evaluation.training_samples).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 TARGET_ERROR = 0.05
-"""The share of wrong answers, among those that are given, that a threshold is set for."""
+"""The share of wrong answers, among those given, that a threshold aims at."""
 
 _THRESHOLD_CONFIDENCE = 0.8
 _THRESHOLD_DIGITS = 2
@@ -41,14 +41,14 @@ _CONSTANT = 1e-6
 
 
 def sample_weights(samples: Sequence[Sample]) -> Floats:
-    """Return the samples' weights, one on average."""
+    """Return the samples' weights, scaled to a mean of one."""
     raw = np.array([sample.weight for sample in samples])
     return np.asarray(raw * len(samples) / raw.sum(), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureTable:
-    """The samples as numbers, one column a feature; what is absent counts as average."""
+    """The samples as a standardised matrix, one column a feature; absent values are the mean."""
 
     names: tuple[str, ...]
     mean: Floats
@@ -59,7 +59,7 @@ class FeatureTable:
 
     @classmethod
     def of(cls, samples: Sequence[Sample], names: Sequence[str]) -> FeatureTable:
-        """Standardise the features; beyond the 1st and the 99th percentile counts as there."""
+        """Standardise the features, clipped at their 1st and 99th percentiles."""
         raw = np.array([[s.features.get(name, math.nan) for name in names] for s in samples])
         lowest, highest = np.nanquantile(raw, (0.01, 0.99), axis=0)
         clipped = np.clip(raw, lowest, highest)
@@ -69,7 +69,7 @@ class FeatureTable:
         return cls(tuple(names), mean, scale, lowest, highest, standardised)
 
     def described(self, coefficients: Floats) -> tuple[Feature, ...]:
-        """Return the features as the gate's file keeps them."""
+        """Return the features with their coefficients, as stored in the gate file."""
         return tuple(
             Feature(
                 name=name,
@@ -85,7 +85,7 @@ class FeatureTable:
 
 @dataclass(frozen=True, slots=True)
 class RegressionProblem:
-    """A table with its labels and weights; samples of one group are held out together."""
+    """A feature matrix with labels and weights; samples of one group are held out together."""
 
     table: Floats
     right: Labels
@@ -98,11 +98,12 @@ class RegressionProblem:
         return np.asarray(model.coef_[0], dtype=np.float64), float(model.intercept_[0])
 
     def predicted(self, strength: float) -> Floats:
-        """Return each sample's probability from a regression that saw none of its group."""
+        """Return each sample's probability from a regression that was fitted without its group."""
         found = np.zeros(len(self.right))
         folds = GroupKFold(min(_FOLDS, len(set(self.groups))))
         for seen, unseen in folds.split(self.table, self.right, self.groups):
             if len(set(self.right[seen].tolist())) == 1:
+                # LogisticRegression cannot be fitted on a single label.
                 found[unseen] = self.right[seen][0]
                 continue
             model = _regression(strength).fit(
@@ -112,16 +113,16 @@ class RegressionProblem:
         return found
 
     def loss(self, strength: float) -> float:
-        """Return the weighted Brier score of what is predicted."""
+        """Return the weighted Brier score of the cross-validated predictions."""
         wrong_by = (self.predicted(strength) - self.right) ** 2
         return float(np.average(wrong_by, weights=self.weights))
 
     def threshold(self, strength: float) -> float | None:
-        """Return the lowest threshold that keeps TARGET_ERROR on what was held out, or None.
+        """Return the lowest threshold that keeps TARGET_ERROR on held-out samples, or None.
 
-        The upper bound of the error counts, for the lowest of many thresholds is a lucky one. Every
-        answer counts alike, so half of the questions have none where each was also withheld: more
-        than in use, to be on the safe side.
+        The upper bound of the error counts, because the lowest of many thresholds is a lucky one.
+        Every answer weighs the same, so half of the questions have no answer where each was also
+        asked with its pages withheld: more than in use, to be on the safe side.
         """
         predicted = np.round(self.predicted(strength), _THRESHOLD_DIGITS)
         for tried in np.unique(predicted):
@@ -132,7 +133,7 @@ class RegressionProblem:
         return None
 
     def figures(self, strength: float) -> dict[str, float]:
-        """Return the cross-validated figures, unweighted but for the Brier score."""
+        """Return the cross-validated figures; only the Brier score is weighted."""
         predicted = self.predicted(strength)
         right, wrong = predicted[self.right == 1], predicted[self.right == 0]
         found = {
@@ -187,16 +188,15 @@ EXPECTED_SIGNS: Mapping[str, int] = {
     "composer_wording_literal": 1,
     CAREFUL_RULE: 1,
 }
-"""The features a regression may use, and the only sign each may have.
+"""The features that a regression may use, and the only sign allowed for each.
 
-A coefficient of the other sign fits an accident of the training set; its feature is left out.
-"""
+A coefficient of the other sign fits an accident of the training set; its feature is left out."""
 
 _STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _LEAST_SAMPLES = 50
 _SELECTING_STRENGTH = 0.3
 _LEAST_SETS = 3
-"""From so many sets on features are selected by how they predict a set that was held out."""
+"""With this many sets or more, features are selected by their loss on a held-out set."""
 
 
 def fit(samples: Sequence[Sample], label: str) -> Calibration:
@@ -204,7 +204,7 @@ def fit(samples: Sequence[Sample], label: str) -> Calibration:
 
     Args:
         samples: labelled answers.
-        label: what the probability is the probability of, in words.
+        label: the event that the probability refers to, in words.
 
     Raises ValueError when there are fewer than 50 samples, or one label alone.
     """
@@ -237,7 +237,7 @@ def fit(samples: Sequence[Sample], label: str) -> Calibration:
 
 
 def _folds(samples: Sequence[Sample]) -> list[str]:
-    """Return what is held out together to see how a regression carries over: a set, or a page."""
+    """Return the group of each sample for testing transfer: its set, or its page with few sets."""
     sets = [sample.data for sample in samples]
     by_page = [f"{sample.data}/{sample.group}" for sample in samples]
     return sets if len(set(sets)) >= _LEAST_SETS else by_page
@@ -246,12 +246,15 @@ def _folds(samples: Sequence[Sample]) -> list[str]:
 def _threshold(
     samples: Sequence[Sample], problem: RegressionProblem, strength: float
 ) -> float | None:
-    """Return the threshold for a model's answers; without a model TARGET_ERROR is out of reach."""
+    """Return the threshold for a model's answers, None for quotes.
+
+    Without a model TARGET_ERROR is out of reach.
+    """
     return problem.threshold(strength) if CAREFUL_RULE in _present(samples) else None
 
 
 def _selected(samples: Sequence[Sample], right: Labels, weights: Floats) -> list[str]:
-    """Return the features that the regression gets, in the order of EXPECTED_SIGNS."""
+    """Return the features selected for the regression, in the order of EXPECTED_SIGNS."""
     names = _usable(samples)
     table = FeatureTable.of(samples, names).standardised
     folds = _folds(samples)
@@ -272,7 +275,7 @@ def _selected(samples: Sequence[Sample], right: Labels, weights: Floats) -> list
 
 
 def _usable(samples: Sequence[Sample]) -> list[str]:
-    """Return the known features; the parts of the careful rule give way to the rule itself."""
+    """Return the known features; where CAREFUL_RULE is present it replaces its own parts."""
     present = _present(samples)
     parts = WEIGHED_BY_RULE if CAREFUL_RULE in present else frozenset[str]()
     return [name for name in EXPECTED_SIGNS if name in present and name not in parts]
@@ -304,12 +307,12 @@ def _trained_on(samples: Sequence[Sample]) -> tuple[TrainedOn, ...]:
 
 
 def gate_file(asked: Mapping[str, CasesBySet], earlier: GateFile) -> GateFile:
-    """Return the gate's file with every calibration that there are cases for fitted again.
+    """Return the gate file with every calibration that has cases fitted again.
 
     Args:
-        asked: the cases by the name of the calibration: ``extractive``, ``extractive.keyword``,
-            and ``model:<name>:<prompt>`` for a model and a version of its prompt.
-        earlier: calibrations of other models, or of other prompts, are kept from here.
+        asked: the cases by the name of the calibration: ``extractive``, ``extractive.keyword``, and
+            ``model:<name>:<prompt>`` for a model and a version of its prompt.
+        earlier: the gate file whose calibrations of other models, or of other prompts, are kept.
     """
     kept = {name: each for name, each in earlier.calibrations.items() if name.startswith("model")}
     fitted = {name: fit(samples_of(cases), _label(name)) for name, cases in asked.items()}

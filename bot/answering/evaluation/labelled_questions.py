@@ -1,6 +1,6 @@
 """Load labelled questions, and grade a composed answer and its citations against the labels.
 
-The composer's last result is kept, so that answers that the gate held back can be graded too.
+The composer's last result is recorded, so that answers held back by the gate are graded too.
 """
 
 from __future__ import annotations
@@ -41,13 +41,12 @@ class LabelledTurn(BaseModel):
 
 
 class LabelledQuestion(BaseModel):
-    """A question and its labels; docs/evaluation.md says what each is for.
+    """A question and its labels; docs/evaluation.md explains each field.
 
-    ``key_facts`` are all to be in a right answer, each in one of its ``a|b`` variants. A page of
-    ``alt_pages`` is as good as a gold one. Pages of ``kin_pages`` may say the same without being
-    labelled: they are no gold, but withheld with it. ``tags`` make slices. Questions of one
-    ``half`` are judged by a gate that was trained without them. Fields that are not named here are
-    ignored.
+    A right answer contains all ``key_facts``, each in one of its ``a|b`` variants. A page of
+    ``alt_pages`` is as good as a gold one. Pages of ``kin_pages`` may hold the same facts without
+    being labelled: they are not gold, but withheld with it. ``tags`` define slices. Questions of
+    one ``half`` are judged by a gate that was trained without them. Unknown fields are ignored.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -76,7 +75,7 @@ class LabelledQuestion(BaseModel):
 
     @property
     def text(self) -> str:
-        """The question as a platform hands it on: without the mention of the bot."""
+        """The question as a platform passes it on, without the mention of the bot."""
         return _BOT_MENTION.sub("", self.question).strip()
 
     @property
@@ -89,12 +88,12 @@ class LabelledQuestion(BaseModel):
 
     @property
     def withheld_pages(self) -> frozenset[str]:
-        """The pages that are kept out of the search where it is to find no answer."""
+        """The pages that are excluded from the search in the withheld run."""
         return self.gold.relevant.union(self.kin_pages)
 
     @property
     def group(self) -> str:
-        """What keeps questions on one page together in resampling and folds."""
+        """The key that keeps questions on one page together in resampling and folds."""
         return (*self.pages, *self.near_pages, self.id)[0]
 
     @property
@@ -111,7 +110,7 @@ class LabelledQuestion(BaseModel):
 
 
 def load_questions(path: Path) -> tuple[LabelledQuestion, ...]:
-    """Read a JSON Lines file. Raises SettingInvalid naming the line and what is wrong with it."""
+    """Read a JSON Lines file. Raises SettingInvalid with the line and its error."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -139,16 +138,16 @@ def _principal(group: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RecordedComposition:
-    """One composition and the passages it was made of."""
+    """A composition and the passages that it was made from."""
 
     passages: tuple[Passage, ...]
     composition: Composition
 
 
 class RecordingComposer:
-    """Implements Composer by another one and remembers the last result.
+    """Delegates to another composer and records the last result. Implements `Composer`.
 
-    For evaluation, which asks one question at a time; not for serving.
+    Made for evaluation, which asks one question at a time; unsafe for concurrent requests.
     """
 
     def __init__(self, composer: Composer) -> None:
@@ -165,7 +164,7 @@ class RecordingComposer:
         return composition
 
     def take(self) -> RecordedComposition | None:
-        """Return what was composed since the last call, if anything."""
+        """Return and clear the composition recorded since the last call, if any."""
         last, self._last = self._last, None
         return last
 
@@ -175,13 +174,12 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """What is to be said of one composed answer.
+    """The grade of one composed answer.
 
-    ``facts`` says that every key fact is in it (None where the question names none); ``cited``
-    that a gold page or a stand-in is cited; ``evidence`` that one was among the passages.
-    ``facts_held`` is the share of the key facts that are in it, 1.0 where none is named.
-    ``citations`` counts the quotes, ``valid`` those that are in their passage byte for byte and
-    readable by the asker.
+    ``facts``: every key fact is in it (None where the question names none). ``cited``: a gold page
+    or an alternative is cited. ``evidence``: one was among the passages. ``facts_held``: the share
+    of the key facts in it, 1.0 where none is named. ``citations``: the number of quotes; ``valid``:
+    those that are in their passage byte for byte and readable by the asker.
     """
 
     facts: bool | None = None
@@ -198,14 +196,14 @@ class Grade:
 
     @property
     def right_as_a_part(self) -> bool:
-        """Whether it is right if it says itself that something is missing."""
+        """Whether the answer is right, provided that it names what is missing."""
         return self.cited and self.facts_held > 0
 
 
 def grade_answer(
     row: LabelledQuestion, composed: RecordedComposition | None, forbidden: Collection[str] = ()
 ) -> Grade:
-    """Judge what was composed; ``forbidden`` pages (the withheld run) never count as gold."""
+    """Grade a composed answer; ``forbidden`` pages (the withheld run) never count as gold."""
     if composed is None:
         return Grade()
     gold = row.gold.relevant - set(forbidden)
@@ -227,12 +225,15 @@ def grade_answer(
 
 
 def claims_text(claims: Sequence[Claim]) -> str:
-    """Return the answer's text, one claim a line."""
+    """Return the answer's text, one claim per line."""
     return "\n".join(claim.text for claim in claims)
 
 
 def holds_facts(text: str, key_facts: Sequence[str]) -> bool:
-    """Whether every fact is there in one of its ``a|b`` variants; case and spacing are ignored."""
+    """Return whether the text contains every fact in one of its ``a|b`` variants.
+
+    Case, spacing and Markdown are ignored.
+    """
     shown = f"{_fold_text(text)}\n{_fold_text(without_markdown(text))}"
     return all(
         any(_fold_text(variant) in shown for variant in fact.split("|") if variant.strip())
@@ -241,7 +242,7 @@ def holds_facts(text: str, key_facts: Sequence[str]) -> bool:
 
 
 def is_valid(quote: str, passage: Passage | None, principals: frozenset[Principal]) -> bool:
-    """Whether a quote is in its stored passage byte for byte, and the asker may read that."""
+    """Return whether a quote is in its passage byte for byte, readable by the asker."""
     if passage is None or not quote.strip():
         return False
     readers = passage.chunk.readers

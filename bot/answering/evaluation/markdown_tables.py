@@ -1,4 +1,4 @@
-"""Render an evaluation report as Markdown tables, each saying what its figures are; pure."""
+"""Render an evaluation report as Markdown tables that explain their figures; pure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _SLICE_COLUMNS = {
 
 
 def format_figure(figure: Figure) -> str:
-    """Return a figure with its interval, or a dash."""
+    """Format a figure with its interval; a dash where it has no value."""
     if figure.value is None:
         return "-"
     if figure.low is None or figure.high is None:
@@ -58,7 +58,7 @@ def format_figure(figure: Figure) -> str:
 
 
 def markdown(report: Report) -> str:
-    """Return one set's report, its headings on the second level."""
+    """Render one set's report, its headings on the second level."""
     parts = (_run, _retrieval, _answers, _operation, _separation, _calibration, _routes, _cost)
     return "\n\n".join("\n".join(part(report)) for part in parts)
 

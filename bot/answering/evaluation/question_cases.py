@@ -1,4 +1,4 @@
-"""Ask the desk one labelled question and keep what came of it, page rankings included."""
+"""Ask the desk one labelled question and record the outcome, page rankings included."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from rag.ports import Embedder, Index
 from rag.types import Passage, Question
 
 CANDIDATES = 400
-"""How many passages are asked for: enough for the whole lists of both halves."""
+"""Number of passages requested: enough for the full keyword and vector rankings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rankings:
-    """Pages in order, each once, by four ways of ranking the same candidates."""
+    """Pages in order, without duplicates, by four ways of ranking the same candidates."""
 
     keyword: tuple[str, ...]
     vector: tuple[str, ...]
@@ -40,9 +40,10 @@ class Rankings:
 async def rank_pages(
     index: Index, embedder: Embedder | None, row: LabelledQuestion, tenant: str
 ) -> Rankings:
-    """Search once and order the result in four ways; a follow-up is asked in its full form.
+    """Search once and rank the pages in four ways.
 
-    The rewriting of follow-ups is left to the written one, so that retrieval is measured alone.
+    A follow-up is searched in its labelled standalone form, not rewritten, so that retrieval is
+    measured alone.
     """
     text = row.standalone or row.text
     vector, tokens = await embed_question(embedder, text)
@@ -67,12 +68,12 @@ def _ordered_by(passages: Sequence[Passage], rank: str) -> list[str]:
 
 
 _ANSWER_PROMPT = "answer"
-"""How the names of the prompts begin that ask a model for an answer from passages."""
+"""Prefix of the prompt ids that ask a model for an answer from passages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is evaluated: a desk, the composer inside it, and the index that it asks."""
+    """The system under evaluation: a desk, the composer inside it, and the index it searches."""
 
     desk: AnswersInquiries
     composer: RecordingComposer
@@ -83,12 +84,12 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question as it was asked, and what came of it.
+    """A question as it was asked, with its outcome and grade.
 
-    ``confidence`` and ``threshold`` are None when the index was not asked. ``withheld`` says that
-    the gold pages were kept out of the search. ``level`` is how sure an answer from the pages was
-    shown to be; None where there is none. ``calibration`` names what judges such an answer: of a
-    model, its name and the prompt that it was asked with.
+    ``confidence`` and ``threshold`` are None when the index was not searched. ``withheld``: the
+    gold pages were kept out of the search. ``level`` is the confidence level shown with an answer
+    from the pages; None where there is none. ``calibration`` names the calibration of such an
+    answer; for a model's, the model and its prompt.
     """
 
     row: LabelledQuestion
@@ -115,15 +116,15 @@ class Case:
 
     @property
     def right(self) -> bool:
-        """Whether the composed answer is right; no answer is right where none exists."""
+        """Whether the composed answer is right; never where the pages hold no answer."""
         return self.row.has_answer and not self.withheld and self.verdict.right
 
     @property
     def right_in_part(self) -> bool:
-        """Whether what it says is right, and it says that something is missing.
+        """Whether the answer is right in what it states and says that something is missing.
 
-        That what is missing is rightly named takes a reader; a key fact has to be there, and a
-        gold page cited.
+        Judging whether the missing part is named rightly would take a reader; required are a key
+        fact and a cited gold page.
         """
         named = self.features.get("composer_partial", 0.0) > 0
         has_answer = self.row.has_answer and not self.withheld
@@ -131,12 +132,12 @@ class Case:
 
     @property
     def answered(self) -> bool:
-        """Whether an answer from the pages was given; one that is shown as unsure is none."""
+        """Whether an answer from the pages was given; one shown as unsure does not count."""
         return self.level in {"sure", "partial"}
 
     @property
     def answered_right(self) -> bool:
-        """Whether the answer that was given is right; a partial one for what it says."""
+        """Whether the given answer is right; a partial one is judged by what it states."""
         part = self.level == "partial" and self.right_in_part
         return self.answered and (self.right or part)
 
@@ -146,7 +147,7 @@ class Case:
 
 
 async def ask(subject: Subject, row: LabelledQuestion, *, withheld: bool = False) -> Case:
-    """Ask one question; the withheld run leaves out every page that may answer it."""
+    """Ask one question; the withheld run excludes every page that may answer it."""
     excluded = row.withheld_pages if withheld else frozenset[str]()
     inquiry = _inquiry(row, subject.tenant, excluded)
     subject.composer.take()
@@ -211,10 +212,10 @@ def _case(
 
 
 def _calibration(outcome: Outcome) -> str:
-    """Name the calibration that judged an answer; without one, the one that there may be.
+    """Return the calibration that judged an answer, or the one that could have.
 
-    That goes by the last call that composed an answer, which names the model as its server does.
-    Without such a call it is the quotes'.
+    The latter follows from the last call that composed an answer, with the model's name as its
+    server reports it; without such a call it is ``extractive``.
     """
     judged_by = outcome.trace.calibration
     if judged_by not in {"", CAREFUL}:
@@ -224,7 +225,7 @@ def _calibration(outcome: Outcome) -> str:
 
 
 def _level(outcome: Outcome) -> ConfidenceLevel | None:
-    """Return how sure an answer from the pages is; a refusal and small talk are none."""
+    """Return the confidence level of an answer from the pages; None for refusals and small talk."""
     reply = outcome.response
     if not isinstance(reply, Reply) or reply.refused or reply.confidence is None:
         return None
@@ -232,4 +233,4 @@ def _level(outcome: Outcome) -> ConfidenceLevel | None:
 
 
 async def _ignore_stage(_: Stage, __: int = 0) -> None:
-    """Nobody waits for an evaluation's stages."""
+    """Ignore a stage: nobody watches an evaluation's progress."""

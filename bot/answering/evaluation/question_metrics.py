@@ -1,4 +1,4 @@
-"""Compute figures from cases: retrieval, routes, answers, citations, slices and cost; pure."""
+"""Compute metrics from cases: retrieval, routes, answers, citations, slices and cost; pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rag.evaluation import metrics
 from rag.evaluation.metrics import Estimate, mean, wilson
 
 SHORT_QUESTION_WORDS = 8
-"""Words up to which a question counts as short."""
+"""Maximum number of words of a short question."""
 
 _STEPS = frozenset({"steps", "list"})
 _UNANSWERABLE = frozenset({"near_miss", "far", "underspecified", "withheld"})
@@ -28,11 +28,12 @@ SLICES: Mapping[str, Callable[[Case], bool]] = {
     "steps": lambda case: bool(_STEPS.intersection(case.row.tags)),
     "multi_turn": lambda case: case.kind == "multi_turn",
 }
-"""Which questions belong to a slice. Follow-ups stand apart: they are rewritten first."""
+"""The test for membership in each slice. Follow-ups are separate, because they are rewritten
+first."""
 
 
 def figure(estimate: Estimate) -> Figure:
-    """Return an estimate as it is reported: rounded, None for what can't be told."""
+    """Return an estimate in the form of the report: rounded, None for NaN."""
     return Figure(
         value=rounded(estimate.value),
         low=rounded(estimate.low),
@@ -42,12 +43,12 @@ def figure(estimate: Estimate) -> Figure:
 
 
 def rounded(value: float) -> float | None:
-    """Return a number as it is reported: four places, None for NaN."""
+    """Return a number rounded to four places; None for NaN."""
     return None if math.isnan(value) else round(value, 4)
 
 
 def kind_of(case: Case) -> str:
-    """Return the kind of question, or ``withheld``."""
+    """Return the question's kind, or ``withheld`` for a withheld run."""
     return "withheld" if case.withheld else case.kind
 
 
@@ -100,7 +101,7 @@ _MEASURES: Mapping[str, Callable[[Sequence[str], metrics.Gold], float]] = {
 }
 
 OUTCOMES = ("sure", "partial", "unsure", "reply", "clarification", "escalation")
-"""What a question can get; the first three are answers from the pages."""
+"""The possible outcomes of a question; the first three are answers from the pages."""
 
 _RIGHT_ROUTES: Mapping[str, frozenset[Intent]] = {
     "generic": frozenset({Intent.GENERIC}),
@@ -110,7 +111,7 @@ _TO_THE_INDEX = frozenset({Intent.DOMAIN, Intent.UNKNOWN})
 
 
 def retrieval(cases: Sequence[Case]) -> dict[str, dict[str, Figure]]:
-    """Return every measure of every way of ranking, over the same questions."""
+    """Return every measure of every ranking, over the same questions."""
     ranked = [case for case in cases if case.rankings is not None]
     groups = [case.row.group for case in ranked]
     return {
@@ -125,7 +126,7 @@ def retrieval(cases: Sequence[Case]) -> dict[str, dict[str, Figure]]:
 
 
 def retrieval_lead(cases: Sequence[Case]) -> dict[str, Figure]:
-    """Return by how much recall@5 of our order exceeds the others', question by question."""
+    """Return the paired difference of recall@5 between our ranking and each other one."""
     ranked = [case for case in cases if case.rankings is not None]
     groups = [case.row.group for case in ranked]
     recall = {
@@ -140,7 +141,7 @@ def retrieval_lead(cases: Sequence[Case]) -> dict[str, Figure]:
 
 
 def routes(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
-    """Return how many questions of each kind went each way."""
+    """Return how many questions of each kind got each intent."""
     counted = Counter((case.kind, case.intent.value) for case in _without_withheld(cases))
     kinds = dict.fromkeys(case.kind for case in cases)
     return {
@@ -149,14 +150,14 @@ def routes(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
 
 
 def routed_right(cases: Sequence[Case]) -> Figure:
-    """Return the share that went where it belongs; UNKNOWN goes the way of DOMAIN."""
+    """Return the share of questions with the right intent; UNKNOWN counts as DOMAIN."""
     asked = _without_withheld(cases)
     right = sum(case.intent in _RIGHT_ROUTES.get(case.kind, _TO_THE_INDEX) for case in asked)
     return figure(wilson(right, len(asked)))
 
 
 def answers(cases: Sequence[Case]) -> Answers:
-    """Return how good the composed answers to answerable questions are, before the gate."""
+    """Return the quality of composed answers to answerable questions, before the gate."""
     asked = [case for case in _without_withheld(cases) if case.row.has_answer]
     named = [case for case in asked if case.row.key_facts]
     groups = [case.row.group for case in asked]
@@ -178,13 +179,13 @@ def answers(cases: Sequence[Case]) -> Answers:
 
 
 def citations(cases: Sequence[Case]) -> Figure:
-    """Return the share of all quotes, withheld runs included, that hold."""
+    """Return the share of valid quotes among all, withheld runs included."""
     valid = sum(case.verdict.valid for case in cases)
     return figure(wilson(valid, sum(case.verdict.citations for case in cases)))
 
 
 def operation(cases: Sequence[Case]) -> Operation:
-    """Return what the askers got at the threshold in force."""
+    """Return the outcomes that askers got at the threshold in force."""
     withheld = [case for case in cases if case.withheld]
     return Operation(
         threshold=next((case.threshold for case in cases if case.threshold is not None), None),
@@ -197,7 +198,7 @@ def operation(cases: Sequence[Case]) -> Operation:
 
 
 def cost(cases: Sequence[Case]) -> Cost:
-    """Return latency over all questions, and what the model was asked."""
+    """Return latency over all questions, and the number of model calls and tokens."""
     taken = [case.latency_ms for case in cases]
     p50, p95 = np.quantile(taken, (0.5, 0.95)) if taken else (math.nan, math.nan)
     return Cost(

@@ -1,4 +1,4 @@
-"""Define the shape of an evaluation report, which is written as JSON."""
+"""Define the models of an evaluation report, which is written as JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 VERSION = 2
-"""Counts up when a field changes its meaning or goes."""
+"""Incremented when a field changes its meaning or is removed."""
 
 
 class _ReportModel(BaseModel):
@@ -16,7 +16,7 @@ class _ReportModel(BaseModel):
 
 
 class Figure(_ReportModel):
-    """A number with its 95 % interval over ``n`` cases; None where it can't be told."""
+    """A number with its 95 % interval over ``n`` cases; None where it cannot be computed."""
 
     value: float | None
     low: float | None = None
@@ -25,7 +25,7 @@ class Figure(_ReportModel):
 
 
 class Run(_ReportModel):
-    """What was measured: which questions, on which parts, when."""
+    """The questions, components and date of a run."""
 
     name: str
     date: date
@@ -39,7 +39,7 @@ class Run(_ReportModel):
 
 
 class Answers(_ReportModel):
-    """Composed answers to answerable questions, whatever the gate made of them.
+    """Quality of composed answers to answerable questions, regardless of the gate.
 
     ``words`` is their mean length, ``words_median`` the median, ``words_most`` the longest.
     """
@@ -54,7 +54,7 @@ class Answers(_ReportModel):
 
 
 class Separation(_ReportModel):
-    """How well a score tells answerable questions, or right answers, from one kind of others.
+    """AUROC of a score for answerable questions, or right answers, against one kind of others.
 
     ``matched`` counts only pairs of questions whose lengths differ by at most one word.
     """
@@ -74,7 +74,7 @@ class Comparison(_ReportModel):
 
 
 class Gating(_ReportModel):
-    """The gate's probability against the truth, over questions that reached the index.
+    """Separation and calibration of the gate's probability, over questions that reached the index.
 
     ``separation`` is by kind (``all``: right answers against the rest), then by score: ``gate``,
     ``keyword``, ``vector``, and ``length`` as a control. ``coverage`` is by allowed error, chosen
@@ -90,21 +90,21 @@ class Gating(_ReportModel):
 
 
 class Slice(_ReportModel):
-    """What came of one slice of the questions; each figure is a share.
+    """Outcomes of one slice of the questions; each figure is a share.
 
-    Answered means shown as sure or partial; an answer that is shown as unsure is counted on its
-    own. A partial answer is right when what it says is right and it names what is missing.
+    Answered means shown as sure or partial; an answer shown as unsure is counted separately. A
+    partial answer is right when what it states is right and it names what is missing.
 
     Args:
         composed_right: answerable questions whose composed answer is right, whatever the gate did.
         answered: answerable questions that were answered.
         answered_right: answerable questions that were answered right.
         right_among_answered: right ones of the answered answerable questions.
-        wrong_among_answered: wrong ones of all that was answered, questions without an answer too.
-        unanswerable_answered: questions without an answer that were answered all the same.
+        wrong_among_answered: wrong ones of all answered questions, unanswerable ones included.
+        unanswerable_answered: unanswerable questions that were answered all the same.
         let_through: of the answers that were composed right, those that were given.
         unsure: questions that got an answer shown as unsure.
-        right_among_unsure: right ones of those.
+        right_among_unsure: right ones of the answers shown as unsure.
     """
 
     composed_right: Figure
@@ -119,7 +119,7 @@ class Slice(_ReportModel):
 
 
 class Operation(_ReportModel):
-    """What the asker got at the threshold in force.
+    """Outcomes that the askers got at the threshold in force.
 
     ``outcomes`` counts by kind: ``sure``, ``partial`` and ``unsure`` answers from the pages,
     ``reply`` without them (small talk, general knowledge), ``clarification`` and ``escalation``.
@@ -133,7 +133,7 @@ class Operation(_ReportModel):
 
 
 class Cost(_ReportModel):
-    """Milliseconds a question (the whole desk, embedding included), model calls and tokens."""
+    """Latency in ms per question (the whole desk, embedding included), model calls and tokens."""
 
     latency_p50_ms: float | None
     latency_p95_ms: float | None
@@ -143,7 +143,7 @@ class Cost(_ReportModel):
 
 
 class Report(_ReportModel):
-    """One run over one set of questions."""
+    """The report of one run over one set of questions."""
 
     version: int = VERSION
     run: Run

@@ -1,8 +1,8 @@
-"""Turn cases into the gate's training samples, and choose how many features they can bear; pure.
+"""Convert cases to training samples for the gate, and select features they can support; pure.
 
-A regression on more features than its data bear fits accidents: at least five of the rarer label
-are wanted for each (Vittinghoff and McCulloch 2007, "Relaxing the rule of ten events per variable
-in logistic and Cox regression").
+A regression with more features than its data support fits accidents: at least five samples of the
+rarer label are wanted for each feature (Vittinghoff and McCulloch 2007, "Relaxing the rule of ten
+events per variable in logistic and Cox regression").
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CasesBySet = Sequence[tuple[str, Sequence[Case]]]
 """The cases of each set, by the set's name."""
 
 UNANSWERABLE_SHARE = 1 / 3
-"""What share of real questions is taken to have no answer in the pages; weights make it so."""
+"""Assumed share of real questions without an answer in the pages; sample weights produce it."""
 
 ANSWERABLE = "answerable"
 
@@ -29,13 +29,13 @@ _TRAINING_KINDS = frozenset({"answerable", "near_miss", "far", "underspecified"}
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One answer with its features.
+    """The features of one composed answer, with its label and weight.
 
-    ``kind`` is ``answerable``, or what kind of question without an answer it is: ``near_miss``,
-    ``far``, ``underspecified`` or ``withheld``. ``group`` keeps questions on the same page in one
-    fold; ``data`` names the set. ``weight`` makes every set count alike, and every kind of question
-    without an answer: those take UNANSWERABLE_SHARE of a set between them, however many were asked
-    of each.
+    ``kind`` is ``answerable``, or the kind of question without an answer: ``near_miss``, ``far``,
+    ``underspecified`` or ``withheld``. ``group`` keeps questions on the same page in one fold;
+    ``data`` names the set. ``weight`` makes every set count the same, and every kind of question
+    without an answer: together those get UNANSWERABLE_SHARE of a set, however many were asked of
+    each.
     """
 
     features: Mapping[str, float]
@@ -47,14 +47,14 @@ class Sample:
 
 
 def samples_of(asked: CasesBySet) -> list[Sample]:
-    """Return what the gate can learn from: composed answers, right ones and all others."""
+    """Return the training samples: composed answers, right ones and all others."""
     return [sample for name, cases in asked for sample in _of_set(name, cases)]
 
 
 def _of_set(name: str, cases: Sequence[Case]) -> list[Sample]:
     learnt = [case for case in cases if case.kind in _TRAINING_KINDS]
-    # Those that nothing was composed for count here: a composer that refuses most of a kind
-    # should not have the few others weigh as much as all of them.
+    # Cases without a composed answer count here too: where a composer refuses most of a kind,
+    # the few others should not weigh as much as all of them.
     cells = Counter(map(kind_of, learnt))
     return [
         Sample(
@@ -76,7 +76,7 @@ def _training_features(case: Case) -> Mapping[str, float]:
 
 
 def _share(kind: str, cells: Mapping[str, int]) -> float:
-    """Return what share of a set's weight a kind of question has."""
+    """Return the share of a set's weight that a kind of question gets."""
     others = sum(each != ANSWERABLE for each in cells)
     if kind == ANSWERABLE:
         return 1 - UNANSWERABLE_SHARE if others else 1.0
@@ -86,21 +86,21 @@ def _share(kind: str, cells: Mapping[str, int]) -> float:
 EVENTS_PER_FEATURE = 5
 
 LEAST_GAIN = 0.0005
-"""By how much a further feature has to lower the Brier score."""
+"""Minimum reduction of the Brier score that justifies a further feature."""
 
 Loss = Callable[[Sequence[str]], float | None]
-"""The held-out Brier score of some features; None where one of them gets the wrong sign."""
+"""Returns the held-out Brier score of some features; None where one of them gets the wrong sign."""
 
 
 def most_features(right: int, wrong: int) -> int:
-    """Return how many features so many right and wrong answers bear; one at least."""
+    """Return how many features the right and wrong answers support; at least one."""
     return max(1, min(right, wrong) // EVENTS_PER_FEATURE)
 
 
 def forward_selected(names: Sequence[str], most: int, loss: Loss) -> list[str]:
-    """Return the features that lower the loss most, one added at a time, ``most`` of them at most.
+    """Return at most ``most`` features, added one at a time by the lowest loss.
 
-    It ends when no further one gains LEAST_GAIN. All are returned where ``most`` allows it, and
+    Stops when no further feature gains LEAST_GAIN. All are returned where ``most`` allows it, and
     none where each gets the wrong sign.
     """
     if most >= len(names):

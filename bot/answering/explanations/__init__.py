@@ -1,1 +1,1 @@
-"""Explain why a question got its answer, or none, in words that any platform can show."""
+"""Explain why a question got its answer, or none, in text that any platform can render."""

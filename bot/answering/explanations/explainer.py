@@ -1,4 +1,4 @@
-"""Explain a recorded answer to whoever asks why, naming only pages that they may read now."""
+"""Explain a recorded answer to a user, naming only pages that they may read now."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _FOUND_BY_TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class PageSummary:
-    """A page that was read for an answer; ``section`` is that of its best passage, or "".
+    """A page that was retrieved for an answer; ``section`` is that of its best passage, or "".
 
-    ``url`` is an address of this server's own, without a host, where no public one is known.
-    ``found`` says how it was found, to follow its title.
+    ``url`` of this server's own pages has no host if no public URL is configured. ``found`` is the
+    way of retrieval in words, to follow the title.
     """
 
     title: str
@@ -50,9 +50,9 @@ class PageSummary:
 def page_summaries(
     passages: Sequence[FoundPassage], may_read: Mapping[str, Chunk], public_url: str | None
 ) -> tuple[PageSummary, ...]:
-    """Return the best pages that may be read, best first, each once.
+    """Return the best five pages that may be read, best first.
 
-    ``may_read`` are the passages that may be read, by id, as they are now.
+    ``may_read`` are the current chunks that may be read, by id.
     """
     open_: dict[tuple[str, str], list[FoundPassage]] = {}
     for each in passages:
@@ -64,7 +64,7 @@ def page_summaries(
 
 
 def hides_pages(passages: Iterable[FoundPassage], may_read: Mapping[str, Chunk]) -> bool:
-    """Tell whether anything was read that may not be shown, or is there no longer."""
+    """Return whether any passage may not be shown or no longer exists."""
     return not all(is_open(each, may_read) for each in passages)
 
 
@@ -85,7 +85,7 @@ NOTHING_YET = (
     "There is nothing to explain yet: you asked me nothing here that I have answered, or it was "
     "withdrawn."
 )
-"""For who asks why of their newest question, and has none."""
+"""Reply to a user who asks why about their newest question and has none."""
 
 _AT_WORK = "I am still working on this. Ask again when there is an answer."
 _FAILED = "This did not work, so there is no answer to explain. Please ask the question again."
@@ -95,11 +95,11 @@ _LEFT_OUT = "Pages that you may not read, or that have changed since, are left o
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a question got what it got, in words for a colleague, without any markup.
+    """The explanation of an outcome as plain text without markup.
 
-    ``question`` is what was asked, on one line and shortened. ``sure`` is None where nothing was
-    judged. ``pages`` are best first, five at most; ``left_out`` is a sentence that says why there
-    are not more of them, or "".
+    ``question`` is shortened, on one line. ``sure`` is None if confidence did not decide the
+    outcome. ``pages`` are best first, five at most; ``left_out`` is a sentence with the reason why
+    pages are left out, or "".
     """
 
     title: str
@@ -111,9 +111,9 @@ class Explanation:
 
 
 class Explainer:
-    """Explains from the record; what is named of pages is bounded by the index, now.
+    """Explain recorded outcomes; pages are named only as far as the index allows now.
 
-    With ``public_url`` the addresses of this server's own pages open from anywhere.
+    With ``public_url``, links to this server's own pages are absolute.
     """
 
     def __init__(
@@ -137,11 +137,12 @@ class Explainer:
         *,
         asker_id: str,
     ) -> Explanation:
-        """Explain an answer to ``asker_id``, who may read what ``reader`` may.
+        """Explain an outcome to the user ``asker_id``, with the permissions of ``reader``.
 
-        What is not answered yet is told to be at work, without an error. Of a channel, the caller
-        vouches that they can see it; a private conversation is explained to its asker alone.
-        Raises InteractionUnknown, also for what was withdrawn, and StoreUnavailable.
+        A question in progress gets an explanation that says so, not an error. For a channel, the
+        caller must have checked that the user can see it; a private conversation is explained to
+        its asker alone. Raises InteractionUnknown, also for a withdrawn question, and
+        StoreUnavailable.
         """
         interaction = await self._interactions.get(interaction_id)
         if interaction is None or not _may_be_explained_to(interaction, tenant, asker_id):
@@ -161,10 +162,10 @@ class Explainer:
         *,
         asker_id: str,
     ) -> Explanation:
-        """Explain what ``asker_id`` asked last in a channel, of what has an outcome.
+        """Explain the newest question of ``asker_id`` in a channel that has an outcome.
 
-        What the bot overheard counts, so that its silence is explained too. Raises
-        InteractionUnknown when there is nothing, and StoreUnavailable.
+        Overheard messages count, so that the bot's silence is explained too. Raises
+        InteractionUnknown if there is none, and StoreUnavailable.
         """
         newest = await self.newest(tenant, platform, channel, asker_id)
         return await self._explained(newest, reader, asker_id)
@@ -172,7 +173,10 @@ class Explainer:
     async def newest(
         self, tenant: str, platform: Platform, channel: str, asker_id: str
     ) -> Interaction:
-        """Return what ``explain_newest`` explains, to find out who may read along. Raises as it."""
+        """Return the interaction that ``explain_newest`` explains; it raises the same errors.
+
+        Callers use it to find out who may read along.
+        """
         newest = await self._interactions.newest_of(tenant, platform, channel, asker_id)
         if newest is None:
             raise InteractionUnknown(

@@ -1,4 +1,4 @@
-"""Name the figures of search and answer for the people who read them; data."""
+"""Display names and formats of the signals of search and answer, as data."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 SignalKind = Literal["share", "number", "count", "yes"]
-"""How a figure is written: in per cent, with two decimals, whole, or as yes and no."""
+"""Format of a value: as a percentage, with two decimals, as an integer, or as yes or no."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A figure's name; ``against`` says in a sentence's middle what it means when it is poor.
+    """A signal's display name and format.
 
-    ``{asked}`` in it stands for "your question", or for "the question" where it is another's.
+    ``against`` is the clause that describes a poor value, for the middle of a sentence. Its
+    placeholder ``{asked}`` is "your question", or "the question" for other readers.
     """
 
     name: str
@@ -111,7 +112,7 @@ PASSAGE_SIGNALS: Mapping[str, str] = {
     "vector": "Same meaning",
     "fused": "Together",
 }
-"""The signals of a passage, in the order of the table's columns."""
+"""Display names of a passage's signals, in the order of the table's columns."""
 
 TIMING_NAMES: Mapping[str, str] = {
     "route": "Understanding the question",
@@ -131,12 +132,12 @@ CALL_NAMES: Mapping[str, str] = {
 
 
 def signal_of(name: str) -> Signal:
-    """Return a signal, by its own name where it is not known here."""
+    """Return the signal of a feature; an unlisted one gets a name made from its key."""
     return SIGNALS.get(name) or Signal(name.replace("_", " ").capitalize(), "number")
 
 
 def format_signal(signal: Signal, value: float) -> str:
-    """Return a figure as it is read."""
+    """Return a signal's value as text."""
     match signal.kind:
         case "share":
             return f"{value:.0%}"

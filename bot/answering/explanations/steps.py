@@ -1,4 +1,4 @@
-"""Describe in words how a question was handled, and how sure its answer was; pure."""
+"""Describe in words how a question was handled and how confident the answer was; no I/O."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from bot.domain.messages import Intent
 from bot.domain.text.markdown import clip
 
 _QUITE_SURE = 0.85
+"""Confidence from which an answer above the threshold is called "quite sure"."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatedConfidence:
-    """How sure it was, in words and as written, and as places on a bar (0..100).
+    """The confidence of an answer and its threshold, in words, as text and as percent.
 
-    The words say what the numbers mean here; they promise no more than the gate does.
+    ``told`` and ``needed_told`` are percentages as text, ``place`` and ``needed`` positions on a
+    bar (0..100). The words claim no more than the gate does.
     """
 
     words: str
@@ -29,7 +31,7 @@ class StatedConfidence:
 
 
 def stated_confidence(outcome: Outcome) -> StatedConfidence | None:
-    """Return how sure it was; None where that did not decide."""
+    """Return the confidence of an outcome; None if confidence did not decide it."""
     confidence, threshold = outcome.response.confidence, outcome.trace.threshold
     if not _confidence_decided(outcome) or confidence is None or threshold is None:
         return None
@@ -42,7 +44,7 @@ def stated_confidence(outcome: Outcome) -> StatedConfidence | None:
 
 
 def veto_reason(outcome: Outcome) -> str:
-    """Name what ruled an answer out whatever else spoke for it: "no_line", "no_code" or ""."""
+    """Return the gate's veto behind an escalation: "no_line", "no_code" or "" for none."""
     features = outcome.trace.features
     if not isinstance(outcome.response, Escalation) or not features:
         return ""
@@ -68,9 +70,9 @@ def _confidence_words(confidence: float, threshold: float) -> str:
 
 
 def _percentages(confidence: float, threshold: float) -> tuple[str, str]:
-    """Write both in whole per cent, so that one sees which is more.
+    """Return both as whole percentages; a lower confidence never looks equal to the threshold.
 
-    More digits would tell an asker how rare a word is in pages that they may not read.
+    More digits would reveal how rare a word is in pages that the asker may not read.
     """
     told, needed = f"{confidence:.0%}", f"{threshold:.0%}"
     if told != needed or confidence >= threshold:
@@ -114,21 +116,21 @@ _NOT_WORKED_ON = (
     "I did not work on this: too much was asked, I am paused, or I don't answer in that place."
 )
 _LEAST_PUSH = 0.05
-"""Log-odds from which on a signal is worth a word."""
+"""Least effect, in log-odds, of a signal that is mentioned."""
 
 _MOST_REASONS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of the way, in words."""
+    """One step in the handling of a question, in words."""
 
     label: str
     text: str
 
 
 def title_of(outcome: Outcome) -> str:
-    """Return what an explanation is called, and the button that shows it."""
+    """Return the title of an explanation, also the label of the button that shows it."""
     if outcome.silent:
         return "Why no answer"
     match outcome.response:
@@ -145,10 +147,14 @@ def title_of(outcome: Outcome) -> str:
 def steps_of(
     outcome: Outcome, weights: Sequence[FeatureWeight], *, private: bool, own: bool = True
 ) -> tuple[Step, ...]:
-    """Return the steps in order; ``weights`` are what the gate made of the signals.
+    """Return the non-empty steps in order.
 
-    ``private``: the answer was for its asker alone, so that all they may read was searched; a
-    channel is answered only from what everyone may read. ``own``: it is told to who asked.
+    Args:
+        outcome: The outcome to explain.
+        weights: The effects of the signals on the gate's probability.
+        private: Whether the answer was for its asker alone, so that every page they may read was
+            searched; a channel is answered only from pages that everyone may read.
+        own: Whether the explanation is for the asker.
     """
     if any(note.startswith(_LIMIT) for note in outcome.trace.notes):
         return (Step("Result", _NOT_WORKED_ON),)
@@ -226,7 +232,7 @@ def _confidence_sentence(outcome: Outcome) -> str:
 
 
 def _missing_sentence(outcome: Outcome, weights: Sequence[FeatureWeight], *, private: bool) -> str:
-    """Return what would have been enough, or what spoke most against an answer."""
+    """Return a sentence on what would have sufficed, or on the strongest doubts; or ""."""
     response = outcome.response
     if isinstance(response, Reply):
         return _missing_in_reply(response, weights)
@@ -240,7 +246,7 @@ def _missing_sentence(outcome: Outcome, weights: Sequence[FeatureWeight], *, pri
 
 
 def _missing_in_reply(reply: Reply, weights: Sequence[FeatureWeight]) -> str:
-    """Return what an answer lacks; of a guess without that, what spoke most against it."""
+    """Return the ``missing`` part of an answer, else the strongest doubts of an unsure one."""
     if reply.missing:
         return f"The wiki doesn't say: {_escape_braces(reply.missing)}"
     return _doubts_sentence(weights) if reply.confidence_level == "unsure" else ""
@@ -252,7 +258,7 @@ def _doubts_sentence(weights: Sequence[FeatureWeight]) -> str:
 
 
 def _escape_braces(text: str) -> str:
-    """Return a text that format() leaves as it is."""
+    """Return a text with braces doubled, because the step is passed to str.format()."""
     return text.replace("{", "{{").replace("}", "}}")
 
 

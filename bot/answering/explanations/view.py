@@ -1,4 +1,4 @@
-"""Build the full view of an outcome: the steps in words, then passages, signals and timings."""
+"""Build the full explanation of an outcome: steps in words, passages, signals and timings."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from rag.types import ModelCall
 
 
 class WeighsFeatures(Protocol):
-    """What each signal did to the judgement of an answer."""
+    """Port: return the effect of each signal on the gate's judgement of an answer."""
 
     def weights(self, features: Mapping[str, float], composer: str) -> Sequence[FeatureWeight]: ...
 
 
 class ReadsInteractions(Protocol):
-    """What was asked and answered. Raises bot.domain.errors.StoreUnavailable."""
+    """Port: read recorded interactions. Raises bot.domain.errors.StoreUnavailable."""
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
 
     async def newest_of(
         self, tenant: str, platform: Platform, channel: str, person_id: str
     ) -> Interaction | None:
-        """Return what a person asked last in a channel, of what has an outcome."""
+        """Return a person's newest interaction in a channel that has an outcome."""
         ...
 
 
@@ -53,7 +53,7 @@ _INTENTS = {
     Intent.HUMAN: "wants a person",
 }
 _NEGLIGIBLE, _STRONG = 0.05, 0.25
-"""Log-odds."""
+"""Bounds on the effect of a signal, in log-odds."""
 
 _MICRO = 1_000_000
 _SECOND = 1000.0
@@ -61,7 +61,7 @@ _SECOND = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class FigureCell:
-    """A figure, and the length of its bar from 0 to 100; None where it was not measured."""
+    """A value as text and the length of its bar (0..100), None if it was not measured."""
 
     figure: str
     bar: int | None
@@ -78,7 +78,7 @@ class PassageRow:
 
 @dataclass(frozen=True, slots=True)
 class WeightRow:
-    """A signal, and what it did to the judgement; ``side`` is for, against or neither."""
+    """A signal and its effect in words; ``side`` is "for", "against" or "neither"."""
 
     name: str
     cell: FigureCell
@@ -88,7 +88,7 @@ class WeightRow:
 
 @dataclass(frozen=True, slots=True)
 class FigureGroup:
-    """Figures under one heading."""
+    """Rows of a name and a value under one heading."""
 
     name: str
     rows: tuple[tuple[str, str], ...]
@@ -97,9 +97,9 @@ class FigureGroup:
 def passage_rows(
     passages: Sequence[FoundPassage], *, scored: bool = True
 ) -> tuple[PassageRow, ...]:
-    """Return the passages as they were ranked; bars compare within a column.
+    """Return the passages in rank order; bars are relative to the greatest value of a column.
 
-    Without ``scored`` they have no cells.
+    Without ``scored`` the rows have no cells.
     """
     most = {
         name: max((each.signals.get(name, 0.0) for each in passages), default=0.0)
@@ -125,7 +125,7 @@ def _cell(value: float | None, most: float) -> FigureCell:
 def weight_rows(
     weights: Sequence[FeatureWeight], features: Mapping[str, float]
 ) -> tuple[WeightRow, ...]:
-    """Return the signals that were weighed, those that did most first."""
+    """Return the weighed signals, strongest effect first."""
     return tuple(
         _weight_row(each, features[each.name])
         for each in sorted(weights, key=lambda each: -abs(each.push))
@@ -156,7 +156,10 @@ def _side(push: float) -> str:
 
 
 def figure_groups(trace: Trace, weighed: AbstractSet[str]) -> tuple[FigureGroup, ...]:
-    """Return all other figures; what was ``weighed`` is shown elsewhere."""
+    """Return the route, other signals, timings, model calls and notes as groups.
+
+    Signals in ``weighed``, which have a table of their own, and empty groups are left out.
+    """
     every = (
         FigureGroup("Kind of question", tuple(_route_rows(trace))),
         FigureGroup("Other signals", tuple(_signal_rows(trace.features, weighed))),
@@ -219,11 +222,11 @@ def _sentence(note: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ExplanationView:
-    """The steps in words; then, behind folds, passages, signals and all other figures.
+    """An explanation: the steps in words; then, collapsed, passages, signals and other figures.
 
-    ``closed`` says why passages are left out, or is "". ``has_context`` says that a passage was not
-    found itself, but stands beside one that was. Without ``scored`` there are passages and signals
-    in words alone, and no other figures.
+    ``closed`` is the reason why passages are left out, or "". ``has_context`` is True if a passage
+    was not found itself but is adjacent to one that was. Without ``scored``, passages and signals
+    are in words alone, without other figures.
     """
 
     scored: bool
@@ -240,11 +243,14 @@ class ExplanationView:
 def explanation_view(
     outcome: Outcome, gate: WeighsFeatures, *, closed: str = "", scored: bool = True
 ) -> ExplanationView:
-    """Return the explanation of an outcome that its asker alone was told, as they may see it now.
+    """Return the explanation of an outcome of a private conversation.
 
-    ``gate`` tells what each signal did to it; ``closed`` says why passages are left out, if any.
-    ``scored``: with the scores of the search, which are for admins: they count words over all
-    pages, also those that an asker may not read.
+    Args:
+        outcome: The outcome as its reader may see it now.
+        gate: Returns the effect of each signal.
+        closed: The reason why passages are left out, or "".
+        scored: Whether to include search scores. They are for admins only: they reflect word
+            frequencies over all pages, also those that an asker may not read.
     """
     trace = outcome.trace
     weights = feature_weights_of(outcome, gate)
@@ -262,7 +268,7 @@ def explanation_view(
 
 
 def feature_weights_of(outcome: Outcome, gate: WeighsFeatures) -> Sequence[FeatureWeight]:
-    """Return what each signal did to a judgement; none where that did not decide."""
+    """Return the effect of each signal on the judgement; () if confidence did not decide."""
     if stated_confidence(outcome) is None:
         return ()
     return gate.weights(
@@ -271,5 +277,8 @@ def feature_weights_of(outcome: Outcome, gate: WeighsFeatures) -> Sequence[Featu
 
 
 def _default_calibration(trace: Trace) -> str:
-    """Name what judged where that was not recorded yet: a model's answers had another gate."""
+    """Return the calibration of a trace that was recorded without its name.
+
+    A model's answers had another gate then, so theirs is CAREFUL, which has no weights.
+    """
     return CAREFUL if any(call.purpose == "answer" for call in trace.calls) else "extractive"

@@ -1,1 +1,1 @@
-"""Decide what a message wants, and what it asks when it is read with its conversation."""
+"""Routing: classify a message's intent and rewrite it as a standalone question."""

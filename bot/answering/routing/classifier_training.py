@@ -39,14 +39,14 @@ SEED_INTENTS = (Intent.DOMAIN, Intent.GENERIC, Intent.HUMAN)
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """An utterance we wrote, and what it wants."""
+    """A hand-written utterance with the intent that it expresses."""
 
     text: str
     intent: Intent
 
 
 def load_seeds() -> tuple[Seed, ...]:
-    """Read the seeds of every intent; lines that start with ``#`` are remarks."""
+    """Read the seed utterances of every intent; lines that start with ``#`` are comments."""
     folder = resources.files("bot.answering.routing").joinpath("seed")
     return tuple(
         Seed(line.strip(), intent)
@@ -57,29 +57,30 @@ def load_seeds() -> tuple[Seed, ...]:
 
 
 def fingerprint(seeds: tuple[Seed, ...]) -> str:
-    """Return the SHA-256 of the seeds, so that weights tell which they were made from."""
+    """Return the SHA-256 of the seeds, stored with the weights to identify their training data."""
     lines = "\n".join(f"{seed.intent}\t{seed.text}" for seed in seeds)
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def normalized_seeds(seeds: tuple[Seed, ...]) -> frozenset[str]:
-    """Return the seeds as the rules see them, to keep them out of an evaluation."""
+    """Return the seeds as normalized for the rules, to keep them out of an evaluation."""
     return frozenset(normalized(seed.text) for seed in seeds)
 
 
 _INVERSE_PENALTY = 5.0
 _FOLDS = 10
 _MARGIN = 0.05
-"""Added to a threshold that let no held-out seed through: there are more sentences than seeds."""
-_UNREACHABLE = 1.1
+"""Added to the lowest threshold that no held-out seed of another intent passes, because real
+messages vary more than seeds."""
+_UNREACHABLE = 1.1  # above any probability: turns a threshold off
 _GRID = np.arange(0.30, 0.96, 0.01)
 _MOST_DOUBTED = 0.06
-"""Share of DOMAIN seeds that may be judged UNKNOWN, for GENERIC and HUMAN each."""
+"""Largest share of DOMAIN seeds that may be judged UNKNOWN, for GENERIC and HUMAN each."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """Each seed with the probabilities given by a model that never saw it."""
+    """A seed with the probabilities predicted by a model that was trained without it."""
 
     seed: Seed
     probabilities: dict[Intent, float]
@@ -88,7 +89,7 @@ class HeldOut:
 def train(
     seeds: tuple[Seed, ...], vectors: Vectors, embedder: str, on: datetime
 ) -> tuple[IntentClassifier, tuple[HeldOut, ...]]:
-    """Fit weights and choose thresholds; the same seeds and vectors give the same weights."""
+    """Fit weights and choose thresholds; deterministic for the same seeds and vectors."""
     labels = np.array([SEED_INTENTS.index(seed.intent) for seed in seeds])
     held_out = _held_out(seeds, vectors, labels)
     fitted = _model().fit(vectors, labels)
@@ -99,7 +100,7 @@ def train(
 
 
 def choose_thresholds(held_out: Sequence[HeldOut]) -> Thresholds:
-    """Return the lowest thresholds at which no held-out seed of another intent gets through."""
+    """Return the lowest thresholds at which no held-out seed of another intent passes."""
     generic = _lowest(
         held_out, Intent.GENERIC, lambda t: Thresholds(t, t, _UNREACHABLE, _UNREACHABLE)
     )
@@ -117,7 +118,7 @@ def choose_thresholds(held_out: Sequence[HeldOut]) -> Thresholds:
 
 
 def confusion(held_out: Iterable[HeldOut], limits: Thresholds) -> dict[Intent, dict[Intent, int]]:
-    """Count the verdicts by what was meant."""
+    """Return the confusion matrix: counts of verdicts by the true intent of the seeds."""
     counts = {meant: dict.fromkeys(Intent, 0) for meant in SEED_INTENTS}
     for item in held_out:
         verdict = decide_intent(item.seed.text, item.probabilities, limits)
@@ -157,7 +158,7 @@ def _lowest(
 def _doubt(
     held_out: Sequence[HeldOut], decided: float, limits: Callable[[float], Thresholds]
 ) -> float:
-    """Return the lowest probability that puts only a small share of DOMAIN seeds in doubt."""
+    """Return the lowest probability at which only few DOMAIN seeds (_MOST_DOUBTED) are UNKNOWN."""
     domain = [item for item in held_out if item.seed.intent is Intent.DOMAIN]
     for doubt in _GRID[decided > _GRID]:
         verdicts = [
@@ -170,7 +171,7 @@ def _doubt(
 
 
 async def _embed_seeds(seeds: Sequence[Seed]) -> tuple[Vectors, str]:
-    """Embed one by one, as questions are; return the embedder's name as well."""
+    """Embed the seeds one by one, as questions are; return the vectors and the embedder's name."""
     embedder = await open_local_embedder()
     try:
         return np.stack([await embedder.embed_query(seed.text) for seed in seeds]), embedder.name

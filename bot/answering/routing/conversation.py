@@ -1,7 +1,7 @@
-"""Read a message with its conversation: follow-ups become questions that stand alone.
+"""Rewrite follow-up messages as standalone questions, from the turns of their conversation.
 
-A model rewrites a follow-up; without one, or when it fails, rules add the words that it leaves out.
-The turns that prompts are given hold only what the readers of the reply may know now.
+A model rewrites a follow-up; without a model, or when it fails, rules add the missing words.
+Prompts contain only the turns that the readers of the reply may still read.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _CLOSED_ANSWER = "(left out: the page behind this answer is no longer open to it
 def readable_turns(
     exchanges: Sequence[Interaction], asker_id: str, seen: Visibility
 ) -> tuple[Turn, ...]:
-    """Return what was said in a thread, oldest first, as whoever reads the reply may know it now.
+    """Return a thread's turns, oldest first, as far as the readers of the reply may read them now.
 
-    What rests on a page that they may not read any more is left out; so is a question that only
-    names such a page, which was offered and chosen.
+    An answer based on a page that they may no longer read is replaced by a placeholder. An exchange
+    whose question only names such a page (one that was offered and chosen) is left out.
     """
     return tuple(
         turn
@@ -61,7 +61,7 @@ def _exchange_turns(
 
 
 def prompt_turns(history: tuple[Turn, ...]) -> tuple[str, ...]:
-    """Return the last turns, oldest first, each with who spoke and cut to a readable length."""
+    """Return the last turns for a prompt, oldest first, each with its role and truncated."""
     return tuple(_prompt_turn(turn) for turn in history[-_MOST_TURNS:])
 
 
@@ -83,7 +83,7 @@ _ANAPHORA = re.compile(
     r"|the (?:same|other|others|former|latter|first|second|third|last)|same|else|another|others?"
     r"|instead|too|as well|either|both|neither|either)\b"
 )
-_EXPLETIVE = re.compile(  # an "it" or "there" that stands for nothing, or points at the calendar
+_EXPLETIVE = re.compile(  # "it" or "there" without a referent, or a calendar phrase
     r"\b(?:is|was|would|will|does|isnt|if|when|can) (?:it|there) (?:\w+ )?(?:possible|ok|okay"
     r"|allowed"
     r"|safe|true|necessary|mandatory|a|an|any|some|take|cost|required|legal|better|worth|mean)\b"
@@ -92,7 +92,7 @@ _EXPLETIVE = re.compile(  # an "it" or "there" that stands for nothing, or point
     r"|quarter|summer|winter|friday|monday|days?|time)\b|\bit(?:'s| is) (?:broken|slow|down)\b"
     r"|\bhow (?:long )?does it (?:take|cost)\b|\bthis (?:company|office|bot|channel|message)\b"
 )
-_NUMERAL_ONE = re.compile(  # "on day one", "one week": a number, and nothing said before
+_NUMERAL_ONE = re.compile(  # "on day one", "one week": a numeral, not a pronoun
     r"\b(?:day|week|month|year|quarter|phase|stage|step|part|level|tier|grade|version|point|number"
     r"|page|section|chapter|line|floor|room) one\b"
     r"|\bone (?:hour|day|night|week|month|quarter|year|euro|dollar|pound|person|time)s?\b"
@@ -102,8 +102,8 @@ _RELATIVE = re.compile(
 )
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 _FEW, _CLEAR, _ENOUGH = 2, 4, 5
-"""Content words: fewer say too little alone; so many say enough; so many before a pronoun give
-it its meaning."""
+"""Numbers of content words: with fewer than _FEW a message depends on its context, from _CLEAR on
+it is self-contained, and _ENOUGH before a pronoun resolve that pronoun."""
 
 _EMPTY_WORDS = frozenset(
     """
@@ -114,12 +114,16 @@ _EMPTY_WORDS = frozenset(
     """.split()
 )
 _MOST_WORDS, _MOST_NAMES = 5, 2
-"""Words of the conversation (of them, names in its last answer) that are added to a question;
-chosen on TREC CAsT 2019 and CANARD: more would drown the question."""
+"""Maximum number of words added to a question, and of names among them from the last answer; chosen
+on TREC CAsT 2019 and CANARD: more would drown the question."""
 
 
 def dependence(text: str, history: tuple[Turn, ...]) -> Dependence:
-    """Tell whether the message can be understood without the conversation."""
+    """Classify whether a message needs its conversation to be understood.
+
+    ``alone``: self-contained; ``leaning``: refers back; ``unsure``: too few content words to
+    decide.
+    """
     if not history:
         return "alone"
     said = without_mentions(text)
@@ -130,21 +134,21 @@ def dependence(text: str, history: tuple[Turn, ...]) -> Dependence:
 
 @dataclass(frozen=True, slots=True)
 class MissingWord:
-    """A word that a message leaves out, and the turn that says it."""
+    """A word that a message leaves out, with the turn that contains it."""
 
     word: str
     turn: Turn
 
 
 def with_missing_words(text: str, history: tuple[Turn, ...]) -> str:
-    """Return the message with the words of the conversation that it leaves out, in brackets."""
+    """Return the message with the missing words of its conversation appended in brackets."""
     missing = missing_words(text, history)
     said = " ".join(without_mentions(text).split())
     return f"{said} ({' '.join(each.word for each in missing)})" if missing else said
 
 
 def missing_words(text: str, history: tuple[Turn, ...]) -> list[MissingWord]:
-    """Return the topic of the conversation: what the message does not say itself."""
+    """Return at most _MOST_WORDS topic words of the conversation that the message leaves out."""
     asked = [turn for turn in history if turn.role == "user"]
     if not asked:
         return []
@@ -158,17 +162,17 @@ def missing_words(text: str, history: tuple[Turn, ...]) -> list[MissingWord]:
 
 
 def is_context_dependent(text: str) -> bool:
-    """Tell whether a message points back, goes on, or says too little by itself."""
+    """Return whether a message refers back, continues another, or has too few content words."""
     return _is_context_dependent(without_mentions(text))
 
 
 def topic_words(text: str) -> list[str]:
-    """Return the words that say what a message is about, in small letters."""
+    """Return the content words that name the topic of a message, in lower case."""
     return [_lower(word) for word in _topic_words(without_mentions(text))]
 
 
 def _question_topic(asked: list[Turn]) -> list[MissingWord]:
-    """Return the last question's words; when that leans too, the first one's as well."""
+    """Return the last question's topic words, and the first one's if the last refers back."""
     turns = [asked[-1], asked[0]] if _is_context_dependent(asked[-1].text) else [asked[-1]]
     return [MissingWord(word, turn) for turn in turns for word in _topic_words(turn.text)]
 
@@ -191,13 +195,13 @@ def _points_back(text: str) -> bool:
 
 
 def _topic_words(text: str) -> list[str]:
-    """Return the words that say what a message is about, as written, each once."""
+    """Return the content words that name the topic of a text, as written, without duplicates."""
     kept = {word for word in content_words(text) if word not in _EMPTY_WORDS}
     return _unique(m.group() for m in _WORD.finditer(text) if _lower(m.group()) in kept)
 
 
 def _names(text: str) -> list[str]:
-    """Return names and identifiers of an answer: capitals or digits inside a sentence."""
+    """Return the names and identifiers in an answer: capitals or digits inside a sentence."""
     found = re.findall(r"(?<![.!?\n] )(?<!^)\b(?:[A-Z][\w-]*[A-Z0-9][\w-]*|[A-Z][a-z]\w+)", text)
     return _unique(word for word in found if _lower(word) in set(content_words(text)))
 
@@ -213,16 +217,16 @@ def _lower(word: str) -> str:
 _log = structlog.get_logger(__name__)
 
 _MOST_GROWTH = 400
-"""Characters a rewrite may add; more is an answer, not a question."""
+"""Maximum number of characters that a rewrite adds; a longer one is an answer, not a question."""
 _LEAST_KNOWN = 0.6
-"""Share of a rewrite's content words that the conversation must hold."""
+"""Minimum share of a rewrite's content words that the conversation contains."""
 
 
 @dataclass(frozen=True, slots=True)
 class StandaloneQuestion:
-    """A question to search for; ``certain`` unless it may lean on more than it says.
+    """A question to search for; ``certain`` unless it may still depend on the conversation.
 
-    ``leaned_on`` are the exchanges that gave it words, oldest first.
+    ``leaned_on`` are the exchanges that its added words come from, oldest first.
     """
 
     question: str
@@ -233,17 +237,17 @@ class StandaloneQuestion:
 
 
 class FollowUpRewriter:
-    """Makes questions stand alone. With no model, or when it fails, by rules."""
+    """Rewrites follow-ups as standalone questions; by rules without a model or when it fails."""
 
     def __init__(self, model: ChatModel | None) -> None:
         self._model = model
         self._prompt = load_prompt("rewrite")
 
     async def standalone(self, text: str, history: tuple[Turn, ...]) -> StandaloneQuestion:
-        """Return the message as a question of its own; never raises.
+        """Return the message as a standalone question; never raises.
 
-        A message that says all it needs comes back as it is, whatever was talked about before.
-        When that is in doubt, only a model may change it.
+        A self-contained message is only condensed, whatever the conversation was about. When that
+        is uncertain, only a model may change it.
         """
         question = condense(text)
         leaning = dependence(question, history)
@@ -284,10 +288,10 @@ class FollowUpRewriter:
 def rewrite_sources(
     rewrite: str, question: str, history: tuple[Turn, ...]
 ) -> tuple[InteractionId, ...]:
-    """Return the exchanges that a rewrite took words from: the fewest that say all it added.
+    """Return the exchanges that a rewrite took its added words from, chosen greedily to be few.
 
-    Of those that say as many, the last. Where it added words that nobody said, it is the last
-    exchange of whoever asks.
+    Of exchanges that cover equally many words, the last is chosen. If the added words occur in no
+    turn, the asker's own last exchange is returned.
     """
     added = set(stems(rewrite)) - set(stems(question))
     said = {turn.exchange: set[str]() for turn in history}
@@ -307,14 +311,17 @@ def rewrite_sources(
 
 
 def exchanges_of(turns: Sequence[Turn], history: tuple[Turn, ...]) -> tuple[InteractionId, ...]:
-    """Return the exchanges of some turns, each once, in the order of the conversation."""
+    """Return the exchange ids of some turns, without duplicates, in conversation order."""
     named = {turn.exchange for turn in turns}
     order = dict.fromkeys(turn.exchange for turn in history)
     return tuple(InteractionId(each) for each in order if each and each in named)
 
 
 def is_faithful(rewrite: str, question: str, history: tuple[Turn, ...]) -> bool:
-    """Whether a rewrite still asks what was asked: identifiers kept, little added from nowhere."""
+    """Return whether a rewrite keeps the question's identifiers and adds few unknown words.
+
+    A rewrite that is empty, or more than _MOST_GROWTH characters longer, is not faithful.
+    """
     if not rewrite or len(rewrite) > len(question) + _MOST_GROWTH:
         return False
     if not identifiers(question) <= identifiers(rewrite):
@@ -325,7 +332,7 @@ def is_faithful(rewrite: str, question: str, history: tuple[Turn, ...]) -> bool:
 
 
 def _rewritten_line(completion: Completion) -> str:
-    """Return the rewrite without the quotation marks models like, or "" when it refused."""
+    """Return the rewrite without enclosing quotation marks; "" for a refusal or several lines."""
     if completion.refused:
         return ""
     lines = [line.strip() for line in completion.text.strip().splitlines()]

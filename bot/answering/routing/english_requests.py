@@ -1,4 +1,4 @@
-"""Define regular expressions for English requests for a person, as normalized text is written."""
+"""Define regular expressions for English requests for a person; they match normalized text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ASKING = (
     r"|is it|is there a (?:way|process|policy|form|page|template|link|guide)|are (?:we|there)"
     r"|am i|if|will|has|have i|in which|at what|until when|steps|process|procedure|guide|policy)"
 )
-LEAD = (  # what may stand before an imperative
+LEAD = (  # words that may precede an imperative
     r"(?:(?:ok|okay|no|nope|yes|yeah|well|so|then|and|or|but|just|now|please|pls|plz|kindly|hi"
     r"|hey|hello|thanks|sorry|forget it|fine|right|oh|alright|actually|instead|still|also|maybe"
     r"|urgent|bot|frontdesk|dear|team|there|let me|lets|help me|you|to|i|we|ill|id|would|will|can"
@@ -34,12 +34,12 @@ LEAD = (  # what may stand before an imperative
     r"|insist|do|mind|going|try|trying|it|really|directly|again|better|able|be|go|ahead|me|us"
     r"|in|that case|quickly|good|morning|afternoon|evening|day) )*"
 )
-THIRD_PARTY = (  # somebody else wants it: that is a case to be looked up
+THIRD_PARTY = (  # a third party's request: a question for the pages
     r"\b(?:customers?|clients?|users?|callers?|candidates?|patients?|visitors?|guests?|students?"
     r"|tenants?|vendors?|suppliers?|employees?|reports?|applicants?|he|she|they|who|members?)"
     r" (?:\w+ )?(?:wants?|asks?|asked|needs?|demands?|insists?|would like|requests?|wishes)\b"
 )
-OBJECT = (  # after these, "connect me to" is about machines and pages
+OBJECT = (  # "connect me to" one of these is about machines or pages, not people
     r"(?:the |our |your |my |a )?(?:\w+ )?(?:vpn|wi ?fi|network|printer|page|link|site|website"
     r"|docs?|documents?|policy|policies|handbook|form|article|wiki|channel|portal|server|database"
     r"|guide|folder|drive|file|list|template|instructions|calendar|internet|intranet)\b"
@@ -67,7 +67,7 @@ BAD = (
 )
 
 
-NO_HUMAN = re.compile(  # phrases in which no human is sought
+NO_HUMAN = re.compile(  # "human", "agent" or "person" in phrases that ask for nobody
     r"\bhuman (?:resources?|readable|errors?|rights|capital|factors?|cent(?:er|re)d|body|subjects?"
     r"|trafficking|firewall|relations|review|in the loop|language|genome|eye|brain)"
     r"|\bnon human\b|\bagent (?:forwarding|version|install|config|service|pool|key)"
@@ -175,7 +175,7 @@ REQUESTS = tuple(  # a request, unless the clause asks how something is done
     )
 )
 
-UNCONDITIONAL_REQUESTS = tuple(  # whatever the form of the clause
+UNCONDITIONAL_REQUESTS = tuple(  # a request, even in the form of a question
     re.compile(pattern)
     for pattern in (
         (
@@ -267,7 +267,7 @@ UNCONDITIONAL_REQUESTS = tuple(  # whatever the form of the clause
 
 QUESTION = re.compile(rf"^(?:(?:and|so|but|ok|hi|hey|please|or) )*{ASKING}\b")
 SOMEBODY_ELSE = re.compile(THIRD_PARTY)
-ABOUT_THE_BOT = re.compile(  # is it a human we speak with?
+ABOUT_THE_BOT = re.compile(  # questions whether the bot is a human
     r"^(?:\w+ ){0,6}?(?:am i|are you|are u|r u|is this|is that|you are|youre|u are|could you be"
     r"|you were|can you act|you act|is there an? (?:real )?(?:person|human) behind)\b"
     r"(?!.*\b(?:talk|speak|get|want|need|connect|give|transfer|put|call|let|contact|available)\b)"

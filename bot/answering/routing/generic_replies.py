@@ -1,6 +1,6 @@
-"""Reply without the index: written replies for small talk, a model's for general knowledge.
+"""Answer without the index: canned replies to small talk, a model's to general knowledge.
 
-What small talk is and what is replied to it comes from smalltalk.toml; which reply it is depends on
+smalltalk.toml defines the small-talk phrases and their replies. The choice of a reply depends on
 the text alone.
 """
 
@@ -38,11 +38,11 @@ _FILLER = re.compile(
     r"|\d)(?= |$)"
 )
 _MOST_WORDS = 25
-"""Longer messages are about something."""
+"""Longer messages are never small talk."""
 
 
 class SmallTalk:
-    """What is said and replied comes from smalltalk.toml; the reply depends on the text alone."""
+    """Matches small talk and chooses a canned reply by the text alone, both from smalltalk.toml."""
 
     def __init__(self) -> None:
         source = (
@@ -58,7 +58,7 @@ class SmallTalk:
         }
 
     def topic(self, text: str) -> str | None:
-        """Return what the small talk is about, or None when the message is about something."""
+        """Return the small-talk topic, or None when any part of the message is not small talk."""
         said = without_letter_runs(normalized(text))
         if not re.search(r"\w", said):
             return NOTHING_SAID
@@ -71,12 +71,13 @@ class SmallTalk:
         return min((topic for topics in found for topic in topics or ()), key=order.index)
 
     def reply(self, topic: str, text: str) -> str:
-        """Return a written reply; the same text always gets the same one."""
+        """Return a canned reply to the topic; the same text always gets the same one."""
         replies = self._replies[topic]
+        # crc32, because hash() of a string differs between processes.
         return replies[zlib.crc32(text.encode("utf-8", "surrogatepass")) % len(replies)]
 
     def _of(self, clause: str) -> list[str] | None:
-        """Return the topics that together make up the clause, or None."""
+        """Return the topics whose phrases make up the whole clause, or None."""
         words = clause.strip()
         topics: list[str] = []
         while words:
@@ -88,7 +89,7 @@ class SmallTalk:
         return topics or [ACKNOWLEDGEMENT]
 
     def _longest(self, words: str) -> tuple[str, int]:
-        """Return the topic whose phrase reaches furthest, and where it ends (0: none)."""
+        """Return the topic matching furthest ("" for filler) and where it ends (0: no match)."""
         best, reach = "", 0
         for topic, patterns in self._said.items():
             end = max((_match_end(pattern, words) for pattern in patterns), default=0)
@@ -119,7 +120,7 @@ REFUSED = (
 )
 _MESSAGE_CHARACTERS = 4000
 _LONGEST_REPLY = 20_000
-"""Characters of a model's talk; the rest of a longer one is left out."""
+"""Characters kept of a model's reply."""
 
 _TOPICS_FOR_MODEL = frozenset({JOKE})
 _LINK = re.compile(
@@ -132,7 +133,7 @@ _TAG = re.compile(r"</?[a-z!][^<>]{0,2000}>", re.IGNORECASE)
 
 
 class GenericAnswers:
-    """Answers small talk and general knowledge; never touches the index, never raises."""
+    """Answers small talk and general knowledge without the index; never raises."""
 
     def __init__(self, model: ChatModel | None) -> None:
         self._model = model
@@ -142,7 +143,7 @@ class GenericAnswers:
     async def reply(
         self, route: Route, text: str, history: tuple[Turn, ...]
     ) -> tuple[Reply, tuple[ModelCall, ...]]:
-        """Return what to say, and the model calls it took."""
+        """Return the reply, and the model calls that it took."""
         topic = self._smalltalk.topic(text) or self._smalltalk.topic(route.question)
         told_by_model = self._model is not None and topic in _TOPICS_FOR_MODEL
         if topic is not None and not told_by_model:
@@ -171,9 +172,10 @@ class GenericAnswers:
 
 
 def without_links_and_mentions(text: str) -> str:
-    """Return a model's words without links, images, tags and mentions; code is kept as it is.
+    """Return a model's text without links, images, tags and mentions; code is kept as it is.
 
-    It has no sources to link to. A bare host becomes code, which no platform makes a link.
+    A generic answer has no sources to link to. A bare host name becomes code, which no platform
+    turns into a link.
     """
     return disarm(outside_code(text[:_LONGEST_REPLY], _strip_markup)).strip()
 

@@ -1,7 +1,7 @@
 """Classify a message's intent by a logistic regression on its embedding, with a grey band.
 
-One matrix product at run time. Every doubt is in favour of looking it up: a workplace question
-answered as general knowledge is the costly error.
+One matrix product at run time. Doubtful messages are DOMAIN, so that the index is searched: a
+workplace question answered as general knowledge is the costly error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bot.answering.routing.message_text import normalized
 from bot.domain.messages import Intent
 from rag.types import Vectors
 
-_COMPANY_WORDS = (  # said of the company, by one who works there
+_COMPANY_WORDS = (  # words that an employee uses of the company
     r"\b(?:our|ours|we|weve|were we|us|here|employees?|employers?|company|coworkers?|colleagues?"
     r"|contractors?|onboarding|offboarding|intranet|payroll|payslips?|hr|401k|vacation|pto"
     r"|benefits|insurance|salar(?:y|ies)|taxes|income|deductible|w2|paid|paycheck|medical"
@@ -35,12 +35,12 @@ _COMPANY_WORDS = (  # said of the company, by one who works there
     r"|laptop|badge|desk|office|department|benefits|insurance|leave|rating|review|timesheet"
     r"|card|request|ticket|access|password|token|screen|monitor|work \w+))\b"
 )
-_SYSTEMS = (  # kept by the company even where the product is everybody's
+_SYSTEMS = (  # run by the company even where the product is public
     r"\b(?:vpn|sso|mfa|2fa|okta|jira|confluence|sharepoint|workday|concur|salesforce|servicenow"
     r"|sap|citrix|outlook|wifi|wi fi|printers?|licen[sc]es?|sign up|log ?in|login|signed|access"
     r" to)\b"
 )
-_HELPER = re.compile(  # somebody who could help, or the bot that did not
+_HELPER = re.compile(  # people who could help, or the bot itself
     r"\b(?:humans?|persons?|people|some ?one|some ?body|any ?one|any ?body|no ?body|agents?"
     r"|operators?|rep|representatives?|colleagues?|technicians?|experts?|supervisors?|team|support"
     r"|bots?|chatbots?|robots?|you|your|tickets?|call|phone|escalat\w+|answers?|desk|complain\w*)\b"
@@ -76,17 +76,17 @@ _ASKED_IN_GENERAL = re.compile(
 
 
 def is_about_the_workplace(plain_text: str) -> bool:
-    """Whether it names something that only this company's pages can know."""
+    """Return whether the text has a word that only this company's pages can explain."""
     return bool(_WORKPLACE_WORDS.search(plain_text))
 
 
 def is_asked_in_general(plain_text: str) -> bool:
-    """Whether it has the form of general knowledge, a writing task, a sum or chat."""
+    """Return whether the text has the form of general knowledge, a writing task, a sum or chat."""
     return bool(_ASKED_IN_GENERAL.search(plain_text))
 
 
 def names_a_helper(plain_text: str) -> bool:
-    """Whether somebody is named who could help, or the bot itself."""
+    """Return whether the text mentions somebody who could help, or the bot itself."""
     return bool(_HELPER.search(plain_text))
 
 
@@ -98,10 +98,10 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Probabilities, 0..1, chosen on held-out seeds.
+    """Probability thresholds, 0..1, chosen on held-out seeds.
 
-    At or above ``generic`` (``human``) the classifier decides so by itself. Below that and at or
-    above ``generic_doubt`` (``human_doubt``) a model is asked. Everything else is DOMAIN.
+    At or above ``generic`` (``human``) the classifier decides alone. Below that and at or above
+    ``generic_doubt`` (``human_doubt``) a model is asked. Everything else is DOMAIN.
     """
 
     generic: float
@@ -112,7 +112,7 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class TrainingRecord:
-    """What the weights were made from."""
+    """The embedder, date and seeds that the weights were trained with."""
 
     embedder: str
     trained_on: str
@@ -128,7 +128,7 @@ class _Stored(TypedDict):
 
 
 class IntentClassifier:
-    """Probabilities of GENERIC, DOMAIN and HUMAN for one embedded message."""
+    """Predicts the probabilities of GENERIC, DOMAIN and HUMAN for one embedded message."""
 
     def __init__(
         self,
@@ -136,20 +136,20 @@ class IntentClassifier:
         thresholds: Thresholds,
         training: TrainingRecord,
     ) -> None:
-        """Take for each intent its coefficients, the bias last."""
+        """Store the coefficients of each intent, the bias last."""
         self._intents = tuple(weights)
         self._matrix = np.stack(list(weights.values()))
         self.thresholds = thresholds
         self.training = training
 
     def fits(self, embedder: str, dimensions: int) -> bool:
-        """Whether it was trained on this embedder's vectors."""
+        """Return whether the classifier was trained on this embedder's vectors."""
         return embedder == self.training.embedder and dimensions == self._matrix.shape[1] - 1
 
     def probabilities(self, vector: Vectors) -> dict[Intent, float]:
-        """Return one probability for each intent; they add up to 1."""
+        """Return one probability for each intent (softmax); they add up to 1."""
         scores = self._matrix[:, :-1] @ vector.astype(np.float64) + self._matrix[:, -1]
-        odds = np.exp(scores - scores.max())
+        odds = np.exp(scores - scores.max())  # less the maximum, so that exp() cannot overflow
         shares = odds / odds.sum()
         return {intent: float(shares[row]) for row, intent in enumerate(self._intents)}
 
@@ -167,9 +167,9 @@ class IntentClassifier:
 
 
 def load_classifier(path: Path | None = None) -> IntentClassifier | None:
-    """Read the weights, by default those that come with Frontdesk.
+    """Load the weights, by default those shipped with Frontdesk.
 
-    Weights that cannot be read mean no classifier and a warning; the router works without.
+    Unreadable weights are logged as a warning and give None; the router works without a classifier.
     """
     source = path or resources.files("bot.answering.routing").joinpath(WEIGHTS)
     try:
@@ -200,7 +200,7 @@ def _restored(stored: _Stored) -> IntentClassifier:
 
 @dataclass(frozen=True, slots=True)
 class IntentVerdict:
-    """The intent and its probability; UNKNOWN is the grey band, where a model may be asked."""
+    """An intent and its probability; UNKNOWN is the grey band, where a model may be asked."""
 
     intent: Intent
     score: float
@@ -209,11 +209,11 @@ class IntentVerdict:
 def decide_intent(
     text: str, probabilities: Mapping[Intent, float], limits: Thresholds
 ) -> IntentVerdict:
-    """Decide, with every doubt in favour of looking it up.
+    """Return the intent for the probabilities; doubtful messages are DOMAIN.
 
-    A workplace question answered as general knowledge is the costly error, so GENERIC takes a
-    high probability, the form of a general question, and no word of the workplace. HUMAN takes
-    somebody who could help, and not the form of "how is it done?".
+    A workplace question answered as general knowledge is the costly error, so GENERIC requires a
+    high probability, the form of a general question, and no workplace word. HUMAN requires a
+    mention of somebody who could help, and not the form of "how is it done?".
     """
     said = normalized(text)
     generic, human = probabilities[Intent.GENERIC], probabilities[Intent.HUMAN]

@@ -1,10 +1,10 @@
-"""Recognize requests for a person, small talk and logs by rules alone, before any model.
+"""Classify requests for a person, small talk and logs by rules, before any model.
 
-A request must not be missed, in many phrasings, misspelt, and in other languages (human.toml); yet
-"how do I contact HR?" is a question for the pages. So a rule looks at one clause: what is asked *of
-us* is a request; how, where or when something is done is a question, unless what is sought is
-plainly a human instead of the bot. Who speaks of harming themselves needs a person, whatever else
-is asked.
+Requests for a person must be recognized in many phrasings, misspelt, and in other languages
+(human.toml); yet "how do I contact HR?" is a question for the pages. So rules match single clauses:
+an order to the bot is a request; how, where or when something is done is a question, unless it
+plainly asks for a human instead of the bot. A message about self-harm always goes to a person,
+whatever else it asks.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _DISTRESS = re.compile(
 
 
 def speaks_of_self_harm(clause: str) -> bool:
-    """Whether the asker speaks of dying or of hurting themselves."""
+    """Return whether a clause mentions the asker's own death or self-harm."""
     return bool(_DISTRESS.search(clause))
 
 
@@ -101,11 +101,11 @@ _NEVER_CORRECTED = frozenset(
 )
 _SHORT, _LONG = 5, 8
 _MOST_CORRECTED_WORDS = 80
-"""A long text is mended at its beginning and end only; a request stands there."""
+"""Words corrected at each end of a long text; a request is found there, not in the middle."""
 
 
 def with_spelling_corrected(plain_text: str) -> str:
-    """Return the text with near misses of the watched words replaced by them."""
+    """Return the text with misspellings of CORRECTED_WORDS replaced."""
     words = plain_text.split(" ")
     if len(words) <= 2 * _MOST_CORRECTED_WORDS:
         return " ".join(map(_corrected_word, words))
@@ -132,7 +132,10 @@ def _corrected_word(word: str) -> str:
 
 
 def _is_misspelling(word: str, meant: str) -> bool:
-    """Whether one slip (two in long words) makes the word; never in the first letter alone."""
+    """Return whether ``word`` is ``meant`` with one slip (two from _LONG letters on).
+
+    The first letter must match, or be swapped with the second.
+    """
     slips = 2 if len(meant) >= _LONG else 1
     if abs(len(word) - len(meant)) > slips:
         return False
@@ -148,7 +151,7 @@ def _without_doubles(word: str) -> str:
 
 
 def _distance(left: str, right: str) -> int:
-    """Count insertions, deletions, replacements and swaps of neighbours (Damerau)."""
+    """Return the Damerau edit distance: insertions, deletions, replacements and swaps."""
     before: list[int] = []
     last = list(range(len(right) + 1))
     for i, a in enumerate(left, 1):
@@ -186,7 +189,7 @@ _WHO_TO_CALL = re.compile(
 
 
 class HumanRequests:
-    """Hears requests for a person; the phrases of other languages come from a file."""
+    """Recognizes requests for a person; phrases in other languages come from human.toml."""
 
     def __init__(self) -> None:
         source = (
@@ -198,7 +201,10 @@ class HumanRequests:
         self._foreign = re.compile("|".join(p for group in phrases.values() for p in group))
 
     def heard(self, text: str) -> bool:
-        """Whether a person or a ticket is asked for, the bot is blamed, or the asker in danger."""
+        """Return whether a text asks for a person or a ticket.
+
+        Also true where it blames the bot, or where the asker may be in danger.
+        """
         said = with_spelling_corrected(normalized(text))
         return (
             bool(self._foreign.search(said))
@@ -208,7 +214,7 @@ class HumanRequests:
 
 
 def names_no_topic(text: str) -> bool:
-    """Tell whether a request for a person says nothing of what it is about: "human please"."""
+    """Return whether a request for a person names no topic, as in "human please"."""
     said = with_spelling_corrected(normalized(text))
     words = _words(said)
     rest = {word for word in words if word not in _FILLER | _ASKING}
@@ -220,7 +226,7 @@ def _words(said: str) -> list[str]:
 
 
 def _names_only_a_person(said: str) -> bool:
-    """Whether nothing is said but who is wanted: "agent", "no. human pls"."""
+    """Return whether the text names a person and nothing else: "agent", "no. human pls"."""
     if _WHO_TO_CALL.fullmatch(said):
         return True
     words = _words(said)
@@ -242,7 +248,7 @@ def _requests_person(clause: str) -> bool:
 
 
 _READ_CHARACTERS = 3000
-"""Of a very long message the beginning and the end are read for a request or small talk."""
+"""Characters read at each end of a very long message to find a request or small talk."""
 
 _AGREED = re.compile(
     r"(?:(?:yes|yeah|yep|yup|ya|yea|y|sure|ok|okay|please|pls|do|do it|do so|do that|go ahead"
@@ -250,26 +256,26 @@ _AGREED = re.compile(
     r"[\s,.!\u2026]*(?:thanks|thank you)?[\s,.!]*)+",
     re.IGNORECASE,
 )
-"""Agreement and nothing else."""
+"""Matches agreement and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What the rules decided; ``empty`` when there is nothing to decide on."""
+    """The intent that the rules decided; ``empty`` marks a message without words."""
 
     intent: Intent
     empty: bool = False
 
 
 class Rules:
-    """Requests for a person, small talk, nothing at all, and logs."""
+    """Rules for empty messages, requests for a person, small talk and logs."""
 
     def __init__(self) -> None:
         self._human = HumanRequests()
         self._smalltalk = SmallTalk()
 
     def decide(self, text: str, history: tuple[Turn, ...]) -> Ruling | None:
-        """Return what the rules say, or None when they say nothing; never raises."""
+        """Return the ruling, or None when no rule matches; never raises."""
         read = _head_and_tail(text)
         topic = self._smalltalk.topic(read)
         if topic == NOTHING_SAID:
@@ -290,18 +296,18 @@ def _head_and_tail(text: str) -> str:
 
 
 def was_asked_for_topic(history: tuple[Turn, ...]) -> bool:
-    """Whether our last turn asked whoever speaks what they want a person for: now they say it."""
+    """Return whether the bot's last turn asked this author what they want a person for."""
     last = history[-1] if history else None
     return last is not None and last.own and last.role == "assistant" and asks_topic(last.text)
 
 
 def _was_offered(history: tuple[Turn, ...]) -> bool:
-    """Whether our last turn offered to ask a person: then "yes" is what they want."""
+    """Return whether the bot's last turn offered to ask a person, so that "yes" accepts."""
     return (
         bool(history) and history[-1].role == "assistant" and HANDOFF_QUESTION in history[-1].text
     )
 
 
 def _was_asked(history: tuple[Turn, ...]) -> bool:
-    """Whether our last turn was a question: then "yes" is an answer and no small talk."""
+    """Return whether the bot's last turn was a question, so that "yes" is no small talk."""
     return bool(history) and history[-1].role == "assistant" and "?" in history[-1].text[-200:]

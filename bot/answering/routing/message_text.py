@@ -1,7 +1,7 @@
-"""Normalize a message's text, and extract from it and its files what to search for; pure.
+"""Normalize a message's text, and extract search text from it and its files; pure.
 
-Of a long letter its questions are kept, of a pasted log or an attached file the few lines that say
-what is wrong; never a whole file, for what is asked must not drown.
+A long letter is reduced to its questions, a pasted log or an attached file to the few lines that
+name the error; never a whole file, which would drown the question.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MENTION = re.compile(
     r"<[@!#][^<>\s]{1,80}>|<at\b[^>]{0,200}>[^<]{0,200}</at>|(?<!\S)@\w[\w.'-]*(?:\u00a0[^\s@]+){0,5}",
     re.IGNORECASE,
 )
-"""A name of several words has no-break spaces between them."""
+"""Display names of several words are joined by no-break spaces."""
 
 _EMOJI_NAME = re.compile(r"(?<!\S):[a-z0-9_+-]{2,40}:(?!\S)")
 _APOSTROPHE = re.compile(r"['`\u00b4\u2018\u2019\u02bc]")
@@ -33,10 +33,10 @@ def without_mentions(text: str) -> str:
 
 
 def normalized(text: str) -> str:
-    """Return lower-case words with single spaces, clauses apart by ``" . "`` or ``" ? "``.
+    """Return lower-case words with single spaces, clauses separated by ``" . "`` or ``" ? "``.
 
-    Mentions, emoji, apostrophes, accents and invisible characters are gone, so that what looks
-    alike is alike. Empty when the message says nothing.
+    Mentions, emoji, apostrophes, accents and invisible characters are removed, so that text that
+    looks alike compares equal. Empty when the message has no words.
     """
     text = _EMOJI_NAME.sub(" ", without_mentions(_fold_letters(without_mentions(text))))
     text = _APOSTROPHE.sub("", text.casefold())
@@ -46,17 +46,17 @@ def normalized(text: str) -> str:
 
 
 def clauses(plain_text: str) -> list[str]:
-    """Split what ``plain`` returned into its clauses."""
+    """Split normalized text into its clauses."""
     return [part for part in (p.strip() for p in re.split(r"[.?]", plain_text)) if part]
 
 
 def without_letter_runs(plain_text: str) -> str:
-    """Return it with drawn-out letters said once: "hiiii" is "hi"."""
+    """Return the text with letters that occur three times or more in a row reduced to one."""
     return _LONG_RUN.sub(r"\1", plain_text)
 
 
 def _fold_letters(text: str) -> str:
-    """Drop accents of Latin letters and whatever is neither letter, number nor punctuation."""
+    """Remove accents of Latin letters, symbols, and control or invisible characters."""
     decomposed = unicodedata.normalize("NFKD", text)
     kept = "".join(c for c in decomposed if not _is_dropped(c))
     return unicodedata.normalize("NFC", kept)
@@ -80,11 +80,11 @@ def _bare_word(part: str) -> str:
 
 
 SEARCHABLE_CHARACTERS = 800
-"""More than an embedder reads; the message itself is kept whole elsewhere."""
+"""Maximum length of search text: more than an embedder reads."""
 
 _LINE_CHARACTERS = 300
 _READ_FIRST, _READ_LAST = 12_000, 4_000
-"""Characters read at both ends of a message of any length; a log tells its cause at an end."""
+"""Characters read at both ends of a message of any length; a log names its cause at an end."""
 _LEAST_LOG_LINES = 3
 _MOST_ERRORS = 2
 _STAMP = re.compile(
@@ -117,15 +117,15 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def is_log(text: str) -> bool:
-    """Whether most of the message is machine output rather than somebody's words."""
+    """Return whether most lines of the message are machine output rather than prose."""
     return _is_mostly_machine(_classified_lines(text))
 
 
 def condense(text: str) -> str:
-    """Return what to search for: the asker's own words, then the lines that tell what is wrong.
+    """Return the search text of a message: the asker's own words, then the lines naming the error.
 
-    Error strings and identifiers stay as written. A short message comes back without mentions
-    and line breaks. At most SEARCHABLE_CHARACTERS long.
+    Error strings and identifiers stay as written. A short message is returned without mentions and
+    line breaks. At most SEARCHABLE_CHARACTERS long.
     """
     lines = _classified_lines(text)
     if not _is_mostly_machine(lines):
@@ -139,7 +139,7 @@ def condense(text: str) -> str:
 
 
 def error_lines(text: str) -> list[str]:
-    """Return the lines that say what is wrong, in order, each once, without time and level."""
+    """Return the distinct lines that name an error, in order, without timestamp and log level."""
     lines = (" ".join(line[:_LINE_CHARACTERS].split()) for line in text.splitlines())
     wrong = (line for line in lines if not _FRAME.match(line) and _ERROR_WORDS.search(line))
     return list(dict.fromkeys(map(_without_prefix, wrong)))
@@ -174,7 +174,7 @@ def _classified_line(line: str, before: str) -> _Line:
 
 
 def _decisive_errors(lines: list[_Line]) -> list[str]:
-    """Return the first thing said to be wrong, and the last cause or last such line."""
+    """Return the first line that names an error, and the last cause or last such line."""
     wrong = [line.text for line in lines if line.kind != "frame" and _ERROR_WORDS.search(line.text)]
     causes = [line for line in wrong if line.startswith(_CAUSE)]
     chosen = [*wrong[:1], *(causes or wrong)[-1:]]
@@ -187,7 +187,7 @@ def _without_prefix(line: str) -> str:
 
 
 def _questions_first(text: str, room: int = SEARCHABLE_CHARACTERS) -> str:
-    """Keep the questions of a long text, then its beginning, as far as there is room."""
+    """Keep the questions of a long text, then its beginning, up to ``room`` characters."""
     if len(text) <= room:
         return text
     sentences = _SENTENCE.split(text)
@@ -202,7 +202,7 @@ def _questions_first(text: str, room: int = SEARCHABLE_CHARACTERS) -> str:
 MOST_LINES = 3
 LONGEST_LINE = 200
 _LEAST_ROOM = 300
-"""Characters that the lines of files have beside a long question."""
+"""Characters reserved for the lines of files beside a long question."""
 
 _ERROR_CODE = re.compile(
     r"\b(?:[A-Z][A-Z0-9]{1,9}[-_]\d{2,7}|[A-Z]{1,6}\d{3,8}|0x[0-9a-fA-F]{8}|E[A-Z]{4,}"
@@ -218,14 +218,14 @@ _VOLATILE = re.compile(
     r"|\b(?:pid|tid|thread|port|line|attempt|took|after)[ :=#]{1,3}\d+\b",
     re.IGNORECASE,
 )
-"""What differs at each run, so that no page can have it: ids, addresses, times."""
+"""Matches ids, addresses and times: they differ at each run, so no page can contain them."""
 
 
 def search_text(question: str, attached: Sequence[Attached]) -> str:
-    """Return what to search for; the question alone where no file says more.
+    """Return the search text of a question and its files; the question alone if no file adds to it.
 
-    Never a whole file: what is asked must not drown. Of a file that came without a question and
-    tells of no error, its own questions or its beginning are taken.
+    Never a whole file, which would drown the question. For files that come without a question and
+    name no error, the first one's own questions or its beginning are used.
     """
     told = informative_lines(attached)
     if not told and not question:
@@ -235,7 +235,7 @@ def search_text(question: str, attached: Sequence[Attached]) -> str:
 
 
 def informative_lines(attached: Sequence[Attached]) -> tuple[str, ...]:
-    """Return the few lines that tell most of what is wrong, in the order of the files."""
+    """Return the few lines of the files that best name the error, in the order of the files."""
     lines = [without_volatile_parts(line) for each in attached for line in error_lines(each.text)]
     distinct = list(dict.fromkeys(filter(None, lines)))
     best = sorted(range(len(distinct)), key=lambda at: (-_line_weight(distinct[at]), at))[
@@ -245,7 +245,7 @@ def informative_lines(attached: Sequence[Attached]) -> tuple[str, ...]:
 
 
 def without_volatile_parts(line: str) -> str:
-    """Return a line without what is another at each run, and not too long."""
+    """Return a line without ids, addresses and times, at most LONGEST_LINE characters long."""
     return " ".join(_VOLATILE.sub(" ", line).split())[:LONGEST_LINE]
 
 

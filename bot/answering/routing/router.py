@@ -1,6 +1,6 @@
-"""Route a message by rules, then by a small classifier, then by a model where both are unsure.
+"""Route a message by rules, then a small classifier, then a model where both are unsure.
 
-A request for a person takes up what its author asked last, unless it names its own topic.
+A request for a person refers to its author's last question, unless it names a topic of its own.
 """
 
 from __future__ import annotations
@@ -39,15 +39,16 @@ _REQUEST_WORDS = frozenset(
     team ticket transfer try understand urgent urgently useless want work working would wrong
     """.split()
 )
-"""Words that ask for a person or complain of an answer; they do not say what it is about."""
+"""Words of a request for a person or of a complaint about an answer; they name no topic."""
 _LEAST_TOPIC_WORDS = 2
-"""So many other words say what it is about."""
+"""A request with this many other words names its own topic."""
 
 
 def turn_behind_request(text: str, history: tuple[Turn, ...]) -> Turn | None:
-    """Return the question that a wish for a person takes up; None where it says what it is about.
+    """Return the question that a request for a person refers to; None if it names its own topic.
 
-    It is never another person's: who asks in a group for a person means their own question.
+    Only the author's own questions count: in a group, a request for a person means one's own
+    question.
     """
     asked = [turn for turn in history if turn.role == "user" and turn.own]
     if named := requested_question(text):
@@ -58,7 +59,10 @@ def turn_behind_request(text: str, history: tuple[Turn, ...]) -> Turn | None:
 
 
 def _names_its_topic(text: str) -> bool:
-    """Tell it of English only: in another language every word of a wish looks like a topic."""
+    """Return whether an English request for a person names its topic.
+
+    False in other languages, where every word of a request would look like a topic.
+    """
     if not looks_english(text):
         return False
     topic = [word for word in topic_words(text) if word not in _REQUEST_WORDS]
@@ -73,13 +77,15 @@ _NO_ANSWER = "the routing model did not answer"
 
 
 class Router:
-    """Decides the intent and the stand-alone question; keeps nothing between messages.
+    """Decides the intent and the standalone question of a message; keeps no state between messages.
 
     Args:
         embedder: None turns the classifier off.
         classifier: None, or one trained on another embedder's vectors, leaves rules and model.
-        model: asked in the grey band only, or always with ``mode="llm"``; None is UNKNOWN there.
-        mode: ``cascade`` goes from cheap to dear; ``llm`` is a one-word answer by the model alone.
+        model: asked in the grey band only, or always with ``mode="llm"``; without one the grey band
+            is UNKNOWN.
+        mode: ``cascade`` goes from cheap to expensive; ``llm`` uses a one-word answer of the model
+            alone.
     """
 
     def __init__(
@@ -99,7 +105,7 @@ class Router:
         self._prompt = load_prompt("intent")
 
     async def route(self, text: str, history: tuple[Turn, ...]) -> Route:
-        """Return which way a message goes; never raises, whatever a model does."""
+        """Return the route of a message; never raises, whatever a model does."""
         ruling = self._rules.decide(text, history)
         if ruling and ruling.intent is Intent.HUMAN and was_asked_for_topic(history):
             return Route(Intent.HUMAN, 1.0, "rule", condense(text))
@@ -118,7 +124,7 @@ class Router:
         return await self._by_classifier(text, history, asked)
 
     def _about_something(self, history: tuple[Turn, ...]) -> tuple[Turn, ...]:
-        """Leave out small talk and wishes for a person, with what was said to them."""
+        """Return the history without small talk, requests for a person, and their replies."""
         kept: list[Turn] = []
         dropping = False
         for turn in history:
@@ -169,7 +175,7 @@ class Router:
 
 
 def _person_request_route(text: str, history: tuple[Turn, ...]) -> Route:
-    """Return the route of a wish for a person, with the question that it is about."""
+    """Return the route of a request for a person, with the question that it refers to."""
     about = turn_behind_request(text, history)
     question = condense(text) if about is None else about.text
     leaned_on = () if about is None else exchanges_of([about], history)
@@ -177,7 +183,7 @@ def _person_request_route(text: str, history: tuple[Turn, ...]) -> Route:
 
 
 def intent_of_reply(answer: str) -> Intent:
-    """Read a model's verdict; anything but exactly one of the words is UNKNOWN."""
+    """Parse a model's verdict; anything but exactly one intent name is UNKNOWN."""
     word = re.fullmatch(r"\W*([A-Za-z]+)\W*", answer)
     try:
         return Intent(word[1].upper()) if word else Intent.UNKNOWN
@@ -188,7 +194,7 @@ def intent_of_reply(answer: str) -> Intent:
 def _usable_classifier(
     classifier: IntentClassifier | None, embedder: Embedder | None
 ) -> IntentClassifier | None:
-    """Return the classifier if it can read the embedder's vectors, else say why it is off."""
+    """Return the classifier if it fits the embedder's vectors, else None and log why it is off."""
     if classifier is None or embedder is None:
         return None
     if classifier.fits(embedder.name, embedder.dimensions):

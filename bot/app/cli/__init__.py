@@ -1,6 +1,6 @@
 """The command line: the arguments of `channels` and `teams-package`, defined and validated.
 
-They are apart from the commands, so that `--help` needs nothing that a command runs with.
+Separate from the commands, so that `--help` imports nothing that a command needs to run.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import get_args
 from bot.domain.messages import AnswerMode
 
 LONGEST_CHANNEL = 512
-"""Characters; far beyond any platform, and short enough for every database's index."""
+"""Characters; far beyond any platform's, and short enough for every database's index."""
 
 ALL_SPACES = "all"
 DEFAULT = "usual"
-"""What takes a field back to what holds in every other channel."""
+"""The argument that resets a field to the value of every other channel."""
 
 
 def add_channels(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
+    """Add the `channels` command to the command line."""
     parser = commands.add_parser("channels", help="say how single channels are answered")
     acts = parser.add_subparsers(dest="act")
     acts.add_parser("list", help="list the channels that have a policy of their own")
@@ -45,7 +45,7 @@ def _add_policy_fields(setting: argparse.ArgumentParser) -> None:
 
 
 def parse_channel(argument: str) -> str:
-    """Read ``platform:channel``; the channel is named as its platform names it."""
+    """Parse ``platform:channel``, with the platform's own channel id."""
     platform, _, channel = argument.strip().partition(":")
     if not platform.strip() or not channel.strip():
         raise argparse.ArgumentTypeError(
@@ -57,7 +57,7 @@ def parse_channel(argument: str) -> str:
 
 
 def parse_spaces(argument: str) -> frozenset[str] | str:
-    """Read space keys by comma, or ALL_SPACES."""
+    """Parse comma-separated space keys, or ALL_SPACES."""
     if argument.strip() == ALL_SPACES:
         return ALL_SPACES
     keys = frozenset(part.strip() for part in argument.split(",") if part.strip())
@@ -67,7 +67,7 @@ def parse_spaces(argument: str) -> frozenset[str] | str:
 
 
 def parse_on_off(argument: str) -> bool:
-    """Read on or off."""
+    """Parse `on` or `off`."""
     known = {"on": True, "off": False}
     if argument.strip().lower() not in known:
         raise argparse.ArgumentTypeError(f"{argument!r} is neither `on` nor `off`")
@@ -75,7 +75,7 @@ def parse_on_off(argument: str) -> bool:
 
 
 def parse_name(argument: str) -> str:
-    """Read a name; "" for USUAL."""
+    """Parse a name; return "" for DEFAULT."""
     name = argument.strip()
     if not name or len(name) > LONGEST_CHANNEL:
         raise argparse.ArgumentTypeError(f"{argument!r} is no name; write one, or `{DEFAULT}`")
@@ -86,7 +86,7 @@ DEFAULT_PACKAGE = Path("frontdesk-teams.zip")
 
 
 def add_teams_package(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
+    """Add the `teams-package` command to the command line."""
     parser = commands.add_parser("teams-package", help="build the app package for Teams")
     parser.add_argument(
         "--out", type=Path, default=DEFAULT_PACKAGE, help="the file; default: %(default)s"

@@ -27,7 +27,7 @@ from bot.store.database import Store, database_url, open_store, reminders_of
 
 
 async def pause(settings: Settings, *, reason: str, by: str | None = None) -> int:
-    """Stop answering; who asks is told the reason. During a pause, change the reason."""
+    """Stop answering; askers get the reason. During a pause, change the reason."""
     store = await open_store(database_url(settings))
     try:
         paused = await store.pauses.pause(settings.tenant, reason, by or operator())
@@ -40,7 +40,7 @@ async def pause(settings: Settings, *, reason: str, by: str | None = None) -> in
 
 
 async def resume(settings: Settings, *, by: str | None = None) -> int:
-    """Answer again. What was asked during the pause stays unanswered."""
+    """Resume answering. Questions asked during the pause stay unanswered."""
     store = await open_store(database_url(settings))
     try:
         lifted = await store.pauses.resume(settings.tenant, by or operator())
@@ -51,11 +51,11 @@ async def resume(settings: Settings, *, by: str | None = None) -> int:
 
 
 def operator() -> str:
-    """Return who runs the command, as the system knows them: ``cli:NAME``."""
+    """Return the operating system's user as the actor: ``cli:NAME``, or ``cli`` without a name."""
     try:
         return f"cli:{getpass.getuser()}"
     except (KeyError, OSError):
-        # A container's user may have a number and no name.
+        # A container's user may have a numeric id without a name.
         return "cli"
 
 
@@ -63,7 +63,7 @@ _POLICY_FIELDS = ("spaces", "answers", "follow_ups", "people", "model", "other_b
 
 
 async def channels(settings: Settings, options: argparse.Namespace) -> int:
-    """List the policies, change one, or clear one."""
+    """List the channel policies, change one, or clear one."""
     store = await open_store(database_url(settings))
     try:
         match options.act:
@@ -91,7 +91,7 @@ async def _set_policy(store: Store, settings: Settings, options: argparse.Namesp
 
 
 def changed_policy(policy: Policy, options: argparse.Namespace) -> Policy:
-    """Return a policy with what the options name. Raises SettingInvalid when they name nothing."""
+    """Return a policy with the given options applied. Raises SettingInvalid when there are none."""
     given = {name: getattr(options, name) for name in _POLICY_FIELDS}
     given = {name: value for name, value in given.items() if value is not None}
     if not given:
@@ -151,9 +151,9 @@ async def escalations(
     everything: bool,
     limit: int,
 ) -> int:
-    """Print what is not settled, or one with its history; or resolve one.
+    """Print the unsettled escalations, or one with its history; or resolve one.
 
-    Raises InteractionUnknown; ActRefused for one that another person has.
+    Raises InteractionUnknown; ActRefused for one that another person owns.
     """
     store = await open_store(database_url(settings), reminders_of(settings))
     try:
@@ -211,7 +211,7 @@ def _case_line(case: Case) -> str:
 
 
 def _state_and_owner(case: Case) -> str:
-    """Return state and owner, where it does more than wait."""
+    """Return state and owner of a case; "" while it is open."""
     standing = case.standing
     if standing.state == "open":
         return ""
@@ -241,7 +241,7 @@ def _question(case: Case) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return a text in one line, without what a terminal would obey."""
+    """Return a text in one line, without control characters that a terminal would obey."""
     words = " ".join(text.split())
     return "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words
@@ -249,14 +249,14 @@ def _one_line(text: str) -> str:
 
 
 def settings_table(*, example: bool) -> int:
-    """Print the table, or an example of the file."""
+    """Print all settings as a table, or as an example of the .env file."""
     text = env_example(ALL_SETTINGS) if example else settings_page(ALL_SETTINGS)
     print(text, end="")
     return 0
 
 
 def teams_package(settings: Settings, options: argparse.Namespace) -> int:
-    """Write the package, and say what to do with it."""
+    """Write the Teams app package, and print what to do with it."""
     wishes = PackageOptions(
         follow_ups=options.follow_ups,
         version=options.app_version,

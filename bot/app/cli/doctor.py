@@ -1,4 +1,4 @@
-"""Check every configured component by using it, and say what is wrong and how to mend it."""
+"""Check every configured component by using it, and print each error with its cure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Checks = Callable[[], Awaitable[Sequence[ComponentStatus]]]
 
 
 class AzureCheck(Protocol):
-    """What was tried, and what came of it; ``works`` None: not, and not everybody needs it."""
+    """The result of one check; ``works`` is None if it failed but not every server needs it."""
 
     @property
     def name(self) -> str: ...
@@ -51,9 +51,9 @@ class AzureCheck(Protocol):
 
 
 async def doctor(settings: Settings, *further: Checks) -> int:
-    """Print a line a part; 0 when nothing that is configured is broken, else 1.
+    """Print a line per component; return 0 when nothing that is configured is broken, else 1.
 
-    ``further`` try what ingestion reads, of which nothing is known here.
+    ``further`` are checks from outside this module, such as those of ingestion's sources.
     """
     own: Sequence[str] = ()
     found = [await asyncio.to_thread(_data_dir, settings.data_dir), *await _store(settings)]
@@ -121,7 +121,7 @@ async def _store(settings: Settings) -> Sequence[ComponentStatus]:
 
 
 async def _knowledge(settings: Settings, parts: Components) -> ComponentStatus:
-    """Ask the index a real question."""
+    """Check the index by a real search, and time it."""
     started = time.perf_counter()
     scope = Scope(settings.tenant, frozenset({EVERYONE}), settings.index_spaces)
     try:
@@ -139,7 +139,7 @@ async def _knowledge(settings: Settings, parts: Components) -> ComponentStatus:
 
 
 async def _spaces_without_public_url(settings: Settings, parts: Components) -> Sequence[str]:
-    """Return the served spaces whose pages open on this server alone, as their first ones tell."""
+    """Return the served spaces with pages whose links open on this server only."""
     index, tenant = parts.index, settings.tenant
     if settings.public_url is not None or not isinstance(index, ListsPages):
         return []
@@ -157,7 +157,7 @@ async def _spaces_without_public_url(settings: Settings, parts: Components) -> S
 
 
 async def _embedder(settings: Settings, parts: Components) -> ComponentStatus:
-    """Ask for one vector."""
+    """Check the embedder by one vector, and time it."""
     embedder = parts.embedder
     if embedder is None:
         return health.embedder(settings, None, parts.embedder_trouble)
@@ -172,7 +172,7 @@ async def _embedder(settings: Settings, parts: Components) -> ComponentStatus:
 
 
 async def _azure_search(settings: Settings) -> Sequence[ComponentStatus]:
-    """Try all that is done with the service, also what only those need who index."""
+    """Check every operation on the service, also those that only indexing needs."""
     known = health.azure_search(settings)
     if known.state == "absent":
         return [known]
@@ -189,7 +189,7 @@ def _azure_check(check: AzureCheck) -> ComponentStatus:
 
 
 async def _model(settings: Settings, parts: Components) -> ComponentStatus:
-    """Ask the model for one word."""
+    """Check the model by asking for one word."""
     if parts.model is None:
         return health.model(settings)
     try:
@@ -202,7 +202,7 @@ async def _model(settings: Settings, parts: Components) -> ComponentStatus:
 
 
 async def _outsiders(settings: Settings, parts: Components) -> Sequence[ComponentStatus]:
-    """Say for each platform what people from outside get; a space without pages is named."""
+    """Return for each platform what outsiders may ask; a space without pages is named."""
     slack, teams = settings.slack_outsider_spaces, settings.teams_outsider_spaces
     given = []
     if settings.slack_configured:
@@ -212,7 +212,7 @@ async def _outsiders(settings: Settings, parts: Components) -> Sequence[Componen
     try:
         indexed = await parts.index.spaces(settings.tenant) if slack or teams else {}
     except RagError:
-        # The line about knowledge says why.
+        # The knowledge component reports this error.
         return [ComponentStatus(f"{name} outsiders", "ready", told) for name, _, told in given]
     return [_outsider_spaces(name, spaces, told, indexed) for name, spaces, told in given]
 

@@ -1,6 +1,6 @@
 """Run the desk from the command line: ask one question, or evaluate and certify on many.
 
-Neither inbox nor store takes part: nothing that is asked here is recorded.
+Neither inbox nor store is used: no question is recorded.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rag.types import EVERYONE, Principal
 
 
 async def ask(settings: Settings, question: str, *, groups: Sequence[str] = ()) -> int:
-    """Print the answer and its sources; 0 when answered, 1 when not: a guess is no answer."""
+    """Print the answer and its sources; return 0 when answered, else 1 (also for a guess)."""
     asker = Person("cli", principals=frozenset({EVERYONE, *_group_principals(groups)}))
     message = Message(
         id=str(uuid.uuid4()),
@@ -56,7 +56,7 @@ async def ask(settings: Settings, question: str, *, groups: Sequence[str] = ()) 
 
 
 def _terminal_text(rendered: ResponseView) -> str:
-    """Return a response for a terminal: the text, then the pages with their quotes."""
+    """Render a response for a terminal: the text, then the pages with their quotes."""
     lines = [rendered.text, ""]
     if rendered.lines:
         lines.append(rendered.heading)
@@ -74,11 +74,11 @@ def _group_principals(names: Sequence[str]) -> frozenset[Principal]:
 
 
 async def _ignore_progress(_: Stage, __: int = 0) -> None:
-    """Say nothing: the answer comes within a second."""
+    """Ignore progress: the answer comes within a second."""
 
 
 async def run_evaluation(settings: Settings, questions: Path, *, out: Path | None) -> int:
-    """Print the report as Markdown; write it as JSON where asked."""
+    """Evaluate and print the report as Markdown; write it as JSON if ``out`` is given."""
     async with _open_subject(settings) as subject:
         with tqdm(desc="questions", unit=" asked", file=sys.stderr) as bar:
 
@@ -92,7 +92,7 @@ async def run_evaluation(settings: Settings, questions: Path, *, out: Path | Non
 
 
 async def run_certification(settings: Settings, questions: Path) -> int:
-    """Write the gate's file with a certified threshold into the data directory; 1 without one."""
+    """Certify a threshold and write the gate file to the data directory; return 1 without one."""
     out = settings.data_dir / GATE_FILE.name
     async with _open_subject(settings) as subject:
         found = await certify(subject, questions, out, gate=gate_path(settings))
@@ -112,7 +112,7 @@ async def run_certification(settings: Settings, questions: Path) -> int:
 
 @asynccontextmanager
 async def _open_subject(settings: Settings) -> AsyncIterator[Subject]:
-    """Open the desk as it is in use, with someone looking over the composer's shoulder."""
+    """Open the desk as it is in use, with a RecordingComposer around its composer."""
     recorders: list[RecordingComposer] = []
 
     def observe(composer: Composer) -> Composer:

@@ -1,4 +1,4 @@
-"""Serve: report what is configured, index the sample when asked, listen until stopped."""
+"""Serve: print the status of all components, index the sample when asked, listen until stopped."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ from bot.web.auth.demo import DEMO, personas
 from bot.web.connections import IDLE_SECONDS, Connections, max_connections, raise_open_file_limit
 
 _GC_THRESHOLDS = (20_000, 20, 20)
-"""Objects made and kept before the young are looked at, and how often before the older ones are;
-Python's own 700, 10, 10 suit short programs."""
+"""Thresholds of the garbage collector's three generations; Python's own 700, 10, 10 suit short
+programs."""
 
 _CLOSE_SECONDS = 3.0
-"""For requests in hand after the inbox has finished, twice; with its own time all ends in 25 s."""
+"""aiohttp's shutdown timeout after the inbox has finished; it applies twice. With the inbox's own
+time the shutdown ends in 25 s."""
 _OTHER_HOST_CURE = "Set HOST to an address of this machine: 127.0.0.1, or 0.0.0.0 for all."
 _BIND_CURES = {
     errno.EADDRINUSE: "Stop the other server, or choose another: PORT=4000 make run",
@@ -40,9 +41,9 @@ _BIND_CURES = {
 
 
 async def serve(settings: Settings, *, sample: bool, started: float) -> int:
-    """Serve until SIGINT or SIGTERM; work in hand is finished first.
+    """Serve until SIGINT or SIGTERM, then finish work in progress.
 
-    ``started`` is when the process began (time.perf_counter), imports included.
+    ``started`` is the start time of the process (time.perf_counter), before its imports.
     """
     from bot.inbox.engine import DbosEngine, engine_url
 
@@ -85,7 +86,7 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
 
 @asynccontextmanager
 async def _exclusive_data_dir(settings: Settings) -> AsyncIterator[None]:
-    """Keep other servers off the data directory; a shared database sees to that itself."""
+    """Lock the data directory against other servers; a shared database needs no lock."""
     if settings.database_url is None:
         with lock_data_dir(settings.data_dir):
             yield
@@ -119,7 +120,7 @@ async def _listen(app: web.Application, settings: Settings, started: float) -> N
 
 
 def address_lines(address: str, *, demo: bool) -> Iterator[str]:
-    """Yield where people work, and with ``demo`` who one can be there, as lines of the start."""
+    """Yield the start-up lines with the board's address, and with ``demo`` the demo personas."""
     yield f"Board {address}/board"
     if demo:
         played = [each for each in personas() if each.signed_in is not None]
@@ -130,7 +131,7 @@ def address_lines(address: str, *, demo: bool) -> Iterator[str]:
 async def _bind(
     until: AsyncExitStack, connections: Connections, runner: web.AppRunner, settings: Settings
 ) -> int:
-    """Listen until the stack is left; return the port."""
+    """Listen until the stack is closed; return the port."""
     assert runner.server is not None  # noqa: S101 - it is set up
     listening = connections.listening(runner.server, settings.host, settings.port)
     try:
@@ -145,10 +146,11 @@ async def _bind(
 
 
 def _freeze_startup_objects() -> None:
-    """Leave what a start has made out of later collections of garbage, and have fewer of them.
+    """Exclude start-up objects from garbage collection, and collect less often.
 
-    A full one looks at every object, and nothing is answered meanwhile: 0.3 s, most of it spent
-    on modules and models that stay. What waits in a burst is looked at again and again otherwise.
+    A full collection visits every object and blocks all answers: 0.3 s, most of it spent on modules
+    and models that stay. Otherwise messages waiting in a burst would also be visited again and
+    again.
     """
     gc.collect()
     gc.freeze()
@@ -156,7 +158,7 @@ def _freeze_startup_objects() -> None:
 
 
 def _stop_event() -> asyncio.Event:
-    """Listen for signals: from the moment on that work may be under way."""
+    """Return an event that SIGINT and SIGTERM set; installed before any work may begin."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):

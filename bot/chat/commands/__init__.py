@@ -1,1 +1,1 @@
-"""Commands of a chat: parsing, permission, reindex runs, channel settings, status and help."""
+"""Commands of a chat: parsing, permissions, reindex runs, channel settings, status and help."""

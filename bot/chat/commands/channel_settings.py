@@ -1,4 +1,4 @@
-"""Show a channel's policy in words and as a form, validate the form and describe changes.
+"""Render a channel's policy as text and as a form, validate the form and describe changes.
 
 Pure. The form's fields have the names of bot.domain.messages.Policy.
 """
@@ -31,7 +31,7 @@ _NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One thing that can be chosen, and how it is called."""
+    """One option of a form field, with its label."""
 
     value: str
     label: str
@@ -39,10 +39,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSettingsForm:
-    """The form of a channel (``platform:channel``), with what holds there now.
+    """The settings form of a channel (``platform:channel``), with the current policy.
 
-    No space chosen means all. What was chosen and is there no more can still be chosen, so that
-    saving changes only what somebody changed. ``people`` "" and ``model`` "" are as in Policy.
+    No space selected means all. A selected option that no longer exists is still offered, so that
+    saving changes only what the user changed. ``people`` "" and ``model`` "" are as in Policy.
     """
 
     channel: str
@@ -54,7 +54,7 @@ class ChannelSettingsForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmittedSettings:
-    """What somebody put into the form, as the platform sent it."""
+    """The submitted values of the form, as the platform sent them."""
 
     answers: str
     follow_ups: bool = False
@@ -66,7 +66,7 @@ class SubmittedSettings:
 
 @dataclass(frozen=True, slots=True)
 class InvalidSettings:
-    """Fields that can't be taken as they are, each with what is wrong and the cure."""
+    """Validation errors by field, each with its cure."""
 
     errors: Mapping[Field, str]
 
@@ -74,7 +74,7 @@ class InvalidSettings:
 def build_form(
     channel: str, policy: Policy, *, spaces: Iterable[str], models: Sequence[str], usual: str | None
 ) -> ChannelSettingsForm:
-    """Return the form. ``models`` can be chosen beside the ``usual`` one; None: there is none."""
+    """Return the form. ``models`` are offered beside the ``usual`` one (None: no model)."""
     there = sorted({*spaces, *(policy.spaces or ())})
     return ChannelSettingsForm(
         channel=channel,
@@ -86,7 +86,7 @@ def build_form(
 
 
 def read_form(filled: SubmittedSettings, form: ChannelSettingsForm) -> Policy | InvalidSettings:
-    """Return the policy that was chosen, or what is wrong with it by field."""
+    """Return the submitted policy, or the validation errors by field."""
     errors: dict[Field, str] = {}
     answers = next((mode for mode in get_args(AnswerMode) if mode == filled.answers), None)
     if answers is None:
@@ -113,7 +113,7 @@ def read_form(filled: SubmittedSettings, form: ChannelSettingsForm) -> Policy | 
 
 
 def describe_changes(before: Policy, after: Policy, form: ChannelSettingsForm) -> tuple[str, ...]:
-    """Say in sentences what is different; nothing for the same."""
+    """Return a sentence per changed field; nothing if both are equal."""
     return tuple(_each_change(before, after, form))
 
 
@@ -140,7 +140,7 @@ def _each_change(before: Policy, after: Policy, form: ChannelSettingsForm) -> It
 
 
 def _model_choices(chosen: str, models: Sequence[str], usual: str | None) -> Iterator[Choice]:
-    """The usual one first; without any model there is nothing else."""
+    """Yield the usual model first; without one, only the pages' own words are offered."""
     if usual is None:
         yield Choice("", _PAGES_WORDS)
     else:
@@ -158,7 +158,7 @@ def _is_name(text: str) -> bool:
 
 
 def _lower(text: str) -> str:
-    """Return a label as the end of a sentence, but for "I" and names."""
+    """Return a label to end a sentence with, in lower case unless it begins with "I"."""
     return text if text[:2] == "I " else f"{text[:1].lower()}{text[1:]}"
 
 
@@ -170,7 +170,7 @@ _ANSWERS_IN_WORDS: Mapping[AnswerMode, str] = {
 
 
 def policy_in_words(policy: Policy) -> tuple[tuple[str, str], ...]:
-    """Return every field of a policy: its name, and what holds."""
+    """Return each field of a policy as name and description."""
     return (
         ("answers", _ANSWERS_IN_WORDS[policy.answers]),
         ("follow-ups", "without a mention" if policy.follow_ups else "when it is mentioned again"),
@@ -182,7 +182,7 @@ def policy_in_words(policy: Policy) -> tuple[tuple[str, str], ...]:
 
 
 def audited_policy_in_words(text: str) -> str:
-    """Return a policy in words as the record's audit keeps it; any other text as it is."""
+    """Return an audited policy (JSON) in words; any other text unchanged."""
     try:
         policy = TypeAdapter(Policy).validate_python(json.loads(text)["value"])
     except (ValueError, KeyError, TypeError):
@@ -191,7 +191,7 @@ def audited_policy_in_words(text: str) -> str:
 
 
 def policy_differences(policy: Policy) -> tuple[str, ...]:
-    """Return the spaces, and what else is not as in every other channel."""
+    """Return the spaces, and the other fields that differ from the default policy."""
     usual = policy_in_words(Policy(spaces=policy.spaces))
     own = [
         f"{name}: {words}" for name, words in policy_in_words(policy) if (name, words) not in usual
@@ -200,7 +200,7 @@ def policy_differences(policy: Policy) -> tuple[str, ...]:
 
 
 def spaces_in_words(policy: Policy) -> str:
-    """Name the spaces that a channel is answered from."""
+    """Return the names of the spaces that a channel is answered from."""
     if policy.spaces is None:
         return "all"
     return ", ".join(sorted(policy.spaces)) or "none"

@@ -1,6 +1,6 @@
-"""Carry out commands for every platform, after checking whether the caller is an admin.
+"""Execute commands for every platform, after checking whether the caller is an admin.
 
-Nothing here raises: what can't be done is a refusal in words.
+Nothing here raises: a command that fails returns ``Refused`` with a text.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from rag.types import EVERYONE, Principal
 
 
 def parse_admins(names: Iterable[str], *, setting: str, is_group: Callable[[str], bool]) -> Admins:
-    """Sort the names of a setting: addresses, groups as ``is_group`` tells them, people's ids."""
+    """Sort the names in a setting into e-mail addresses, groups (by ``is_group``) and user ids."""
     given = frozenset(name.strip() for name in names if name.strip())
     emails = frozenset(name for name in given if "@" in name)
     groups = frozenset(name for name in given - emails if is_group(name))
@@ -59,9 +59,9 @@ def parse_admins(names: Iterable[str], *, setting: str, is_group: Callable[[str]
 
 
 async def is_admin(person: Person, admins: Admins, groups: KnowsGroups | None = None) -> bool:
-    """Tell whether somebody is named, or in a group that is; an address counts if verified.
+    """Return whether a person is an admin by id, verified e-mail address or group.
 
-    Raises DeliveryFailed while a membership can't be asked, and nothing else lets in.
+    Raises DeliveryFailed if a group's membership can't be checked and nothing else matches.
     """
     if person.id in admins.ids:
         return True
@@ -78,7 +78,7 @@ async def is_admin(person: Person, admins: Admins, groups: KnowsGroups | None = 
 
 
 def refusal_text(admins: Admins) -> str:
-    """Say to somebody who is not named why they may not, and who can change that."""
+    """Return why a non-admin may not run the command, and who can change that."""
     if not admins.named:
         return (
             f"Nobody may do this yet, for {admins.setting} names nobody. Whoever runs Frontdesk "
@@ -100,17 +100,17 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandExecutor:
-    """Carries out orders; nothing here raises, what can't be done is ``Refused`` in words.
+    """Execute commands; nothing here raises, a failure is ``Refused`` with a text.
 
     Attributes:
         tenant: The company that is served.
-        reindexing: Begins, tells and stops runs.
+        reindexing: Starts, lists and cancels runs.
         watch: Follows a run to its end.
-        policies: What single channels allow.
-        directory: What a colleague may read.
-        check_parts: The state of every part.
+        policies: Policies of channels.
+        directory: Looks up what a colleague may read.
+        check_parts: Returns the status of every component.
         served: Spaces that may be answered from at all; None is all.
-        models: What a channel can be answered by beside the ``usual_model``; None: there is none.
+        models: Models that a channel can choose beside ``usual_model`` (None: no model).
     """
 
     tenant: str
@@ -125,11 +125,11 @@ class CommandExecutor:
     now: Callable[[], datetime] = _now
 
     async def help(self, by: CommandCaller) -> Done:
-        """Tell what one can say here."""
+        """Return the help text for the caller's role."""
         return Done(help_text(by.spelling, admin=await self._refusal(by) is None))
 
     async def answer(self, order: TextRequest, by: CommandCaller) -> Done | Refused:
-        """Tell what is asked, or do it and tell so."""
+        """Execute a command whose result is text alone."""
         match order:
             case HelpRequest():
                 return await self.help(by)
@@ -143,9 +143,9 @@ class CommandExecutor:
                 assert_never(order)
 
     async def status(self, by: CommandCaller) -> Done | Refused:
-        """Tell how Frontdesk is, within what all who read that may know.
+        """Return the status text, limited to what all its readers may see.
 
-        An admin sees every part where nobody else does.
+        An admin sees every component if nobody else reads the reply.
         """
         admin = by.alone and await self._refusal(by) is None
 
@@ -158,33 +158,33 @@ class CommandExecutor:
         return await _or_refused(told)
 
     async def reindex(self, order: ReindexRequest, by: CommandCaller) -> Started | Refused:
-        """Begin a run; the answer's id can be followed."""
+        """Start a run; the result's id can be followed."""
         return await self._allowed(by, "reindex", lambda: self.reindexing.start(order, by))
 
     async def reindex_status(self, by: CommandCaller) -> Done | Refused:
-        """Tell how far the runs are; for those who may begin one, as failures name pages."""
+        """Return the progress of the runs; for admins only, as failures name pages."""
         return await self._allowed(by, "reindex status", lambda: self.reindexing.standing(by))
 
     async def cancel(self, order: ReindexCancelRequest, by: CommandCaller) -> Done | Refused:
-        """Stop a run."""
+        """Cancel a run."""
         return await self._allowed(by, "reindex cancel", lambda: self.reindexing.cancel(order, by))
 
     async def stop(self, run_id: str, by: CommandCaller) -> Done | Refused:
-        """Stop a run by its id, also where it was killed and goes on under others."""
+        """Cancel a run by its id, or the runs that resumed it."""
         return await self._allowed(by, "reindex stop", lambda: self.reindexing.stop(run_id, by))
 
     def follow(self, run_id: str) -> AsyncIterator[RunStatus]:
-        """Yield how far a run is until it has ended; as Watch.follow."""
+        """Yield the status of a run until it has ended, as RunWatcher.follow does."""
         return self.watch.follow(run_id)
 
     async def settings(self, channel: str, by: CommandCaller) -> ChannelSettingsForm | Refused:
-        """Return a channel's settings as a form; ``channel`` is the platform's own name."""
+        """Return a channel's settings as a form; ``channel`` is the platform's own id."""
         return await self._allowed(by, "settings", lambda: self._form(channel, by))
 
     async def save(
         self, channel: str, filled: SubmittedSettings, by: CommandCaller
     ) -> Done | InvalidSettings | Refused:
-        """Put what was filled in in place; say what is different from the next question on."""
+        """Save the submitted settings; return what changes from the next question on."""
         return await self._allowed(by, "save settings", lambda: self._save(channel, filled, by))
 
     async def _form(self, channel: str, by: CommandCaller) -> ChannelSettingsForm:
@@ -220,7 +220,7 @@ class CommandExecutor:
     async def _allowed(
         self, by: CommandCaller, what: str, do: Callable[[], Awaitable[Answer]]
     ) -> Answer | Refused:
-        """Do what only admins may; who else tries is told, and noted for the operator."""
+        """Call ``do`` for an admin; refuse and log the attempt of anyone else."""
         refused = await self._refusal(by)
         if refused is not None:
             _log.warning("orders.refused", order=what, by=by.actor, why=refused)

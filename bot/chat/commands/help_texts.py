@@ -1,4 +1,4 @@
-"""Word the greetings, the help list by the caller's role, and the status report."""
+"""Texts of greetings, help by the caller's role, and the status report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHAT_HELLO = (
     "Hello! Mention me with a question, and I answer here from the company's pages, with the "
     "sources. If I am not sure, I say so."
 )
-"""Where several people are, and there are no threads."""
+"""For a chat of several people without threads."""
 
 PERSONAL_HELLO = (
     "Hello! Write me a question, such as how to reset a password, and I answer from the company's "
@@ -32,7 +32,7 @@ PERSONAL_HELLO = (
 
 @dataclass(frozen=True, slots=True)
 class SuggestedPrompt:
-    """A question that is offered: what is shown, and what is then said."""
+    """A suggested question: its label, and the message it sends."""
 
     title: str
     message: str
@@ -53,7 +53,7 @@ _WHY = "why your newest question here got the answer it got, or none"
 
 
 def help_text(spelling: CommandSyntax, *, admin: bool) -> str:
-    """Return it as lines; what only admins may do is told to them alone."""
+    """Return the help text as lines, with admin commands only for admins."""
     command, reindexing = spelling.command, spelling.reindexing
     lines = [
         _WHAT,
@@ -82,7 +82,7 @@ _KNOWLEDGE, _MODEL, _LIMITS = "knowledge", "model", "limits"
 _MOST_SPACES = 15
 _DAY = 86_400
 _HOURS = 48 * 3600
-"""Up to so many seconds an age is told in hours."""
+"""Ages up to this many seconds are given in hours."""
 
 _SIGNS = {"ready": "ready", "absent": "not set up", "limited": "limited", "paused": "paused"}
 
@@ -90,9 +90,10 @@ _SIGNS = {"ready": "ready", "absent": "not set up", "limited": "limited", "pause
 def status_text(
     parts: Sequence[ComponentStatus], spaces: Sequence[Space], now: datetime, *, admin: bool
 ) -> str:
-    """Return it as lines. ``spaces`` are those that whoever reads this may know of.
+    """Return the status report as lines. ``spaces`` are those that its readers may see.
 
-    Only admins see the parts by name, with what is wrong; paths and settings are nobody else's.
+    Only admins see the components by name with their problems, which may contain paths and
+    settings.
     """
     lines = [*_summary(parts), *_spaces(spaces, now)]
     if admin:
@@ -101,7 +102,7 @@ def status_text(
 
 
 def age_text(since: datetime, now: datetime) -> str:
-    """Return how long ago something was."""
+    """Return how long ago a moment was."""
     seconds = max(0.0, (now - since).total_seconds())
     if seconds <= _HOURS:
         return f"{rough_duration(seconds)} ago"

@@ -1,7 +1,7 @@
-"""Parse what somebody typed after a command, or as a message, into a command.
+"""Parse the text of a slash command, or of a message, into a command.
 
-Pure. Links become their addresses, quotes and the dashes that phones make are undone, and a slip
-in a command's name is answered with what was probably meant.
+Pure. Links are replaced by their URLs, quotes and typographic dashes are normalised, and a misspelt
+command gets a suggestion.
 """
 
 from __future__ import annotations
@@ -42,32 +42,32 @@ _LONGEST_QUOTE = 60
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word as it was meant; ``plain`` says that it stood in quotes, and is a name as it is."""
+    """One word of a command; ``plain``: it was quoted, and is taken literally as a name."""
 
     text: str
     plain: bool = False
 
     @property
     def key(self) -> str:
-        """The word for comparing with those that are known; "" for one in quotes."""
+        """The normalised word to compare with keywords; "" for a quoted one."""
         return "" if self.plain else self.text.casefold().strip(".,:;!?")
 
     @property
     def flag(self) -> str:
-        """The name of a flag, without dashes; "" for every other word."""
+        """The name of a flag, without dashes; "" for any other word."""
         if self.plain or self.text[:1] not in _DASHES:
             return ""
         return _DASH.sub("", self.text).casefold()
 
 
 def split_words(text: str) -> tuple[Word, ...]:
-    """Take a text apart: links to their addresses, quotes off, whatever dashes phones make."""
+    """Split a text into words: links replaced by URLs, quotes removed, dashes normalised."""
     linked = _MARKDOWN_LINK.sub(r" \1 ", _SLACK_LINK.sub(_link_address, text)).translate(_QUOTES)
     return tuple(_each_word(linked))
 
 
 def quote_input(text: str) -> str:
-    """Return what somebody typed as a message quotes it: printable, and not too long."""
+    """Return user input quoted for a message: printable, and clipped."""
     printable = "".join(each if each.isprintable() else " " for each in text)
     return f"\u201c{clip(printable, _LONGEST_QUOTE)}\u201d"
 
@@ -81,7 +81,7 @@ def _each_word(text: str) -> Iterator[Word]:
 
 
 def _link_address(link: re.Match[str]) -> str:
-    """Return a link's address; a name that only looks like a host, as its writer put it."""
+    """Return a link's URL; for a host name that Slack linked by itself, the text as typed."""
     address, label = link[1].replace("&amp;", "&"), link[2] or ""
     made_up = label and address.rstrip("/").casefold() == f"http://{label}".casefold()
     return f" {label if made_up else address} "
@@ -102,17 +102,17 @@ _WHY_IN_WORDS = re.compile(
     r" (?:answer|reply)|a question back|a person)[ ?!.\u2026]*",
     re.IGNORECASE,
 )
-"""What the button below an answer is called, and what people write instead of pressing it."""
+"""Label of the button below an answer, and what people type instead."""
 
 _LIKENESS = 0.85
-"""From this likeness on a word is taken for a command with a slip in it."""
+"""From this similarity on, a word counts as a misspelt command."""
 
 _LONGEST_COMMAND = 4
-"""Words of a message that can still be nothing but a reindex command."""
+"""Messages of at most this many words that begin with "reindex" are always a command."""
 
 
 def parse_command_text(text: str, spelling: CommandSyntax) -> CommandRequest | InvalidCommand:
-    """Read what follows the bot's own command: a word of its own, or else a question."""
+    """Parse the text after the bot's slash command: a subcommand, or else a question."""
     first, rest = _first_word(text)
     if not first or asks_why(text):
         return WhyRequest() if first else HelpRequest()
@@ -132,10 +132,10 @@ def parse_command_text(text: str, spelling: CommandSyntax) -> CommandRequest | I
 def parse_message_text(
     text: str, spelling: CommandSyntax
 ) -> CommandRequest | InvalidCommand | None:
-    """Read a message that may be a command; None for what is rather meant as a question.
+    """Parse a message that may be a command; None if it is rather a question.
 
-    For platforms without commands of their own. "Why?" asks what anybody may ask; "/why" and "Why
-    this answer?" do not.
+    For platforms without slash commands. A bare "Why?" is an ordinary question; "/why" and "Why
+    this answer?" are commands.
     """
     written = text.strip()
     if asks_why(written):
@@ -152,12 +152,12 @@ def parse_message_text(
 
 
 def asks_why(text: str) -> bool:
-    """Tell whether a text asks in words why the last answer was given, and nothing else."""
+    """Return whether a text only asks why the last answer was given."""
     return _WHY_IN_WORDS.fullmatch(" ".join(text.split())) is not None
 
 
 def parse_reindex_text(text: str, spelling: CommandSyntax) -> CommandRequest | InvalidCommand:
-    """Read what follows the reindex command."""
+    """Parse the text after the reindex command."""
     words = split_words(text)
     flags = {_flag(word): word.text for word in words if _flag(word)}
     unknown = [written for flag, written in flags.items() if flag not in _FLAGS]
@@ -177,13 +177,13 @@ def parse_reindex_text(text: str, spelling: CommandSyntax) -> CommandRequest | I
 
 
 def _first_word(text: str) -> tuple[str, str]:
-    """Return the first word, and what comes after it."""
+    """Return the first word, and the text after it."""
     parts = text.split(maxsplit=1)
     return (parts[0] if parts else ""), (parts[1].strip() if len(parts) > 1 else "")
 
 
 def _flag(word: Word) -> str:
-    """Return a flag's name; the known ones also where somebody left their dashes out."""
+    """Return a flag's name; the known flags also without dashes."""
     bare = word.key.replace("-", "")
     return word.flag or (bare if bare in _FLAGS else "")
 
@@ -245,5 +245,5 @@ def _key(word: str) -> str:
 
 
 def _typed_again(rest: str) -> str:
-    """Return what somebody typed, to be typed again: on one line, and not without end."""
+    """Return user input on one line, clipped, for a command to copy."""
     return quote_input(rest)[1:-1]

@@ -1,6 +1,6 @@
 """Start, list and cancel reindex runs on command, and alert people to held-back deletions.
 
-What changes something is audited first; what can't be audited is not done.
+Every change is audited first; if the audit entry can't be written, nothing is changed.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ _RACE = "Another run was quicker. Look how far it is, and order this again when 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReindexRuns:
-    """Starts, tells and stops runs; who may is decided before.
+    """Start, list and cancel runs; the caller checks permissions.
 
-    What changes something is audited first: what can't be is not done. Raises StoreUnavailable.
+    Every change is audited first; without an audit entry nothing is changed. Raises
+    StoreUnavailable.
     """
 
     tenant: str
@@ -50,7 +51,7 @@ class ReindexRuns:
     audits: Audits
 
     async def start(self, order: ReindexRequest, by: CommandCaller) -> Started | Refused:
-        """Begin a run over what is meant, or say why it can't be."""
+        """Start a run over the command's target, or refuse with the reason."""
         aim = await resolve_target(order.target, self.documents, self.runs, by)
         if isinstance(aim, Refused):
             return aim
@@ -74,7 +75,7 @@ class ReindexRuns:
         return Started(run_id, _started(aim, order))
 
     async def standing(self, by: CommandCaller) -> Done:
-        """Tell how far the runs are that are under way, or how the last ones ended."""
+        """Return the progress of active runs, or how the last ones ended."""
         runs = await self.runs.newest(_LOOKED_AT)
         active = [run for run in runs if run.active]
         told = active or runs[:_RECENT]
@@ -88,7 +89,7 @@ class ReindexRuns:
         return Done(head + "\n\n".join(texts))
 
     async def cancel(self, order: ReindexCancelRequest, by: CommandCaller) -> Done | Refused:
-        """Stop the run that is meant; what it wrote stays."""
+        """Cancel the run that the command names; what it wrote stays."""
         active = [run for run in await self.runs.newest(_LOOKED_AT) if run.active]
         meant = active if order.target is None else _matching_runs(order.target, active)
         if not active:
@@ -100,7 +101,7 @@ class ReindexRuns:
         return _stopped(run)
 
     async def stop(self, run_id: str, by: CommandCaller) -> Done | Refused:
-        """Stop a run that is followed, or what went on with it after it was killed."""
+        """Cancel a followed run, or the runs that resumed it after its process was killed."""
         run = await self.runs.get(run_id)
         now = () if run is None else await current_runs(run, self.runs)
         active = [each for each in now if each.active]
@@ -111,7 +112,7 @@ class ReindexRuns:
         return _stopped(run)
 
     async def is_now(self, run_id: str, other_id: str) -> bool:
-        """Tell whether a run is another one, or was gone on with by it."""
+        """Return whether ``other_id`` is the run itself or resumed it."""
         run = await self.runs.get(run_id)
         now = () if run is None else await current_runs(run, self.runs)
         return other_id in {run_id, *(each.id for each in now)}
@@ -139,9 +140,9 @@ def _stopped(run: Run) -> Done:
 
 
 def _matching_runs(target: str, active: Sequence[Run]) -> Sequence[Run]:
-    """Return the runs that a target can mean: by id, or by what they are over.
+    """Return the runs that a target matches: by id or page, or by space.
 
-    A space means the runs over all of it, unless there are none but over pages of it.
+    A space matches the runs over all of it, or else the runs over its pages.
     """
     wanted = target.casefold()
     named = [run for run in active if wanted in {run.id.casefold(), run.page.casefold()}]
@@ -208,13 +209,13 @@ def _now() -> datetime:
 
 
 class MassDeleteAlert:
-    """Posts one message a space, day and platform; what failed is tried by the next such run.
+    """Post one alert per space, day and platform; a failed one is retried by the next such run.
 
     Args:
-        tenant: Whose spaces they are.
-        notes: Where it is kept what was told.
-        channels: Those of all platforms; the ones that can tell people do.
-        now: The time.
+        tenant: Owner of the spaces.
+        notes: Store of the alerts already sent.
+        channels: Channels of all platforms; only those that implement `TellsPeople` are used.
+        now: The clock.
     """
 
     def __init__(
@@ -231,7 +232,7 @@ class MassDeleteAlert:
         self._now = now
 
     async def __call__(self, space: str, why: str) -> None:
-        """Tell it wherever people are asked; never raises for a platform's sake."""
+        """Post the alert on all platforms; never raises because of a platform."""
         text = mass_delete_text(space, why)
         for each in self._told:
             try:
@@ -253,7 +254,7 @@ class MassDeleteAlert:
 
 
 def mass_delete_text(space: str, why: str) -> str:
-    """Return what people are told, as plain text."""
+    """Return the text of the alert, as plain text."""
     reason = clip(why, _WHY_LENGTH).rstrip(".")
     return (
         f"I stopped reading the space {space} and kept what I have of it. {reason}. If those pages "

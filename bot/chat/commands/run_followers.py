@@ -1,4 +1,4 @@
-"""Follow every run that is shown on a platform to its end, one process at a time, over kills."""
+"""Follow every run shown on a platform to its end, taking over from processes that died."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bot.observability.logs import LastingTrouble
 
 BEAT_SECONDS = 5.0
 LOOK_SECONDS = 10.0
-"""So often runs are sought whose process is gone."""
+"""Interval of the search for runs whose process died."""
 
 _LOOK_ENDS_SECONDS = 1.0
 
@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 
 class RunFollowers:
-    """Follows runs that were ordered here, and those that a dead process has left."""
+    """Follow runs that were started here, and those left by a process that died."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class RunFollowers:
         self._stopping = asyncio.Event()
 
     def mount(self, app: web.Application) -> None:
-        """Go on with what is left once everything has started: the record is open then."""
+        """Take over orphaned runs once startup is complete, because the record is open then."""
         app.cleanup_ctx.append(self._running)
         app.on_startup.append(self._begin_looking)
 
@@ -52,7 +52,7 @@ class RunFollowers:
         self._looking = asyncio.create_task(self._look())
 
     async def _running(self, _: web.Application) -> AsyncIterator[None]:
-        """Leave it to others when the server stops."""
+        """Stop following when the server stops, so that other processes can take over."""
         yield
         self._stopping.set()
         if self._looking is not None:
@@ -62,7 +62,7 @@ class RunFollowers:
         await _stopped(self._following.values())
 
     async def begin(self, run_id: str, *, user: str, channel: str, elsewhere: Elsewhere) -> None:
-        """Show a run that was ordered; ``elsewhere`` is told when that is not in the channel."""
+        """Show a started run; ``elsewhere`` is called if the message is not in the channel."""
         shown = RunLease(run_id, user, channel, ordered_at=self._notes.now())
         message = self._message(shown, new=True, elsewhere=elsewhere)
         self._start(run_id, message)
@@ -72,9 +72,9 @@ class RunFollowers:
             log.warning("orders.run_not_noted", run=run_id, why=str(error))
 
     async def shown_as(self, run_id: str) -> RunLease | None:
-        """Return where a run is shown, also one that went on with one that was killed.
+        """Return the lease of a shown run, also under the id of a run that resumed it.
 
-        By any process; None while it is nowhere. Raises StoreUnavailable.
+        Any process may show it; None if it is not shown. Raises StoreUnavailable.
         """
         for shown in (await self._notes.every()).values():
             if shown.posted and await self._orders.reindexing.is_now(shown.run_id, run_id):
@@ -155,7 +155,7 @@ class RunFollowers:
 
 
 async def _stopped(tasks: Iterable[asyncio.Task[None]]) -> None:
-    """Cancel tasks, and wait until they have put things in order."""
+    """Cancel tasks and wait until they have cleaned up."""
     stopping = list(tasks)
     for task in stopping:
         task.cancel()

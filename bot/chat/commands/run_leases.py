@@ -1,9 +1,9 @@
 """Record where a run is shown and which process edits its message, to survive kills.
 
-One process edits a message at a time. It says so in the run's note every few seconds; when it
-has been silent, another may take the run over. Which one is settled by a note of the take-over
-that can be made but once, and the one before, if it was not dead after all, reads in the run's
-note that it is no longer its own. So nobody goes on editing what another has ended.
+One process edits a message at a time. It writes a heartbeat to the run's note every few seconds;
+when the heartbeat is too old, another process may take the run over. A take-over note that can be
+created only once decides between several; if the previous owner is alive after all, it reads in the
+run's note that it lost the lease. So nobody edits a message that another process has finished.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import structlog
 from bot.domain.ports import Notes
 
 SILENT_SECONDS = 30.0
-"""A process that has not noted itself for so long is taken for dead; clocks may differ a little."""
+"""A process without a heartbeat for this long counts as dead; clocks may differ a little."""
 
 _ONLY_PROCESS = "local"
 
@@ -28,12 +28,12 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RunLease:
-    """A run that ``user`` ordered in ``channel``, since when (seconds), and where it is shown.
+    """A run's message: who ordered the run, where and when (seconds), and which process edits it.
 
-    ``channel`` is where the platform answers the order, ``user`` its name for who ordered.
-    ``place`` is the conversation that was chosen for it, ``posted`` its message; "" while there is
-    none. ``tries``: so often it was to be posted there, and is not known to be. ``owner`` is the
-    process that edits it, "" for none, and ``beat`` when it last said so.
+    ``channel`` is where the platform answers the command, ``user`` the platform's id of the caller.
+    ``place`` is the conversation chosen for the message, ``posted`` the message's id; "" if none
+    yet. ``tries`` counts attempts to post with unknown result. ``owner`` is the process that edits
+    the message, "" for none, and ``beat`` its last heartbeat.
     """
 
     run_id: str
@@ -48,9 +48,9 @@ class RunLease:
 
 
 class RunLeases:
-    """Notes on runs that are shown on a platform. Raises StoreUnavailable.
+    """Store of the leases of runs shown on one platform. Raises StoreUnavailable.
 
-    ``owner`` names this process; a name that is always the same says that it is the only one.
+    ``owner`` is this process's name; a constant name means that it is the only process.
     """
 
     def __init__(
@@ -70,36 +70,36 @@ class RunLeases:
         self._clock = clock
 
     def now(self) -> float:
-        """Return the time, as all processes tell it."""
+        """Return the current time on the clock shared by all processes."""
         return self._clock()
 
     async def keep(self, shown: RunLease) -> None:
-        """Note a run as this process's own."""
+        """Store a lease as owned by this process, with a new heartbeat."""
         await self._put(replace(shown, owner=self._owner, beat=self._clock()))
 
     async def release(self, shown: RunLease) -> None:
-        """Note that any process may go on with a run at once."""
+        """Release a lease, so that any process may take it at once."""
         await self._put(replace(shown, owner="", beat=self._clock()))
 
     async def is_ours(self, run_id: str) -> bool:
-        """Tell whether a run is still this process's to show."""
+        """Return whether this process still owns a run's lease."""
         shown = await self._get(run_id)
         return shown is not None and shown.owner == self._owner
 
     async def end(self, run_id: str) -> None:
-        """Forget a run that was shown to its end."""
+        """Delete the lease of a run that was shown to its end."""
         await self._notes.remove(self._tenant, f"{self._key}{run_id}")
         for key in await self._notes.beginning(self._tenant, f"{self._taken}{run_id}:"):
             await self._notes.remove(self._tenant, key)
 
     async def every(self) -> Mapping[str, RunLease]:
-        """Return the runs that are being shown, by their ids."""
+        """Return all leases by run id."""
         texts = await self._notes.beginning(self._tenant, self._key)
         read = (_read(text) for text in texts.values())
         return {shown.run_id: shown for shown in read if shown is not None}
 
     async def take(self, shown: RunLease) -> bool:
-        """Take over a run whose process is gone; False where another has it, or was quicker."""
+        """Take over the lease of a dead owner; False if it is owned, or another was first."""
         if await self._get(shown.run_id) != shown:
             return False
         if shown.owner != self._owner and not await self._is_first(shown):
@@ -108,7 +108,7 @@ class RunLeases:
         return True
 
     async def _is_first(self, shown: RunLease) -> bool:
-        """Tell whether no other process takes over what the one before has left, or lost."""
+        """Return whether this process is the first to take over an expired or released lease."""
         now = self._clock()
         if shown.owner and now - shown.beat < SILENT_SECONDS:
             return False
@@ -125,12 +125,12 @@ class RunLeases:
 
 
 def process_owner(*, alone: bool) -> str:
-    """Return a name for this process; ``alone``: the record is its own, so it is the only one."""
+    """Return a name for this process; ``alone``: no other process uses the record."""
     return _ONLY_PROCESS if alone else str(uuid.uuid4())
 
 
 def _read(text: str | None) -> RunLease | None:
-    """Return what a note says; None where there is none, or one of another version."""
+    """Parse a note; None if there is none, or another version wrote it."""
     if text is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Show one run in one message: posted once, edited now and then, never after its end."""
+"""Show one run in one message: posted once, edited at intervals, never after its end."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from bot.domain.errors import BotError, DeliveryFailed, DeliveryRefused, StoreUn
 
 
 class NotTaken(DeliveryFailed):
-    """The platform certainly did nothing; it may do it later."""
+    """The platform certainly posted nothing; a retry may succeed."""
 
 
 class Screen(Protocol):
-    """Where messages of runs can be shown. A place is a platform's own name, opaque to others.
+    """Platform operations on the messages of runs. A place is an id opaque to others.
 
-    Everything that is awaited raises DeliveryFailed: DeliveryRefused where this run
-    can't be shown in its place, NotTaken where it may later.
+    Every coroutine raises DeliveryFailed: DeliveryRefused if this run can't be shown in its place,
+    NotTaken if a retry may succeed.
     """
 
     async def place_of(self, shown: RunLease) -> str:
-        """Return where a run is to be shown: where it was ordered, or to who ordered it alone."""
+        """Return the place to show a run in: where it was ordered, or a direct message."""
         ...
 
     async def direct(self, shown: RunLease) -> str:
-        """Return the conversation with who ordered."""
+        """Return the direct message conversation with the caller."""
         ...
 
     def is_alone(self, place: str) -> bool:
-        """Tell whether nobody but who ordered reads what is shown in a place."""
+        """Return whether only the caller can read a place."""
         ...
 
     async def post(self, shown: RunLease, told: RunStatus) -> str:
@@ -43,33 +43,35 @@ class Screen(Protocol):
         ...
 
     async def find(self, shown: RunLease, besides: str) -> str | None:
-        """Return the id of a run's message that may have been posted, "" where none is seen.
+        """Return the id of a run's message that may have been posted, "" if none is found.
 
-        None: the platform can't be asked. ``besides`` is the id of one that is of no use any more.
+        None: the platform can't be searched. ``besides`` is the id of an obsolete message to
+        ignore.
         """
         ...
 
     async def edit(self, shown: RunLease, told: RunStatus) -> None:
-        """Change a run's message."""
+        """Edit a run's message."""
         ...
 
 
 EDIT_SECONDS = 2.0
-"""A message is changed so often at most."""
+"""Minimum interval between edits of a message."""
 
 _FIRST_PAUSE_SECONDS = 5.0
 _LONGEST_PAUSE_SECONDS = 60.0
 _PATIENCE_SECONDS = 24 * 3600.0
-"""So long an end that the platform does not take is tried again."""
+"""How long showing a run's end is retried."""
 
 _MOST_TRIES = 2
-"""Where a platform can't be asked, a message is posted in doubt once more, and then at the end."""
+"""If the platform can't be searched, a post with unknown result is repeated once, and at the
+end."""
 
 log = structlog.get_logger(__name__)
 
 
 Elsewhere = Callable[[Literal["directly", "nowhere"]], None]
-"""Told when a run is not shown where it was ordered: but directly, or not at all for now."""
+"""Called when a run is shown in a direct message instead of its channel, or nowhere for now."""
 
 
 class TakenOver(Exception):
@@ -78,17 +80,17 @@ class TakenOver(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """How time is told and spent, in seconds."""
+    """Sleep function and monotonic clock, in seconds."""
 
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     clock: Callable[[], float] = time.monotonic
 
 
 class RunMessage:
-    """Shows one run. What the platform does not take on the way is left out; its end is not.
+    """Show one run; failed updates are skipped, but the end is retried.
 
-    Where the message can't be posted, or is gone when the run ends, it goes to who ordered the run
-    in a direct message. ``new``: no process may have posted it before.
+    If the message can't be posted, or was deleted when the run ends, it is sent to the caller in a
+    direct message. ``new``: no process can have posted it before.
     """
 
     def __init__(
@@ -126,7 +128,7 @@ class RunMessage:
             await self._update(told)
 
     async def beat(self) -> None:
-        """Note that this process goes on. Raises TakenOver, StoreUnavailable."""
+        """Write the heartbeat. Raises TakenOver, StoreUnavailable."""
         async with self._writing:
             if self._over:
                 return
@@ -136,7 +138,7 @@ class RunMessage:
             self._noted = True
 
     async def release(self) -> None:
-        """Leave the rest to any other process, if there is any. Raises StoreUnavailable."""
+        """Release the run for any other process. Raises StoreUnavailable."""
         async with self._writing:
             if not await self._notes.is_ours(self._shown.run_id):
                 return
@@ -146,7 +148,7 @@ class RunMessage:
                 await self._notes.release(self._shown)
 
     async def _update(self, told: RunStatus) -> None:
-        """Show how far it is, if that can be done now."""
+        """Show the progress, if possible now."""
         if self._stuck:
             return
         try:
@@ -171,7 +173,7 @@ class RunMessage:
             await self._update(told)
 
     async def _end(self, told: RunStatus) -> None:
-        """Show the end, whatever it takes; then nothing is shown any more."""
+        """Show the end, with retries, then delete the lease."""
         pause, last = _FIRST_PAUSE_SECONDS, self._time.clock() + _PATIENCE_SECONDS
         while (why := await self._ended(told)) and self._time.clock() < last:
             log.warning("orders.run_end_not_shown", run=told.run_id, why=why)
@@ -186,7 +188,7 @@ class RunMessage:
             log.warning("orders.run_note_left", run=told.run_id, why=str(error))
 
     async def _ended(self, told: RunStatus) -> str:
-        """Show the end; return why that did not work, or ""."""
+        """Show the end; return the reason of a failure, or ""."""
         try:
             try:
                 await self._show(told)
@@ -210,7 +212,7 @@ class RunMessage:
             await self._post(told)
 
     async def _found(self) -> bool:
-        """Tell whether the message was posted already, by whatever attempt."""
+        """Return whether an earlier attempt, of any process, posted the message."""
         if not self._doubt:
             return False
         found = await self._screen.find(self._shown, self._useless)
@@ -221,7 +223,7 @@ class RunMessage:
         return bool(found)
 
     async def _post(self, told: RunStatus) -> None:
-        """Post the message; noted before and after, so that another process knows of the doubt."""
+        """Post the message; the attempt is stored before and after, in case this process dies."""
         if self._shown.tries:
             log.warning("orders.run_may_be_shown_twice", run=told.run_id)
         self._doubt = True
@@ -236,14 +238,14 @@ class RunMessage:
             self._elsewhere("directly")
 
     async def _move(self) -> None:
-        """Go to a direct message with who ordered the run. Raises DeliveryFailed."""
+        """Switch to a direct message with the caller. Raises DeliveryFailed."""
         direct = await self._screen.direct(self._shown)
         self._moved = self._doubt = True
         self._useless = self._shown.posted
         await self._keep(replace(self._shown, place=direct, posted="", tries=0))
 
     async def _keep(self, shown: RunLease) -> None:
-        """Remember it; when it can't be noted now, the next beat does."""
+        """Replace the lease and store it; if that fails, the next heartbeat stores it."""
         async with self._writing:
             self._shown = shown
             try:

@@ -29,10 +29,11 @@ _STATE_SUFFIX: Mapping[RunState, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The pieces of a told run, for a platform that shows a card.
+    """The parts of a run's progress, for a platform that renders a card.
 
-    ``share`` is 0..1 of the pages while it runs and that is known. ``facts`` are short lines;
-    ``troubles`` are lines below ``trouble_title``; ``cure`` says what can be done now, or "".
+    ``share`` is the fraction of pages done (0..1) while the run is active and the total is known.
+    ``facts`` are short lines; ``troubles`` are lines below ``trouble_title``; ``cure`` says what
+    can be done now, or "".
     """
 
     title: str
@@ -44,9 +45,9 @@ class Progress:
 
 
 def progress_of(told: RunStatus, spelling: CommandSyntax, *, alone: bool = True) -> Progress:
-    """Return the pieces; ``spelling`` is how commands are written where it is shown.
+    """Return the parts of a run's progress; ``spelling`` is the platform's command syntax.
 
-    ``alone``: none but admins will read it. Else no page is named, for not all may know of it.
+    ``alone``: only admins will read it. Otherwise no page is named, as readers may lack access.
     """
     running = told.state == "running" and told.total > 0
     return Progress(
@@ -60,7 +61,7 @@ def progress_of(told: RunStatus, spelling: CommandSyntax, *, alone: bool = True)
 
 
 def progress_text(told: RunStatus, spelling: CommandSyntax, *, alone: bool = True) -> str:
-    """Return all of it as lines of plain text; names in it are as people and pages wrote them."""
+    """Return the progress as lines of plain text, with names not escaped."""
     shown = progress_of(told, spelling, alone=alone)
     bar = [] if shown.share is None else [text_bar(shown.share)]
     titled = [shown.trouble_title] if shown.trouble_title else []
@@ -70,13 +71,13 @@ def progress_text(told: RunStatus, spelling: CommandSyntax, *, alone: bool = Tru
 
 
 def text_bar(share: float) -> str:
-    """Return a bar of text with its percentage; full only when all is done."""
+    """Return a text progress bar with its percentage; 100 % only when all is done."""
     full = int(share * _BAR)
     return f"{_FULL * full}{_EMPTY * (_BAR - full)} {int(share * 100)} %"
 
 
 class HasScope(Protocol):
-    """A run, as far as what it is over goes."""
+    """The space or page that a run covers."""
 
     @property
     def space(self) -> str | None: ...
@@ -85,7 +86,7 @@ class HasScope(Protocol):
 
 
 def run_scope(run: HasScope) -> str:
-    """Return what a run is over, without the name of any page."""
+    """Return what a run covers, without page names."""
     space = "all spaces" if run.space is None else run.space
     match run.extent:
         case "all":
@@ -138,7 +139,7 @@ def _facts(told: RunStatus) -> Iterator[str]:
 
 
 def pace(told: RunStatus) -> str:
-    """Return what a run under way has done, and how fast."""
+    """Return the progress and speed of an active run."""
     parts = [f"{told.pages:,} of {counted(told.total, 'page')}", counted(told.chunks, "passage")]
     if told.chunks_per_second >= 1:
         parts.append(f"{told.chunks_per_second:.0f} a second")
@@ -146,7 +147,7 @@ def pace(told: RunStatus) -> str:
 
 
 def change_counts(told: RunStatus) -> tuple[str, ...]:
-    """Return what a run did to how many pages, or would do; what it did to none is left out."""
+    """Return how many pages a run changed, or would change, by kind; zeros are left out."""
     counts = (
         (told.added, "added"),
         (told.changed, "changed"),
@@ -181,7 +182,7 @@ def _problem_title(told: RunStatus) -> str:
 
 
 def _problem_count(told: RunStatus, spelling: CommandSyntax) -> str:
-    """Return how many problems there were, and where they are told to those who may know."""
+    """Return the number of problems, and the command by which admins list them."""
     most = max(told.failed, len(told.troubles))
     where = f"{spelling.reindexing('status')}{spelling.alone} tells admins which."
     return f"{counted(most, 'problem')}; {where}" if most else ""
@@ -196,7 +197,7 @@ def _problem(trouble: RunProblem) -> str:
 
 
 def _cure(told: RunStatus, spelling: CommandSyntax) -> str:
-    """Return how to let a run remove so much; for what else can be done the troubles tell."""
+    """Return how to allow a held-back deletion; other cures are in the problems' own lines."""
     held = [each.space for each in told.troubles if each.mass_delete]
     if not held or not told.ended:
         return ""

@@ -1,6 +1,6 @@
 """Status of a reindex run, merged from the rows of all its resumptions, and watched to its end.
 
-Runs are followed by their rows in the record, from any process and over kills.
+Runs are followed by their rows in the record, from any process and across restarts.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from bot.domain.text.formatting import rough_duration
 from bot.observability.logs import LastingTrouble
 
 RunState = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted", "gone"]
-"""interrupted: killed, and not gone on with yet. gone: it can't be followed any more."""
+"""interrupted: killed, and not resumed yet. gone: it can't be followed any more."""
 
 
 RunExtent = Literal["all", "changes", "page"]
-"""How much of a space a run looks at: all of it, what changed since the last run, one page."""
+"""How much of a space a run covers: all of it, what changed since the last run, one page."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunProblem:
-    """Something that could not be read, why, and the cure; ``page`` "" is a whole space.
+    """A page that could not be read, with reason and cure; ``page`` "" is a whole space.
 
-    ``mass_delete``: the run held back, for more would vanish than is plausible.
+    ``mass_delete``: the run held back because it would have deleted implausibly many pages.
     """
 
     space: str
@@ -41,14 +41,14 @@ class RunProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStatus:
-    """How far a run is, or how it ended.
+    """Progress of a run, or its result.
 
-    ``run_id`` is the one that was asked for, also where the run went on under another. ``space``
-    None is all; of it, ``extent`` is looked at, and ``page`` is the one page's address or id.
-    ``pages`` of ``total`` are done. ``remaining`` is in words, "" while not known;
-    ``resumed``: it was interrupted and goes on, the figures are since then. Of ``failed`` troubles
-    the first few are in ``troubles``. ``note`` is one sentence for states without
-    figures, ``embedding`` one on tokens and their price, or "".
+    ``run_id`` is the requested one, also if the run was resumed under another. ``space`` None is
+    all; ``extent`` is how much of it is covered, and ``page`` the one page's address or id.
+    ``pages`` of ``total`` are done. ``remaining`` is in words, "" if unknown; ``resumed``: it was
+    interrupted and goes on, and the figures count from then. ``troubles`` holds the first few of
+    ``failed`` problems. ``note`` is a sentence for states without figures, ``embedding`` one on
+    tokens and their price, or "".
     """
 
     run_id: str
@@ -78,7 +78,7 @@ class RunStatus:
 
 
 MOST_PROBLEMS = 5
-"""So many troubles are told."""
+"""Maximum number of problems reported."""
 
 _PRECEDENCE: tuple[RunState, ...] = (
     "running",
@@ -96,7 +96,7 @@ _STAYS = "It was interrupted and has not gone on. What was written stays; order 
 
 
 def run_status_of(run_id: str, runs: Sequence[Run]) -> RunStatus:
-    """Return a run that was asked for, as the runs that it is by now; with none, it is gone."""
+    """Return the merged status of the runs that a run has become; "gone" without any."""
     if not runs:
         return RunStatus(run_id=run_id, state="gone", note=_GONE, ended=True)
     state = next(each for each in _PRECEDENCE if any(run.state == each for run in runs))
@@ -130,17 +130,17 @@ def run_status_of(run_id: str, runs: Sequence[Run]) -> RunStatus:
 
 
 def abandoned_run(told: RunStatus) -> RunStatus:
-    """Return a run that nobody went on with, as its end."""
+    """Return the final status of a run that nobody resumed."""
     return replace(told, note=_STAYS, ended=True)
 
 
 def lost_run(run_id: str) -> RunStatus:
-    """Return a run that can't be read for long, as the end of following it."""
+    """Return the final status of a run whose rows can't be read for too long."""
     return RunStatus(run_id=run_id, state="gone", note=_LOST, ended=True)
 
 
 def _interrupted(told: RunStatus) -> RunStatus:
-    """A dry run is not gone on with, as it would tell nothing to those who come later."""
+    """Return the status with a note; a dry run ends here, because it is not resumed."""
     return replace(told, note=_DRY if told.dry_run else _WAITS, ended=told.dry_run)
 
 
@@ -152,14 +152,14 @@ def _rate(runs: Sequence[Run]) -> float:
 
 
 def _remaining(runs: Sequence[Run]) -> str:
-    """Return about how long the slowest still takes; "" while that of one is not known."""
+    """Return the longest remaining time in words; "" while that of an active run is unknown."""
     seconds = [run.remaining_seconds for run in runs if run.active]
     known = [each for each in seconds if each is not None]
     return rough_duration(max(known)) if known and len(known) == len(seconds) else ""
 
 
 def _problems(failures: Sequence[Failure]) -> tuple[RunProblem, ...]:
-    """Return the first few; what held a run back before all, for it can be allowed."""
+    """Return the first few problems; held-back deletions first, as an admin can allow them."""
     ordered = sorted(failures, key=lambda each: not each.mass_delete)
     return tuple(
         RunProblem(each.space, each.page, each.reason, each.cure, each.mass_delete)
@@ -170,7 +170,7 @@ def _problems(failures: Sequence[Failure]) -> tuple[RunProblem, ...]:
 async def current_runs(
     run: Run, runs: FollowsRuns, seen: frozenset[str] = frozenset()
 ) -> tuple[Run, ...]:
-    """Return the runs that a run is by now: itself, or all that resumed it.
+    """Return the runs that a run has become: itself, or all that resumed it.
 
     Raises StoreUnavailable.
     """
@@ -186,19 +186,19 @@ async def current_runs(
 
 LOOK_SECONDS = 0.5
 REPORT_SECONDS = 2.5
-"""A change of figures is told so often at most; a change of state at once."""
+"""Minimum interval between reports of figures; a change of state is reported at once."""
 
 PATIENCE_SECONDS = 600.0
-"""So long a run that was interrupted is waited for, or a ledger that can't be read."""
+"""How long to wait for an interrupted run to resume, or for unreadable rows."""
 
 
 class RunWatcher:
-    """Follows runs by their rows, which are those of all processes.
+    """Follows runs by their rows in the record, which all processes share.
 
     Args:
-        runs: Where runs are told.
-        pause: Sleeps for so many seconds.
-        clock: Seconds that only go on.
+        runs: Reads the rows.
+        pause: Sleeps for a number of seconds.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(
@@ -213,9 +213,9 @@ class RunWatcher:
         self._clock = clock
 
     async def follow(self, run_id: str) -> AsyncIterator[RunStatus]:
-        """Yield how far a run is, at once, then on changes; the last one has ``ended``.
+        """Yield a run's status at once, then on changes; the last one has ``ended`` set.
 
-        Never raises: what can't be followed any longer ends with a ``note`` that says so.
+        Never raises: a run that can't be followed any longer ends with a ``note`` that explains it.
         """
         last, told_at, well_at = None, self._clock(), self._clock()
         trouble = LastingTrouble("orders.following")
@@ -233,7 +233,7 @@ class RunWatcher:
             await self._pause(LOOK_SECONDS)
 
     async def _look(self, run_id: str, trouble: LastingTrouble) -> RunStatus | None:
-        """Return how far a run is; None while that can't be read."""
+        """Return a run's status; None while its rows can't be read."""
         try:
             first = await self._runs.get(run_id)
             now = () if first is None else await current_runs(first, self._runs)

@@ -24,14 +24,14 @@ from bot.domain.text.formatting import join_names
 from rag.types import EVERYONE
 
 _OWN_PAGES = "/pages/"
-"""Pages without an address of their own are shown by this server, under a path of its own."""
+"""Path prefix of pages without an address of their own, which this server shows."""
 
 
 def url_variants(url: str) -> tuple[str, ...]:
-    """Return the addresses that could stand for the same page, the likeliest first.
+    """Return the URLs that may denote the same page, the likeliest first.
 
-    As it was given; without what jumps within the page; without what a link was decorated with;
-    with and without an end; and with its characters in the other spelling.
+    As given; without fragment; without query; with and without a trailing slash; and with special
+    characters percent-encoded or decoded.
     """
     given = url.strip().rstrip(".,;!)")
     if "://" not in given and not given.startswith("/"):
@@ -55,21 +55,21 @@ def _other_end(form: str) -> str:
 
 
 def _other_spelling(form: str) -> str:
-    """Return an address with its special characters encoded, or decoded where they are."""
+    """Return a URL with special characters percent-encoded, or decoded if they are encoded."""
     decoded = unquote(form)
     return decoded if decoded != form else quote(form, safe=":/?#[]@!$&'()*+,;=~%")
 
 
 _NAMED = 10
 _ASKED_FOR_PAGES = "confluence"
-"""The kind of source that can be asked for one page; its pages are known by their ids."""
+"""Source type that can read a single page; its pages are identified by id."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTarget:
-    """What is to be read (None: all), and a sentence on how that was found, or "".
+    """The resolved space (None: all), and a sentence on how it was resolved, or "".
 
-    ``page`` is the address or id of the one page that is meant, "" for the whole space.
+    ``page`` is the address or id of the one page to read, "" for the whole space.
     """
 
     space: str | None
@@ -80,7 +80,7 @@ class ResolvedTarget:
 async def resolve_target(
     target: Target, documents: KnowsSpaces, runs: FindsSpaces, by: CommandCaller
 ) -> ResolvedTarget | Refused:
-    """Find what is meant, or say what there is instead. Raises StoreUnavailable."""
+    """Resolve a target, or refuse with the known spaces. Raises StoreUnavailable."""
     match target:
         case AllSpaces():
             return ResolvedTarget(None)
@@ -92,7 +92,7 @@ async def resolve_target(
 
 @dataclass(frozen=True, slots=True)
 class _Spaces:
-    """All spaces, and those that those who read the answer may know of."""
+    """All spaces, and those that all readers of the reply may see."""
 
     all: Sequence[Space]
     told: Sequence[Space]
@@ -106,9 +106,9 @@ async def _spaces(documents: KnowsSpaces, by: CommandCaller) -> _Spaces:
 async def _of_page(
     url: str, documents: KnowsSpaces, runs: FindsSpaces, by: CommandCaller
 ) -> ResolvedTarget | Refused:
-    """Find the page where it comes from, which knows new ones too; else as it is indexed.
+    """Resolve a page by its source, which includes new pages; else by the index.
 
-    A folder is not asked for one page: all of it is looked at.
+    A folder can't read a single page: its whole space is read.
     """
     page = await documents.at(url_variants(url), None)
     trouble = ""
@@ -142,7 +142,7 @@ def _unknown(url: str, spaces: _Spaces, by: CommandCaller) -> str:
 
 
 def _space_named(name: str, spaces: _Spaces, by: CommandCaller) -> ResolvedTarget | Refused:
-    """Find a space by its name, in whatever case if only one is called so."""
+    """Resolve a space by its name, ignoring case if only one space matches."""
     exact = [each for each in spaces.all if each.name == name]
     found = exact or [each for each in spaces.all if each.name.casefold() == name.casefold()]
     if len(found) != 1:
@@ -157,7 +157,7 @@ def _space_named(name: str, spaces: _Spaces, by: CommandCaller) -> ResolvedTarge
 
 
 def _known(spaces: Sequence[Space], name: str = "") -> str:
-    """Name the spaces that can be read again, those first that are written most alike."""
+    """Return the known spaces that can be reindexed, the most similar names first."""
     names = [each.name for each in spaces if each.reindexable]
     if not names:
         return "No space can be reindexed yet: nothing is known that fills one."

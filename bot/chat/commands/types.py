@@ -1,4 +1,4 @@
-"""Commands, who gives them, their results, and what they need from ingestion and platforms."""
+"""Types of commands, callers and results, and the ports that commands need."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bot.domain.messages import Person
 
 
 class KnowsGroups(Protocol):
-    """A platform's groups. Raises bot.domain.errors.DeliveryFailed while it can't be asked."""
+    """A platform's user groups. Raises bot.domain.errors.DeliveryFailed on a failed request."""
 
     async def in_group(self, person_id: str, group_id: str) -> bool: ...
 
 
 class KnowsSpaces(Protocol):
-    """What is indexed. Raises bot.domain.errors.StoreUnavailable."""
+    """The indexed documents. Raises bot.domain.errors.StoreUnavailable."""
 
     async def spaces(self, seen_by: SeenBy) -> Sequence[Space]: ...
 
@@ -27,10 +27,10 @@ class KnowsSpaces(Protocol):
 
 
 class FindsSpaces(Protocol):
-    """Where pages come from. Raises bot.domain.errors.DocumentRefused while that can't be asked."""
+    """Resolve a URL to its space. Raises bot.domain.errors.DocumentRefused on a failed request."""
 
     async def find_space(self, url: str) -> str | None:
-        """Return the space of the page at an address, indexed or not; None for none of ours."""
+        """Return the space of the page at a URL, indexed or not; None if no source has it."""
         ...
 
 
@@ -42,21 +42,21 @@ class FollowsRuns(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SpaceByName:
-    """A space, as somebody wrote its name."""
+    """A space, by the name as typed."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class PageByUrl:
-    """The page at an address, alone."""
+    """The single page at a URL."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True)
 class AllSpaces:
-    """Every space of which it is known what fills it."""
+    """Every space whose source is known."""
 
 
 Target = SpaceByName | PageByUrl | AllSpaces
@@ -64,34 +64,34 @@ Target = SpaceByName | PageByUrl | AllSpaces
 
 @dataclass(frozen=True, slots=True)
 class AskRequest:
-    """A question, to be answered as any other."""
+    """Ask a question, answered like any other."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class HelpRequest:
-    """What one can say here."""
+    """Show the help text."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatusRequest:
-    """What is ready, and how fresh it is."""
+    """Show the status of Frontdesk and the age of its pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class WhyRequest:
-    """Why the last answer was given, or none."""
+    """Explain why the last answer was given, or none."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsRequest:
-    """What this channel allows, to be looked at and changed."""
+    """Show and edit the channel's settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReindexRequest:
-    """Bring a target up to date; a dry run only says what would be done."""
+    """Update a target in the index; a dry run only reports what would change."""
 
     target: Target
     dry_run: bool = False
@@ -100,34 +100,34 @@ class ReindexRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReindexStatusRequest:
-    """How far the runs are."""
+    """Show the progress of the runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReindexCancelRequest:
-    """Stop a run: the one over a space or of an id; None where there is but one."""
+    """Cancel a run by its space or id; None if only one is active."""
 
     target: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class InvalidCommand:
-    """An order that can't be read: ``text`` says what was wrong with it, and what can be said."""
+    """A command that can't be parsed: ``text`` gives the error and the valid forms."""
 
     text: str
 
 
 TextRequest = HelpRequest | StatusRequest | ReindexStatusRequest | ReindexCancelRequest
-"""What is answered in words, and by nothing else."""
+"""Commands whose only result is text."""
 
 CommandRequest = TextRequest | AskRequest | WhyRequest | SettingsRequest | ReindexRequest
 
 
 @dataclass(frozen=True, slots=True)
 class CommandSyntax:
-    """How a platform's people write commands: what goes before the word, spaces included.
+    """How commands are written on a platform: the prefixes, spaces included.
 
-    ``alone`` goes after what others shall not read the answer to, where answers are not whispered.
+    ``alone`` is appended to a command whose reply others must not read, if replies are public.
     """
 
     command: str = ""
@@ -135,15 +135,15 @@ class CommandSyntax:
     alone: str = ""
 
     def reindexing(self, *words: str) -> str:
-        """Return a reindex command as one types it."""
+        """Return a reindex command as typed."""
         return " ".join((self.reindex, *words))
 
 
 @dataclass(frozen=True, slots=True)
 class Admins:
-    """Who may change what is indexed and set; nobody where none is named.
+    """The admins of a platform; empty if the setting names nobody.
 
-    ``setting`` names the setting they are in. ``groups`` are those of which membership is asked.
+    ``setting`` is the setting's name. ``groups`` are those whose membership is checked by request.
     """
 
     setting: str
@@ -153,17 +153,17 @@ class Admins:
 
     @property
     def named(self) -> bool:
-        """Whether anybody is named at all."""
+        """Return whether the setting names anybody."""
         return bool(self.ids or self.groups or self.emails)
 
 
 @dataclass(frozen=True, slots=True)
 class CommandCaller:
-    """Who orders, and how they write it.
+    """The person who runs a command, with the platform's command syntax.
 
-    ``platform`` is where, as the audit names it before their id. ``admins`` are the platform's,
-    and ``groups`` tells who is in those of their groups that the person's principals don't name.
-    ``alone``: nobody else reads what is answered. Else no page is named, as not all may know of it.
+    ``platform`` precedes the person's id in the audit log. ``admins`` are the platform's;
+    ``groups`` checks membership in admin groups that the person's principals don't include.
+    ``alone``: nobody else reads the reply. Otherwise no page is named, as readers may lack access.
     """
 
     person: Person
@@ -175,15 +175,15 @@ class CommandCaller:
 
     @property
     def actor(self) -> str:
-        """Who did it, as in bot.domain.ports.Audits."""
+        """The audit log's id of the caller, as in bot.domain.ports.Audits."""
         return f"{self.platform}:{self.person.id}"
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What can't be done; ``text`` is for who ordered it, and says what they can do.
+    """A refused command; ``text`` tells the caller why and what to do.
 
-    ``run_id`` is the run that is in the way, or "".
+    ``run_id`` is the conflicting run, or "".
     """
 
     text: str
@@ -192,14 +192,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What was done or is to be told, as plain text."""
+    """The result of a command, as plain text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A run that was begun, to be followed by its id (bot.chat.commands.run_status)."""
+    """A started run, to be followed by its id (bot.chat.commands.run_status)."""
 
     run_id: str
     text: str

@@ -1,4 +1,4 @@
-"""Slack: mentions and direct messages in, threaded replies out."""
+"""Slack adapter: receive mentions and direct messages, reply in threads."""
 
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.transport.http import mount

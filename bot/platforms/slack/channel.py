@@ -45,9 +45,9 @@ _TIMEOUT_SECONDS = 15
 def connect(
     settings: Settings, notes: Notes | None = None, *, caller: ApiCaller | None = None
 ) -> SlackChannel:
-    """Return the channel of the configured workspace; nothing is called yet.
+    """Return the channel of the configured workspace; no call is made yet.
 
-    Without ``notes`` it remembers nothing beyond its process.
+    Without ``notes`` nothing is remembered beyond the process.
 
     Raises SettingInvalid.
     """
@@ -61,17 +61,17 @@ def connect(
         token=token.get_secret_value(),
         base_url=settings.slack_api_url,
         timeout=_TIMEOUT_SECONDS,
-        retry_handlers=[],
+        retry_handlers=[],  # ApiCaller retries; a client that did so too would double messages.
     )
     return SlackChannel(client, settings, caller or ApiCaller(), notes or NullNotes())
 
 
 class SlackChannel:
-    """Implements bot.domain.ports.Channel and Withdraws.
+    """Slack as a channel: delivers replies, shows progress, posts cards and notices.
 
-    Besides, all of bot.domain.capabilities (TakesTurns, Introduces, Fetches, TellsState) and of
-    bot.escalations.ports what a platform may do: Tells, AsksPeople, ShowsCases and LinksBack. What
-    each does is in a file of its own.
+    Implements bot.domain.ports.Channel and Withdraws; all of bot.domain.capabilities (TakesTurns,
+    Introduces, Fetches, TellsState, TellsPeople); and of bot.escalations.ports Tells, AsksPeople,
+    ShowsCases and LinksBack. Each is implemented in a file of its own.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class SlackChannel:
         self.names = MentionNames(client, caller, self.colleagues)
         self._files = Files(client)
         self.errands = BackgroundTasks()
-        # What only one person sees takes fewer kinds of blocks: each learns for itself.
+        # Ephemeral messages take fewer types of blocks: each poster learns its own refusals.
         aside = Poster(client, caller)
         self._people = PeopleChannel(
             client,
@@ -112,7 +112,7 @@ class SlackChannel:
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[None]:
-        """Hold connections to Slack open; without it every call makes its own."""
+        """Hold an HTTP session to Slack open; without it every call opens its own."""
         timeout = aiohttp.ClientTimeout(total=_TIMEOUT_SECONDS)
         async with aiohttp.ClientSession(timeout=timeout) as session:
             self.client.session = session
@@ -123,26 +123,26 @@ class SlackChannel:
                 self.client.session = None
 
     async def check(self) -> ComponentStatus:
-        """Ask Slack whether all that is configured works, as one line; nothing is posted."""
+        """Check all configured components, merged into one status; nothing is posted."""
         return merge_statuses(await self.checks())
 
     async def checks(self) -> Sequence[ComponentStatus]:
-        """Ask Slack about everything that is configured, a line for each; nothing is posted."""
+        """Check all configured components, with a status for each; nothing is posted."""
         parts = await self._checking.parts()
         if any(part.name == PEOPLE_PART and part.state == "ready" for part in parts):
             self.standing.reached_people(self.settings.slack_escalation_channel)
         return parts
 
     def part(self) -> ComponentStatus:
-        """Return how it stands, without asking anybody."""
+        """Return the current status, without a call to Slack."""
         return self.standing.part()
 
     async def introduce(self, message: Message) -> Introduction:
-        """Tell who asks and who reads along, as Slack vouches for it. Raises DeliveryFailed."""
+        """Return who asks and who reads along, as Slack reports it. Raises DeliveryFailed."""
         return await self.introducer.introduce(message)
 
     async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
-        """Return a file that came with a message. Raises DeliveryFailed."""
+        """Return the content of a message's attachment. Raises DeliveryFailed."""
         return await self._files.fetch(attachment, most=most)
 
     async def progress(
@@ -151,7 +151,7 @@ class SlackChannel:
         activity: Activity,
         placeholder: PostedRef | None,  # noqa: ARG002  # the port's; a status line needs none
     ) -> None:
-        """Show a status line, or a mark on the question where there is none."""
+        """Show a status line, or a reaction on the question where there is none."""
         if activity.stage is Stage.DONE:
             self._turns.ended(message)
             await self._status.withdrawn(message)
@@ -161,11 +161,11 @@ class SlackChannel:
         await self._status.show(message, activity)
 
     def turn(self, message: Message) -> AbstractAsyncContextManager[None]:
-        """Let replies go out in the order of their questions; one to a command waits for none."""
+        """Hold the turn to reply, in the order of questions; a reply to a command never waits."""
         return nullcontext() if response_url_of(message) else self._turns.turn(message)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
-        """Post what is not there yet; what ``find`` saw is not looked up again."""
+        """Post what is not posted yet; messages seen by ``find`` are not looked up again."""
         message = delivery.message
         if response_url_of(message):
             return await self._responses.deliver(delivery)
@@ -182,7 +182,7 @@ class SlackChannel:
         return ref
 
     async def find(self, delivery: Delivery) -> PostedRef | None:
-        """Look the delivery up in its thread, by metadata; None unless all of it is there."""
+        """Find a delivery in its thread, by metadata; None unless it is complete."""
         if response_url_of(delivery.message):
             return await self._responses.find(delivery)
         async with self._cleared_if_refused(delivery.message):
@@ -193,7 +193,7 @@ class SlackChannel:
 
     @asynccontextmanager
     async def _cleared_if_refused(self, message: Message) -> AsyncIterator[None]:
-        """Take the status line or mark away where there will be no reply."""
+        """Remove the status line or reaction if the reply is refused."""
         try:
             yield
         except DeliveryRefused:
@@ -203,49 +203,49 @@ class SlackChannel:
     async def whisper(self, message: Message, reply: Reply) -> None:
         """Show a fuller reply to the asker alone, in a thread others read. Raises DeliveryFailed.
 
-        Whoever calls this has made sure that it is the asker who wants it.
+        The caller has verified that the asker requests it.
         """
         await self._whispers.whisper(message, reply)
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
-        """Post what a person did, in the thread of the question; theirs by name and words."""
+        """Post in the question's thread what a person did, with their name and words."""
         return await self._telling.tell(message, notice)
 
     async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
-        """Look a notice up in its thread, by metadata; None unless all of it is there."""
+        """Find a notice in its thread, by metadata; None unless it is complete."""
         return await self._telling.find_told(message, notice)
 
     def attend(self, sees: SeesCases) -> None:
-        """Learn where cases are seen, before anything is posted of one."""
+        """Set the source of case views, before anything about a case is posted."""
         self._people.attend(sees)
         self._telling.attend(sees)
 
     async def show(self, message: Message, view: CaseView) -> None:
-        """Bring the card, and what the asker was told last, up to date."""
+        """Update the card and the last notice to the asker."""
         if message.thread.platform == "slack":
             await self._people.show(message, view)
             await self._telling.show(message, view)
 
     async def card_of(self, message: Message) -> PostedRef | None:
-        """Return where the card of a question is. Raises DeliveryFailed, StoreUnavailable."""
+        """Return the reference of a question's card. Raises DeliveryFailed, StoreUnavailable."""
         return await self._people.card_of(message)
 
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
-        """Say in the people's channel that a case waits, with the way to it."""
+        """Post a reminder of a waiting case in the escalation channel, with links to it."""
         return await self._people.remind(case, notice)
 
     async def tell_people(self, text: str) -> None:
-        """Post a line of plain text in the people's channel. Raises DeliveryFailed."""
+        """Post a line of plain text in the escalation channel. Raises DeliveryFailed."""
         await self._people.tell(text)
 
     async def link(self, message: Message) -> str | None:
-        """Return where a question can be opened; a direct message nobody else can open."""
+        """Return a question's permalink; None for a direct message, which nobody else can open."""
         if message.private:
             return None
         return await self._people.permalink(message.thread.channel, ts_of(message))
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
-        """Delete what is recorded, then what else the thread and the people's channel hold."""
+        """Delete the recorded messages, then any others in the thread and escalation channel."""
         self._turns.ended(message)
         await self._status.withdrawn(message)
         await self._replies.withdraw(message, posted)

@@ -1,7 +1,7 @@
-"""Build every listener of Slack's events, actions and commands, and join it with its parts.
+"""Build every listener of Slack's events, actions and commands, with its dependencies.
 
-The order of the listeners counts: Bolt gives an event to the first that matches, so the most
-particular come first and plain messages last.
+The order matters: Bolt gives an event to the first listener that matches, so the most specific
+come first and plain messages last.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from bot.platforms.slack.workspace.installation import Greetings, InstallationEv
 def subjects_of(
     *, tenant: str, interactions: Interactions, colleagues: KnowsColleagues
 ) -> ActionTargets:
-    """Return who may act on what.
+    """Return the lookup of interactions that a user may act on.
 
-    What was asked by command may be answered in a direct message; it is its asker's anywhere.
+    A command may be answered in a direct message, so its asker may act on it in any channel.
     """
     return ActionTargets(
         platform="slack",
@@ -64,7 +64,7 @@ def _came_by_command(message: Message) -> bool:
 def answer_listeners(
     channel: SlackChannel, office: ChatContext, *, own: BotIdentity, errands: BackgroundTasks
 ) -> Sequence[Listener]:
-    """Return who takes presses, reactions and the message shortcut."""
+    """Return the listeners for buttons, reactions and the message shortcut."""
     client, caller, tenant = channel.client, channel.caller, office.tenant
     asides, modals = ResponseUrls(client), Modals(client, caller)
     open_spaces = channel.settings.slack_outsider_spaces
@@ -140,7 +140,7 @@ def answer_listeners(
 def followers_of(
     channel: SlackChannel, office: ChatContext, time: Clock | None = None
 ) -> RunFollowers:
-    """Return who shows runs."""
+    """Return the followers that show the progress of runs."""
     owner = process_owner(alone=channel.settings.database_url is None)
     return RunFollowers(
         orders=office.orders,
@@ -153,7 +153,7 @@ def followers_of(
 def command_listeners(
     channel: SlackChannel, office: ChatContext, *, followers: RunFollowers, errands: BackgroundTasks
 ) -> Sequence[Listener]:
-    """Return who takes commands, the settings' form and the button below a run."""
+    """Return the listeners for commands, the settings modal and the button below a run."""
     client, caller = channel.client, channel.caller
     asides, modals = ResponseUrls(client), Modals(client, caller)
     orderers = CommandSenders(channel.colleagues, channel.settings.slack_admins)
@@ -196,7 +196,7 @@ def command_listeners(
 def case_listeners(
     channel: SlackChannel, office: ChatContext, *, errands: BackgroundTasks
 ) -> Sequence[Listener]:
-    """Return who takes what is done about a case; its card is shown as the office sees it."""
+    """Return the listeners for acts on a case; the channel reads cases from ``office.casework``."""
     channel.attend(office.casework)
     tenant, works, recorded = office.tenant, office.casework, office.interactions
     presses = PressDispatcher(ResponseUrls(channel.client), errands)
@@ -226,7 +226,7 @@ def listeners(
     errands: BackgroundTasks,
     followers: RunFollowers,
 ) -> Sequence[Listener]:
-    """Return who takes what, most particular first."""
+    """Return all listeners, most specific first."""
     messages = MessageListener(own, office, channel.names)
     return (
         Greetings(own, office, channel=channel, errands=errands),

@@ -1,8 +1,8 @@
-"""Render replies as Slack messages of Block Kit blocks, from rich to plain text. Pure.
+"""Render replies as Slack messages in Block Kit, from rich to plain text. Pure.
 
-A workspace may refuse some kinds of blocks, so each message has several forms, richest first;
-the last is text alone. What people and pages wrote is escaped: no mention, link or markup in it
-is live. Action ids come from payloads/actions.py.
+A workspace may reject some block types, so each message has several forms, richest first; the
+last is text alone. Text written by people or copied from pages is escaped: no mention, link or
+markup in it is live. Action ids come from payloads/actions.py.
 """
 
 from __future__ import annotations
@@ -24,42 +24,42 @@ from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label, to_mrkdw
 Block = Mapping[str, object]
 
 SECTION_LIMIT = 2_900
-"""Slack takes 3,000 characters in a section; some room is kept."""
+"""Slack's limit is 3,000 characters per section; this leaves a margin."""
 
-_LABEL_LIMIT = 75
+_LABEL_LIMIT = 75  # Slack's limit for the text of a button
 _INERT = str.maketrans({"<": "\u2039", ">": "\u203a"})
-"""Nobody says whether Slack decodes entities on a button, so there are none."""
+"""Replaces angle brackets: whether Slack decodes entities on a button is undocumented."""
 
 
 def section(text: str) -> Block:
-    """Return a paragraph of escaped text."""
+    """Return a section block; ``text`` is mrkdwn, already escaped."""
     return {"type": "section", "text": mrkdwn_object(text)}
 
 
 def context(text: str) -> Block:
-    """Return a line of escaped text in small print."""
+    """Return a context block (small print); ``text`` is mrkdwn, already escaped."""
     return {"type": "context", "elements": [mrkdwn_object(text)]}
 
 
 def actions(buttons: Sequence[Block]) -> Block:
-    """Return a row of buttons."""
+    """Return an actions block: a row of buttons."""
     return {"type": "actions", "elements": list(buttons)}
 
 
 def button(label: str, action_id: str, value: str, *, primary: bool = False) -> Block:
-    """Return a button; whatever its label holds is shown as it is, cut at 75 characters."""
+    """Return a button; its label is shown literally, cut at 75 characters."""
     shown = {"type": "button", "text": plain_text(label), "action_id": action_id, "value": value}
     return {**shown, "style": "primary"} if primary else shown
 
 
 def plain_text(text: str) -> Block:
-    """Return a plain_text object in which nothing is live."""
+    """Return a plain_text object without live markup, cut at 75 characters."""
     shown = clip(text.translate(_INERT), _LABEL_LIMIT)
     return {"type": "plain_text", "text": shown or "\u2026", "emoji": False}
 
 
 def mrkdwn_object(text: str) -> Block:
-    """Return a text object; addresses in it stay text unless they are marked as links."""
+    """Return a mrkdwn object; addresses in it stay text unless they are marked as links."""
     return {"type": "mrkdwn", "text": text, "verbatim": True}
 
 
@@ -68,7 +68,7 @@ _MOST_OPTIONS = 4
 
 @dataclass(frozen=True, slots=True)
 class ReplyButtons:
-    """The last blocks of a message, either of which a workspace may not take."""
+    """The button blocks at the end of a message; a workspace may reject either of them."""
 
     thumbs: Block | None = None
     row: Block | None = None
@@ -78,7 +78,7 @@ NO_BUTTONS = ReplyButtons()
 
 
 def buttons_of(outcome: Outcome, interaction_id: InteractionId) -> ReplyButtons:
-    """Return what may be pressed below an outcome; small talk and refusals have nothing."""
+    """Return the buttons below an outcome; small talk and refusals have none."""
     why = button(title_of(outcome), WHY, interaction_id)
     match outcome.response:
         case Reply(refused=True) | Reply(tone="generic"):
@@ -99,7 +99,7 @@ def buttons_of(outcome: Outcome, interaction_id: InteractionId) -> ReplyButtons:
 
 
 def more_button(interaction_id: InteractionId) -> Block:
-    """Return the button that shows its presser what only they may read."""
+    """Return the button that shows the private answer to the one user who may read it."""
     return actions([button("Show it to me", MORE, interaction_id)])
 
 
@@ -127,14 +127,14 @@ def _feedback_button(label: str, value: str) -> Block:
 
 
 TEXT_LIMIT = 11_500
-"""Slack takes 12,000 characters over all markdown blocks of a message; some room is kept."""
+"""Slack's limit is 12,000 characters over a message's markdown blocks; this leaves a margin."""
 
 _MOST_SOURCE_SECTIONS = 3
-"""Pieces of a list of pages in one message: with remarks and buttons they stay within its limit."""
+"""Sections of sources per message: with remarks and buttons they stay within its limit."""
 
 _NOTIFICATION_LIMIT = 3_900
 _SHORT_LIMIT = 2_500
-"""Characters of all text in a message that was too long for Slack before."""
+"""Characters of text in the shortened form of a message that Slack rejected as too long."""
 
 _SHORTENED = "Slack did not take all of this: it is the beginning."
 _NOTHING = "\u2026"
@@ -143,9 +143,10 @@ _MORE = "There is more that you may read, but not everyone here."
 
 @dataclass(frozen=True, slots=True)
 class MessageForm:
-    """One way to show a message. ``text`` is what notifications and old clients read.
+    """One rendering of a message, as text and blocks.
 
-    The first ``body`` blocks are the words of an answer, 0 where nothing is known of that.
+    ``text`` is shown in notifications and old clients. The first ``body`` blocks hold the text of
+    an answer; 0 where that is unknown.
     """
 
     text: str
@@ -154,12 +155,12 @@ class MessageForm:
 
 
 MessageForms = tuple[MessageForm, ...]
-"""The same message, richest first; the last is text alone, which Slack never refuses."""
+"""All renderings of a message, richest first; the last is text alone, which Slack never refuses."""
 
 
 @dataclass(frozen=True, slots=True)
 class _BelowText:
-    """What follows the text of a message; all of it is escaped."""
+    """The content below a message's text; all of it is escaped."""
 
     sources: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -176,7 +177,7 @@ _NOTHING_BELOW = _BelowText()
 def reply_messages(
     rendered: ResponseView, *, now: datetime, buttons: ReplyButtons = NO_BUTTONS
 ) -> tuple[MessageForms, ...]:
-    """Return the messages that show a response, in order; the last has what belongs below it."""
+    """Return the messages of a response, in order; the last has the remarks, footer and buttons."""
     *more_pages, pages = _groups(_sources(rendered.heading, rendered.lines, now))
     remarks = tuple(_inert(each) for each in rendered.remarks)
     below = _BelowText(pages, remarks, rendered.footer, buttons)
@@ -189,7 +190,7 @@ def reply_messages(
 
 
 def private_answer_offer(interaction_id: InteractionId) -> MessageForms:
-    """Return what tells an asker that there is more for them alone, with the way to it."""
+    """Return the message that offers an asker the private answer, with its button."""
     told = section(_MORE)
     return (
         MessageForm(_MORE, (told, more_button(interaction_id))),
@@ -199,7 +200,7 @@ def private_answer_offer(interaction_id: InteractionId) -> MessageForms:
 
 
 def shorten(form: MessageForm) -> MessageForm | None:
-    """Return a form with the beginning of its text, which says so; None for one that is short."""
+    """Return a form cut to the beginning of its text, with a note; None if it is short already."""
     count = form.body or len(form.blocks)
     body, below = form.blocks[:count], form.blocks[count:]
     if max(len(form.text), sum(map(_length, body))) <= _SHORT_LIMIT + 2 * len(_SHORTENED):
@@ -212,12 +213,12 @@ def shorten(form: MessageForm) -> MessageForm | None:
 
 
 def source_lines(lines: Sequence[SourceLine], now: datetime) -> list[str]:
-    """Return pages as lines of mrkdwn: number, link, space and age of each."""
+    """Return sources as lines of mrkdwn: number, link, space and age of each."""
     return [_line(line, now) for line in lines]
 
 
 def _forms(text: str, below: _BelowText) -> MessageForms:
-    """Return every form of a message; each gives up one thing more."""
+    """Return every form of a message; each drops one more feature."""
     body = to_mrkdwn(text)
     plainer = (*_with_body(_sections(body), body, below), _alone(body, below))
     if not text.strip():
@@ -236,7 +237,7 @@ def _with_body(shown: tuple[Block, ...], body: str, below: _BelowText) -> Iterat
 
 
 def _pressed(buttons: ReplyButtons) -> Iterator[tuple[Block, ...]]:
-    """Yield what can be pressed, with less each time."""
+    """Yield the button blocks to try, fewer each time."""
     if buttons.thumbs and buttons.row:
         yield (buttons.thumbs, buttons.row)
     if buttons.row:
@@ -245,7 +246,7 @@ def _pressed(buttons: ReplyButtons) -> Iterator[tuple[Block, ...]]:
 
 
 def _beginning(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Yield blocks with as much of their text as a short message has; all that can be pressed."""
+    """Yield the blocks, cut to the text of a short message; all blocks without text are kept."""
     left = _SHORT_LIMIT
     for block in blocks:
         size = _length(block)
@@ -262,7 +263,7 @@ def _cut_to(block: Block, limit: int) -> Block:
 
 
 def _text_of(block: Block) -> str:
-    """Return the text of a paragraph; nothing of any other block."""
+    """Return the text of a section or markdown block, "" for any other block."""
     text = block.get("text")
     return str(text["text"] if isinstance(text, dict) else text or "")
 
@@ -282,7 +283,7 @@ def _sections(body: str) -> tuple[Block, ...]:
 
 
 def _sources(heading: str, lines: Sequence[SourceLine], now: datetime) -> tuple[str, ...]:
-    """Return the list of pages, in pieces that a section takes."""
+    """Return the list of sources, split into pieces that fit a section."""
     if not lines:
         return ()
     listed = "\n".join([f"*{heading}*", *source_lines(lines, now)])
@@ -290,7 +291,7 @@ def _sources(heading: str, lines: Sequence[SourceLine], now: datetime) -> tuple[
 
 
 def _groups(sources: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return the pieces as messages take them, one group at least."""
+    """Group the pieces by message; return at least one group."""
     starts = range(0, max(len(sources), 1), _MOST_SOURCE_SECTIONS)
     return [sources[at : at + _MOST_SOURCE_SECTIONS] for at in starts]
 
@@ -305,7 +306,7 @@ def _line(line: SourceLine, now: datetime) -> str:
 
 
 def _inert(line: str) -> str:
-    """Return a line of plain text in which nothing is live, in whatever form it is shown."""
+    """Return a line of plain text without live markup, in whichever form it is shown."""
     return escaped_label(disarm(without_code(line)))
 
 

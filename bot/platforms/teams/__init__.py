@@ -1,4 +1,7 @@
-"""Microsoft Teams: take messages and mentions, post cited replies; the only home of botbuilder."""
+"""Microsoft Teams adapter: receive messages and mentions, post cited replies.
+
+No other package imports botbuilder.
+"""
 
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.transport.http import mount

@@ -1,6 +1,6 @@
-"""The Teams channel: what the rest of the bot calls to show outcomes, progress and escalations.
+"""The Teams channel: posts outcomes, progress and escalations for the rest of the bot.
 
-``connect`` makes the parts between the bot and Microsoft of the settings, and calls nothing yet.
+``connect`` builds it from the settings, without calling Microsoft yet.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from bot.platforms.teams.transport.auth import InboundAuth, RequestAuthenticator
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The way in and the way out."""
+    """Inbound authentication and the outbound connector."""
 
     door: InboundAuth
     connector: Connector
@@ -76,7 +76,7 @@ def connection_of(
     credentials: CredentialsFactory | None,
     timing: Timing,
 ) -> Connection:
-    """Return the ways of the configured registration; nothing is called yet.
+    """Return inbound and outbound parts for the configured registration, without any call.
 
     Raises SettingInvalid.
     """
@@ -116,7 +116,7 @@ def connect(
     jitter: Jitter = random.random,
     files: Files | None = None,
 ) -> TeamsChannel:
-    """Return the channel of the configured registration; nothing is called yet.
+    """Return the channel for the configured registration, without any call.
 
     Raises SettingInvalid.
     """
@@ -128,10 +128,11 @@ def connect(
 
 
 class TeamsChannel:
-    """The port of Teams: Channel, OpensPlaceholders and Withdraws of bot.domain.ports.
+    """Teams as a platform of the bot; each method delegates to a class in a file of its own.
 
-    It also implements Introduces and Fetches of bot.domain.capabilities, and Tells, AsksPeople,
-    ShowsCases and LinksBack of bot.escalations.ports. What each does is in a file of its own.
+    Implements `Channel`, `OpensPlaceholders` and `Withdraws` of bot.domain.ports, `Introduces` and
+    `Fetches` of bot.domain.capabilities, and `Tells`, `AsksPeople`, `ShowsCases` and `LinksBack` of
+    bot.escalations.ports.
     """
 
     def __init__(
@@ -186,18 +187,18 @@ class TeamsChannel:
         return "teams"
 
     async def check(self) -> ComponentStatus:
-        """Ask Microsoft whether all that is configured works, as one line; nothing is posted."""
+        """Check the whole configuration with Microsoft, as one status; nothing is posted."""
         return merge_statuses(await self.checks())
 
     async def checks(self) -> Sequence[ComponentStatus]:
-        """Ask Microsoft about everything that is configured, a line for each; nothing is posted."""
+        """Check the configuration with Microsoft, one status per component; nothing is posted."""
         parts = await self._checking.parts()
         if any(part.name == PEOPLE_PART and part.state == "ready" for part in parts):
             self.people.trouble = None
         return parts
 
     def part(self) -> ComponentStatus:
-        """Return how it stands, without asking anybody."""
+        """Return the last known status without calling Microsoft."""
         now = known_health(self.door.keys, self.connector.trouble, self.settings)
         missed = self.people.trouble
         if now.state == "failed" or missed is None:
@@ -206,7 +207,7 @@ class TeamsChannel:
         return ComponentStatus(now.name, "failed", told, f"{missed.why} {PEOPLE_CHANNEL_CURE}")
 
     async def introduce(self, message: Message) -> Introduction:
-        """Tell who asks and who reads along, as Teams vouches for it. Raises DeliveryFailed."""
+        """Return who asks and whether outsiders read along, from Teams. Raises DeliveryFailed."""
         return await self._introducer.introduce(message)
 
     async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
@@ -214,55 +215,55 @@ class TeamsChannel:
         return await self._files.fetch(attachment, most=most)
 
     def on_stopped(self, stopped: StopHandler) -> None:
-        """Say how a question is withdrawn whose asker pressed Stop while it was answered."""
+        """Set the handler that withdraws a question whose asker pressed Stop during the answer."""
         self._streams.on_stopped(stopped)
 
     def has_placeholder(self, message: Message) -> bool:
-        """Tell whether a stream may be opened there: in personal chats, where Teams allows it."""
+        """Return whether a stream may be opened there: in personal chats, where Teams allows it."""
         return self._streams.may_open(message)
 
     async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef | None:
-        """Open a stream; None where Teams allows none. Raises DeliveryFailed."""
+        """Open a stream; return None where Teams allows none. Raises DeliveryFailed."""
         return await self._status.open(message, needed=needed)
 
     async def close_placeholder(self, message: Message, placeholder: PostedRef) -> None:
-        """Remove what says that a question is worked on. Raises DeliveryFailed."""
+        """Remove the progress message or stream of a question. Raises DeliveryFailed."""
         await self._replies.close(message, placeholder)
 
     async def progress(
         self, message: Message, activity: Activity, placeholder: PostedRef | None
     ) -> None:
-        """Say what is being done, in the stream, or show that the bot is typing."""
+        """Show the current activity in the stream, or a typing indicator where there is none."""
         self._replies.begun(message)
         await self._status.show(message, activity, placeholder)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
-        """Show the reply; what is for its asker alone goes to their personal chat."""
+        """Post the reply; a private, fuller one goes to the asker's personal chat."""
         self._replies.begun(delivery.message)
         ref = await self._replies.deliver(await self.people.asked(delivery))
         await self._whispers.send(delivery)
         return ref
 
     async def find(self, delivery: Delivery) -> PostedRef | None:
-        """Return None: Teams cannot be asked. What is posted now says that it may be twice."""
+        """Return None: Teams can't be searched. A repeated post is marked as such."""
         self._replies.begun_elsewhere(delivery.message)
         return None
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
-        """Post what a person did where it was asked; theirs by name and words."""
+        """Post a person's action where the question was asked, with their name and words."""
         return await self._telling.tell(message, notice)
 
     async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
-        """Return None: Teams cannot be asked. Better told twice than never."""
+        """Return None: Teams can't be searched. A notice may be posted twice, but is never lost."""
         return await self._telling.find_told(message, notice)
 
     def attend(self, sees: SeesCases) -> None:
-        """Learn where cases are seen, before anything is posted of one."""
+        """Set the source of current case views, before the first post about a case."""
         self.people.attend(sees)
         self._telling.attend(sees)
 
     async def show(self, message: Message, view: CaseView) -> None:
-        """Bring the card, and what the asker was told last, up to date."""
+        """Update the case card and the asker's latest notice."""
         if message.thread.platform == "teams":
             await self.people.show(message, view)
             await self._telling.show(message, view)
@@ -272,7 +273,7 @@ class TeamsChannel:
         return await self.people.card_of(message)
 
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
-        """Say in the people's channel that a case waits, below its card."""
+        """Post a reminder of an open case below its card in the people's channel."""
         return await self.people.remind(case, notice)
 
     async def tell_people(self, text: str) -> None:
@@ -280,14 +281,14 @@ class TeamsChannel:
         await self.people.tell(text)
 
     async def link(self, message: Message) -> str | None:
-        """Return where a question can be opened; a personal chat nobody else can open."""
+        """Return a link to a question; None for a personal chat, which nobody else can open."""
         return question_link(message)
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
-        """Delete what is recorded, what else is known of it, and what its asker alone got."""
+        """Delete the recorded posts, all other known posts, and the private reply of a question."""
         try:
             await self._whispers.withdraw(message)
             await self._replies.withdraw(message, posted)
         finally:
-            # The card holds the question: it goes also where the reply can't be removed any more.
+            # The card quotes the question: delete it even where the reply can no longer be deleted.
             await self.people.withdraw(message)

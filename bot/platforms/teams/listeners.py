@@ -1,6 +1,6 @@
-"""Wire the listeners of everything that Teams sends: messages, buttons, dialogs and commands.
+"""Wire the listeners for everything that Teams sends: messages, buttons, dialogs and commands.
 
-The most particular come first: the first listener that takes an activity keeps it.
+Order matters: the first listener that takes an activity keeps it, so the most specific come first.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from bot.platforms.teams.transport.dispatch import Dispatch, Listener
 
 
 def answer_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Listener]:
-    """Return who takes thumbs, reactions and the buttons below an answer."""
+    """Return the listeners for thumbs, reactions and the buttons below an answer."""
     tenant, interactions = office.tenant, office.interactions
     subjects = ActionTargets(
         platform="teams",
@@ -63,7 +63,7 @@ def answer_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Lis
 
 
 def case_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Listener]:
-    """Return who takes what is done about a case; its card is shown as the office sees it."""
+    """Return the listeners for case actions; cards show the current view from ``office``."""
     channel.attend(office.casework)
     tenant, works, recorded = office.tenant, office.casework, office.interactions
     cards = CardActions(
@@ -85,7 +85,7 @@ def case_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Liste
 def followers_of(
     channel: TeamsChannel, office: ChatContext, time: Clock | None = None
 ) -> RunFollowers:
-    """Return who shows runs."""
+    """Return the followers, which show the progress of reindex runs."""
     owner = process_owner(alone=channel.settings.database_url is None)
     return RunFollowers(
         orders=office.orders,
@@ -98,7 +98,7 @@ def followers_of(
 def command_listeners(
     channel: TeamsChannel, office: ChatContext, *, followers: RunFollowers
 ) -> Sequence[Listener]:
-    """Return who takes orders, the settings' form and the button below a run."""
+    """Return the listeners for commands, the settings form and the button below a run."""
     orderers = CommandSenders(channel.colleagues, channel.settings.teams_admins)
     settings = SettingsDialog(
         orders=office.orders,
@@ -129,7 +129,7 @@ def command_listeners(
 
 
 def dispatch_to(takers: Sequence[Listener]) -> Dispatch:
-    """Return where what arrives is handed to those who take it."""
+    """Return a dispatch with all listeners registered."""
     dispatch = Dispatch()
     for taker in takers:
         taker.register(dispatch)
@@ -139,7 +139,7 @@ def dispatch_to(takers: Sequence[Listener]) -> Dispatch:
 def listeners(
     channel: TeamsChannel, office: ChatContext, *, followers: RunFollowers
 ) -> Sequence[Listener]:
-    """Return who takes what, most particular first."""
+    """Return all listeners, most specific first."""
     messages = MessageListener(office)
     return (
         InstallationEvents(channel.places, channel.presence, channel.onlookers, channel.errands),

@@ -1,4 +1,4 @@
-"""The schema's history, applied at the start when the schema is not current."""
+"""Alembic migrations of the schema, applied at start-up if it is not current."""
 
 HEAD = "0006"
-"""The last revision; a test holds it against the revisions there are."""
+"""The last revision; a test compares it with the revision files."""

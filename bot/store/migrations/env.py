@@ -1,4 +1,4 @@
-"""Run the migrations on the connection that bot.store.database hands over."""
+"""Alembic environment: run the migrations on the connection of bot.store.database."""
 
 from alembic import context
 

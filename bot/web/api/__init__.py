@@ -1,6 +1,6 @@
-"""The JSON API: mount its routes in two versions, and describe them as OpenAPI 3.1.
+"""Mount the JSON API in two versions and describe it as OpenAPI 3.1.
 
-Routes and document are both made from the table of operations.
+The routes and the OpenAPI document are both generated from the table of operations.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ REFERENCE = "#/components/schemas/{model}"
 Json = dict[str, Any]
 
 CURRENT_OPERATIONS = (*INTERACTION_OPERATIONS, *DOCUMENT_OPERATIONS)
-"""All that version 2 offers, and what is of no version."""
+"""The operations of version 2, and the unversioned ones (health, readiness, OpenAPI document)."""
 
 OPERATIONS = (
     *CURRENT_OPERATIONS,
     *(in_v1(each) for each in CURRENT_OPERATIONS if each.path.startswith(V2)),
 )
-"""All that the API offers, in both versions."""
+"""All operations, in both versions."""
 
 _RETRY_AFTER = {
     "Retry-After": {
@@ -52,11 +52,11 @@ _RETRY_AFTER = {
         "schema": {"type": "integer", "minimum": 1},
     }
 }
-"""Headers of errors that pass."""
+"""Response headers of the temporary errors, 429 and 503."""
 
 
 def openapi_document() -> Json:
-    """Return the whole document."""
+    """Return the OpenAPI document."""
     paths: dict[str, Json] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
@@ -150,7 +150,7 @@ def _schemas() -> Json:
 __all__ = ["CheckParts", "DocumentsApi", "RecordApi", "mount"]
 
 DEPRECATED_SINCE = datetime(2026, 11, 23, tzinfo=UTC)
-"""Since when version 2 is to be used instead of version 1."""
+"""The date from which version 1 is deprecated (the ``Deprecation`` header)."""
 
 WebHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -168,7 +168,10 @@ def mount(
     readable: ReadablePassages,
     ask_seconds: float = 60.0,
 ) -> None:
-    """Add the API's routes; the doors (bot.web.auth.security) must be mounted on the same app."""
+    """Add the API's routes to an app.
+
+    ``mount_security`` (bot.web.auth.security) must have been called on the same app.
+    """
     versions = {
         version.root: InteractionsApi(
             version,
@@ -230,7 +233,7 @@ def _interaction_handlers(rest: InteractionsApi) -> dict[str, WebHandler]:
 
 
 async def _add_deprecation_headers(request: web.Request, response: web.StreamResponse) -> None:
-    """Mark every response of version 1 as deprecated (RFC 9745), with where its successor is."""
+    """Add ``Deprecation`` (RFC 9745) and a ``Link`` to the successor to version 1 responses."""
     resource = request.match_info.route.resource
     if resource is None or not resource.canonical.startswith(f"{V1}/"):
         return

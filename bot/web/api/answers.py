@@ -1,4 +1,4 @@
-"""Map an outcome to the API's answer, in both versions; pure."""
+"""Map an outcome to the API's answer, in both versions; no I/O."""
 
 from __future__ import annotations
 
@@ -33,15 +33,18 @@ StatusV2 = Literal[Status, "refused"]
 
 NOT_FOUND_REASONS = frozenset({"low_confidence", "nothing_found", "unsupported"})
 NOT_FOUND_V1 = "I don't have that information in the provided knowledge base."
-"""What version 1 says where NOT_FOUND_MESSAGE is not set."""
+"""Version 1's text for an answer that was not found, unless NOT_FOUND_MESSAGE is set."""
 
 _DEFAULT_WAIT: Mapping[str, int] = {"pause": 300, "queue": 60}
-"""Seconds after which to ask again where nobody knows when a limit ends."""
+"""Retry-After in seconds, by kind of limit, where the end of the limit is unknown."""
 
 
 PUBLIC_SIGNALS = frozenset({"keyword_rank", "vector_rank"})
-"""What of a passage's signals is for everyone. Scores count words over all pages, also those that
-an asker may not read, and would tell which words are there."""
+"""The retrieval signals of a passage that every caller may see.
+
+Scores depend on word counts over all pages, including those that the caller may not read, and would
+reveal which words occur there.
+"""
 
 
 def answer_v1(
@@ -52,9 +55,10 @@ def answer_v1(
     *,
     scored: bool = True,
 ) -> schemas.Answer:
-    """Return what a client of version 1 gets: ``not_found`` is said whatever was not found.
+    """Return the answer of version 1.
 
-    Without ``scored`` confidence and relevance are in whole per cent.
+    ``not_found`` replaces the text of every answer that was not found. Without ``scored``,
+    confidence and relevance are rounded to whole per cent.
     """
     outcome = outcome_v1(outcome)
     status = _status_v1(outcome, answer_type(outcome))
@@ -68,7 +72,7 @@ def answer_v1(
 
 
 def outcome_v1(outcome: Outcome) -> Outcome:
-    """Return an outcome as version 1 tells it, which knows no guesses: they are not answered."""
+    """Return an outcome for version 1, which has no guesses: an unsure reply is an escalation."""
     response = outcome.response
     if confidence_level(outcome) != "unsure" or not isinstance(response, Reply):
         return outcome
@@ -90,9 +94,10 @@ def answer_v2(
     *,
     scored: bool = True,
 ) -> schemas.AnswerV2:
-    """Return what a client gets; ``unsure`` is said instead of an answer without a source.
+    """Return the answer of version 2.
 
-    Without ``scored`` confidence and relevance are in whole per cent.
+    ``unsure`` replaces the text of a reply without a source. Without ``scored``, confidence and
+    relevance are rounded to whole per cent.
     """
     response, status = outcome.response, _status_v2(outcome)
     escalated = isinstance(response, Escalation) and not outcome.silent
@@ -114,14 +119,14 @@ def answer_v2(
 
 
 def limit_of(outcome: Outcome) -> Limit | None:
-    """Return the limit that refused a question, None where none did."""
+    """Return the limit that refused a question, or None."""
     return outcome.response.limit if isinstance(outcome.response, Reply) else None
 
 
 def limit_problem(
     interaction_id: str, conversation_id: str, outcome: Outcome, limit: Limit, now: datetime
 ) -> Problem:
-    """Return the error for a question that a limit refused."""
+    """Return the error response for a question that a limit refused."""
     usual = _DEFAULT_WAIT.get(limit.kind, 1)
     wait = (limit.until - now).total_seconds() if limit.until else usual
     return problem(
@@ -139,7 +144,7 @@ def limit_problem(
 
 @dataclass(frozen=True, slots=True)
 class VisibleAnswer:
-    """An answer from the record, within what its reader may read now; scores for admins alone."""
+    """A recorded answer, restricted to what its reader may read now; scores are for admins only."""
 
     asked: Interaction
     seen: Visibility
@@ -147,11 +152,11 @@ class VisibleAnswer:
 
     @property
     def question(self) -> str:
-        """What was asked."""
+        """The question's text, or its replacement where it is hidden from the reader."""
         return self.seen.question(self.asked)
 
     def answer(self, told: schemas.Answer | schemas.AnswerV2) -> schemas.Answer | schemas.AnswerV2:
-        """Return an answer without what comes from pages that are closed."""
+        """Return the answer without content from pages that the reader may not read."""
         outcome = self.asked.outcome
         if outcome is None:
             return told
@@ -171,7 +176,7 @@ class VisibleAnswer:
 
 
 def pipeline_of(outcome: Outcome, *, scored: bool = True) -> schemas.Pipeline:
-    """Return why this outcome, as recorded; without ``scored`` with ranks in place of scores."""
+    """Return the recorded pipeline; without ``scored``, passages show ranks instead of scores."""
     trace = outcome.trace
     return schemas.Pipeline(
         route=schemas.Routed(
@@ -232,23 +237,23 @@ def _error(response: Response) -> ErrorCode | None:
 
 
 def _shows_own_text(response: Response, status: StatusV2) -> bool:
-    """Tell whether a response's own words are shown: not those of a reply without a source."""
+    """Return whether the response's own text is shown; a reply without a source is replaced."""
     return status != "unknown" or isinstance(response, Escalation)
 
 
 def _statement(response: Response) -> str:
-    """Return what is so, without what is done about a person."""
+    """Return the statement about the question, without the notice that a person is asked."""
     stated = response.statement if isinstance(response, Escalation) else ""
     return stated or _text(response)
 
 
 def _digits(*, scored: bool) -> int | None:
-    """Return to how many digits scores are rounded; None: not at all."""
+    """Return the number of digits that scores are rounded to; None leaves them as they are."""
     return None if scored else 2
 
 
 def _shared_fields(outcome: Outcome, *, scored: bool) -> dict[str, Any]:
-    """Return the fields that both versions tell alike."""
+    """Return the fields that are the same in both versions."""
     digits = _digits(scored=scored)
     response, kind = outcome.response, answer_type(outcome)
     cited = response.sources if isinstance(response, Reply) and kind == "RAG" else ()
@@ -278,7 +283,7 @@ def _text(response: Response) -> str:
 
 
 def _calls(trace: Trace) -> list[schemas.ModelCall]:
-    """Return the router's calls and the pipeline's, each once."""
+    """Return the model calls of the router and of the pipeline, each once."""
     calls = [*trace.route.calls, *(call for call in trace.calls if call not in trace.route.calls)]
     return [schemas.ModelCall.model_validate(asdict(call)) for call in calls]
 
@@ -294,7 +299,7 @@ def _sources(sources: Iterable[Source], digits: int | None) -> list[schemas.Sour
 
 
 def _openable(url: str) -> str:
-    """Return an address that a client may offer as a link; a script's is none."""
+    """Return the URL if it is http(s) or a path of this server, else ""; scripts are unsafe."""
     return url if url.startswith(("https://", "http://", OWN_PAGES)) else ""
 
 
@@ -309,5 +314,5 @@ def _rounded(value: float, digits: int | None) -> float:
 
 
 def _finite(signals: Mapping[str, float]) -> schemas.Signals:
-    """JSON has no infinity."""
+    """Replace infinite and NaN values by None: JSON has neither."""
     return {name: value if math.isfinite(value) else None for name, value in signals.items()}

@@ -1,4 +1,4 @@
-"""The API for admins who look after the index: the table of its operations, and the handlers."""
+"""API operations and handlers for index administration: documents, uploads and index runs."""
 
 from __future__ import annotations
 
@@ -121,9 +121,9 @@ _FORM_FIELDS = {"readers"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentsApi:
-    """Handlers over the index and what fills it; all of them are for admins.
+    """Handlers for documents and index runs; all of them require the role admin.
 
-    ``data_dir`` takes files as they arrive, within ``bounds``.
+    ``data_dir`` holds uploads temporarily; ``bounds`` limits their size and number.
     """
 
     tenant: str
@@ -157,7 +157,7 @@ class DocumentsApi:
         )
 
     async def upload(self, request: web.Request) -> web.Response:
-        """Take a document; it is indexed afterwards."""
+        """Accept a document; a background run indexes it."""
         person = require_role(request, "admin")
         async with receive_form(request, self.data_dir, self.bounds) as form:
             unknown = sorted(form.texts.keys() - _FORM_FIELDS)
@@ -200,7 +200,7 @@ class DocumentsApi:
         return web.Response(status=204)
 
     async def reindex(self, request: web.Request) -> web.Response:
-        """Begin a run."""
+        """Start an index run."""
         person = require_role(request, "admin")
         asked = await body_of(request, admin_schemas.StartReindex)
         run_id = await self.reindexing.start(
@@ -226,7 +226,7 @@ class DocumentsApi:
         return json_reply(admin_schemas.Reindexes(runs=[_run_json(each) for each in newest]))
 
     async def cancel(self, request: web.Request) -> web.Response:
-        """Stop a run."""
+        """Cancel a run."""
         person = require_role(request, "admin")
         run_id = request.match_info["run"]
         await self.reindexing.cancel(run_id)

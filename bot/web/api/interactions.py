@@ -1,4 +1,4 @@
-"""API handlers for questions: ask, read, amend, withdraw, feedback; and the health checks."""
+"""API handlers for questions (ask, read, amend, withdraw, feedback) and the health checks."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ from bot.web.problems import problem
 INTERACTION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 CheckParts = Callable[[], Awaitable[Sequence[ComponentStatus]]]
-"""Looks at every part; quick, because it is asked every few seconds."""
+"""Return the status of every component; must be fast, because probes call it every few seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiVersion:
-    """One version of the API: where it is, and how it tells an outcome.
+    """One version of the API: its root path and its mapping of outcomes.
 
-    ``answer`` takes interaction, conversation and outcome, and by ``scored`` whether scores are
-    shown as they are.
-    ``limits_are_errors``: a question that a limit refused is no answer, but a 429 or 503.
+    ``answer`` takes the interaction id, the conversation id and the outcome; its ``scored`` sets
+    whether exact scores are shown. With ``limits_are_errors``, a question that a limit refused gets
+    a 429 or 503 instead of an answer.
     """
 
     root: str
@@ -73,7 +73,7 @@ class ApiVersion:
 
 
 def first_version(settings: Settings) -> ApiVersion:
-    """Return version 1, which goes on as it was."""
+    """Return version 1, which is kept compatible."""
     set_by_hand = "not_found_message" in settings.model_fields_set
     not_found = settings.not_found_message if set_by_hand else NOT_FOUND_V1
 
@@ -98,10 +98,10 @@ def second_version(settings: Settings) -> ApiVersion:
 
 
 class InteractionsApi:
-    """Handlers of one version of the API; holds no state of its own.
+    """Handlers of one version of the API; stateless.
 
     Args:
-        ask_seconds: How long a client is kept waiting for an answer.
+        ask_seconds: Timeout of waiting for an answer, in seconds.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class InteractionsApi:
         return json_reply(answer)
 
     async def interaction(self, request: web.Request) -> web.Response:
-        """Show one question and what became of it."""
+        """Return one question with its answer; 202 while it is in progress."""
         show_pipeline = boolean_query(request, "show_pipeline")
         interaction = await self._visible(request)
         if interaction.outcome is None and interaction.status == "working":
@@ -179,7 +179,7 @@ class InteractionsApi:
         )
 
     async def amend(self, request: web.Request) -> web.Response:
-        """Change a question that is not answered yet."""
+        """Change a question that has no answer yet."""
         changed = await body_of(request, schemas.Amend)
         interaction = await self._visible(request)
         if interaction.message.thread.platform not in {"rest", "web"}:
@@ -194,7 +194,7 @@ class InteractionsApi:
         raise problem(409, late, cure="Ask the changed question anew.")
 
     async def withdraw(self, request: web.Request) -> web.Response:
-        """Delete a question and what became of it; then it is not there any more."""
+        """Delete a question and its answer; from then on it is a 404."""
         interaction = await self._visible(request)
         await self._inbox.cancel(interaction.id)
         if interaction.message.author.id != person_of(request).id:
@@ -203,7 +203,7 @@ class InteractionsApi:
         return web.Response(status=204)
 
     async def judge(self, request: web.Request) -> web.Response:
-        """Keep a judgement of an answer."""
+        """Store feedback for an answer."""
         given = await body_of(request, schemas.Judge)
         interaction = await self._visible(request)
         if interaction.outcome is None:
@@ -220,18 +220,18 @@ class InteractionsApi:
         return json_reply(_feedback_json(kept))
 
     async def unjudge(self, request: web.Request) -> web.Response:
-        """Take a judgement back; one that was never given is no error."""
+        """Delete one's feedback for an answer; idempotent."""
         interaction = await self._visible(request)
         person = person_of(request, user_of_query(request))
         await self._interactions.unrate(interaction.id, person.id)
         return web.Response(status=204)
 
     async def health(self, _: web.Request) -> web.Response:
-        """Say that the process runs."""
+        """Return 200: the process runs (liveness)."""
         return json_reply(schemas.Health(status="ok"))
 
     async def ready(self, request: web.Request) -> web.Response:
-        """Say whether questions can be answered now."""
+        """Return whether questions can be answered now (readiness); 503 if a vital part failed."""
         parts = await self._check_parts()
         failed = any(part.state == "failed" and part.vital for part in parts)
         told = not self._settings.exposed or is_admin(request)
@@ -248,7 +248,7 @@ class InteractionsApi:
         return json_reply(body, 503 if failed else 200)
 
     def _message(self, asked: schemas.Ask, person: Person, key: str | None) -> Message:
-        """Build the message; a person's conversations are apart from everybody else's."""
+        """Build the message; conversation ids are scoped to the person."""
         conversation = asked.conversation_id or str(uuid.uuid4())
         return Message(
             id=f"key:{key}" if key is not None else str(uuid.uuid4()),
@@ -260,7 +260,10 @@ class InteractionsApi:
         )
 
     async def _first_with_key(self, interaction_id: InteractionId, message: Message) -> str:
-        """Return the conversation of the first request with a key; it must ask the same."""
+        """Return the conversation of the first request with this idempotency key.
+
+        Raises Problem (409) when that request asked another question.
+        """
         first = await self._interactions.get(interaction_id)
         if first is not None and first.message.text not in {message.text, NOT_KEPT}:
             raise problem(
@@ -298,7 +301,7 @@ class InteractionsApi:
         return answer
 
     async def _seen(self, request: web.Request, asked: Interaction) -> VisibleAnswer:
-        """Return what the one who makes a request may see of a question that is in the record."""
+        """Return the part of a recorded question that the caller may see."""
         reader = Reader(await principals_for(request, asked))
         tenant = asked.message.thread.tenant
         seen = await visibility_in(self._readable, tenant, [asked], reader)
@@ -318,7 +321,7 @@ class InteractionsApi:
         )
 
     async def _visible(self, request: web.Request) -> Interaction:
-        """Return the interaction of the path; what may not be seen looks like what is not there."""
+        """Return the interaction of the path; one that the caller may not see is a 404, too."""
         wanted = request.match_info["id"]
         known = INTERACTION_ID.fullmatch(wanted) is not None
         interaction = await self._interactions.get(InteractionId(wanted)) if known else None

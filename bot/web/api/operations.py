@@ -1,6 +1,7 @@
-"""What the API offers, in one table: routes are mounted and documented from it.
+"""The table of the API's operations, from which routes and the OpenAPI document are generated.
 
-The table is version 2; version 1 is made from it. Operations on documents are in documents.py.
+The table describes version 2; version 1 is derived from it. Operations on documents are in
+documents.py.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ ALWAYS_POSSIBLE = (401, 403, 500, 503)
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A value outside of the body."""
+    """A parameter in the path, the query or a header."""
 
     name: str
     where: Literal["path", "query", "header"]
@@ -73,7 +74,7 @@ class Parameter:
 
 
 def parameters_of(query: type[BaseModel]) -> tuple[Parameter, ...]:
-    """Return the parameters of an address as its model describes them."""
+    """Return the query parameters that a pydantic model describes."""
     schema = query.model_json_schema()
     known = schema.get("$defs", {})
     return tuple(
@@ -83,7 +84,7 @@ def parameters_of(query: type[BaseModel]) -> tuple[Parameter, ...]:
 
 
 def _inlined(field: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, object]:
-    """Return a field's schema on its own; what may be left out is not sent as null."""
+    """Return a field's JSON schema without references; an optional field is omitted, never null."""
     kinds = [each for each in field.get("anyOf", (field,)) if each.get("type") != "null"]
     kind = known[kinds[0]["$ref"].rpartition("/")[2]] if "$ref" in kinds[0] else kinds[0]
     unsaid = {"title", "description", "anyOf", "default"}
@@ -94,7 +95,7 @@ def _inlined(field: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str,
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path; ``replies`` by status, None for an empty one."""
+    """One method of one path; ``replies`` maps a status to its model, None for an empty body."""
 
     handler: Handler
     method: Method
@@ -110,7 +111,7 @@ class Operation:
 
     @property
     def id(self) -> str:
-        """Return its name in the document; those of version 1 stay what they were."""
+        """The operationId; those of version 1 have no suffix, so that they stay what they were."""
         return f"{self.handler}_v2" if self.path.startswith(V2) else self.handler
 
 
@@ -125,7 +126,7 @@ _PARAMETERS_V1: Mapping[Handler, tuple[Parameter, ...]] = {
 
 
 def in_v1(operation: Operation) -> Operation:
-    """Return an operation as version 1 has it."""
+    """Return version 1's form of an operation."""
     return replace(
         operation,
         path=operation.path.replace(V2, V1, 1),

@@ -1,4 +1,4 @@
-"""API handlers over the record, for experts and admins: questions, escalations, usage."""
+"""API handlers for experts and admins: recorded questions, escalations and model usage."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ANONYMOUS_NAME = "The help desk"
 
 
 class RecordApi:
-    """Handlers over the record; each says which role may call it."""
+    """Handlers for the records; each checks the role of its caller."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class RecordApi:
         return json_reply(admin_schemas.QuestionsV2(questions=listed, next=_cursor(found.next)))
 
     async def questions_v1(self, request: web.Request) -> web.Response:
-        """Do so as version 1 does, which knows no levels."""
+        """List questions in version 1's form, which has no confidence levels."""
         require_role(request, "expert")
         found = await self._found(query_of(request, admin_schemas.QuestionSearch))
         listed = [admin_schemas.ListedQuestion(**_question(each)) for each in found.items]
@@ -91,7 +91,7 @@ class RecordApi:
         return await self._searches.questions(self._tenant, query, limit=asked.limit, after=after)
 
     async def escalations(self, request: web.Request) -> web.Response:
-        """List escalations, those that wait longest first."""
+        """List escalations, the longest waiting first."""
         require_role(request, "expert")
         asked = query_of(request, admin_schemas.CaseSearch, repeated=("state",))
         query = CaseQuery(frozenset(asked.state), owner_id=asked.owner, words=asked.q)
@@ -105,12 +105,12 @@ class RecordApi:
         return json_reply(admin_schemas.Escalations(escalations=listed, next=_cursor(place)))
 
     async def escalation(self, request: web.Request) -> web.Response:
-        """Show an escalation with its history, to those who answer and to its asker."""
+        """Return an escalation with its history; for experts, admins and its asker."""
         case = await self._visible(request)
         return json_reply(await self._history(case))
 
     async def act(self, request: web.Request) -> web.Response:
-        """Do something about an escalation."""
+        """Apply an act to an escalation, such as claim or reply."""
         sent = await body_of(request, admin_schemas.ActBody)
         case = await self._visible(request)
         act = _act(request)
@@ -125,7 +125,7 @@ class RecordApi:
         return json_reply(await self._history(changed))
 
     async def usage(self, request: web.Request) -> web.Response:
-        """Sum up the calls of models."""
+        """Return sums of model calls over a span of at most 400 days."""
         require_role(request, "expert")
         asked = query_of(request, admin_schemas.UsageSearch)
         until = asked.until or datetime.now(UTC)
@@ -150,7 +150,7 @@ class RecordApi:
         return case
 
     async def _visible(self, request: web.Request) -> Case:
-        """Return the case of the path; what may not be seen looks like what is not there."""
+        """Return the case of the path; one that the caller may not see is a 404, too."""
         wanted = request.match_info["id"]
         case = await self._cases.get(self._tenant, InteractionId(wanted))
         if case is None or not (role_of(request) != "asker" or await self._own(request, case)):
@@ -173,7 +173,7 @@ def _cursor(place: Cursor | None) -> str | None:
 
 
 def _position(cursor: str | None, *, numbered: bool = False) -> Cursor | None:
-    """Return where a page ended, None for the beginning. Raises Problem (422)."""
+    """Decode a cursor; None is the first page. Raises Problem (422)."""
     place = None if cursor is None else decode_cursor(cursor, parts=1, numbered=numbered)
     if cursor is not None and place is None:
         cure = "Send the `next` of the page before, as it came."

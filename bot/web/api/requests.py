@@ -1,4 +1,4 @@
-"""Read and validate what a client sends, field by field with a cure, and reply in JSON."""
+"""Read and validate requests, with a cure for every wrong field, and return JSON responses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bot.web.problems import FieldProblem, Problem, problem
 def json_reply(
     model: BaseModel, status: int = 200, headers: dict[str, str] | None = None
 ) -> web.Response:
-    """Return a model as JSON; `pipeline` is left out where nobody asked for it."""
+    """Return a model as JSON; ``pipeline`` is omitted unless it was requested."""
     unasked = isinstance(model, schemas.AnswerBase) and model.pipeline is None
     body = model.model_dump_json(exclude={"pipeline"} if unasked else None)
     return web.Response(
@@ -45,7 +45,7 @@ async def body_of(request: web.Request, shape: type[Model]) -> Model:
 
 
 def query_of(request: web.Request, shape: type[Model], *, repeated: Sequence[str] = ()) -> Model:
-    """Read the query of an address; ``repeated`` may stand there often. Raises Problem (422)."""
+    """Validate the query string; parameters in ``repeated`` are lists. Raises Problem (422)."""
     query = request.query
     sent = {
         name: query.getall(name) if name in repeated else query[name]
@@ -58,7 +58,7 @@ def query_of(request: web.Request, shape: type[Model], *, repeated: Sequence[str
 
 
 def idempotency_key(request: web.Request) -> str | None:
-    """Return the client's own name for a request. Raises Problem (422)."""
+    """Return the Idempotency-Key header, or None. Raises Problem (422)."""
     key = request.headers.get(IDEMPOTENCY_KEY)
     if key is None or KEY_FORM.fullmatch(key):
         return key
@@ -68,7 +68,7 @@ def idempotency_key(request: web.Request) -> str | None:
 
 
 def boolean_query(request: web.Request, name: str) -> bool:
-    """Read a query parameter that is true or false, else false. Raises Problem (422)."""
+    """Return a query parameter that is true or false; false by default. Raises Problem (422)."""
     given = request.query.get(name, "false")
     if given not in {"true", "false"}:
         raise invalid_field(name, given, "is not a truth value", "Send true or false.")
@@ -76,7 +76,7 @@ def boolean_query(request: web.Request, name: str) -> bool:
 
 
 def user_of_query(request: web.Request) -> ClaimedUser | None:
-    """Read the `user` of a request without a body. Raises Problem (422)."""
+    """Return the ``user`` of the query string, or None. Raises Problem (422)."""
     given = request.query.get("user")
     if given is None:
         return None
@@ -88,12 +88,12 @@ def user_of_query(request: web.Request) -> ClaimedUser | None:
 
 
 def claimed_user(user: User | None) -> ClaimedUser | None:
-    """Return the user of a body as the doors take it."""
+    """Convert the ``user`` of a body for bot.web.auth.identity."""
     return None if user is None else ClaimedUser(user.id, user.email, frozenset(user.groups))
 
 
 def invalid_field(field: str, value: object, what: str, cure: str) -> Problem:
-    """Return an error about one field."""
+    """Return a 422 problem about one field."""
     wrong = FieldProblem(field=field, value=_shortened(value), problem=what, cure=cure)
     return _fields_problem([wrong])
 
@@ -137,7 +137,7 @@ def _cure(item: ErrorDetails, shape: type[BaseModel]) -> str:
 
 
 def _fields(item: ErrorDetails, shape: type[BaseModel]) -> type[BaseModel]:
-    """Return the model that a field belongs to."""
+    """Return the model that a field belongs to: nested fields occur in ``user`` only."""
     inside = len(item["loc"]) > 1 and item["loc"][0] == "user"
     return User if inside else shape
 

@@ -1,7 +1,7 @@
-"""The API's JSON models: what clients send and get about questions and answers.
+"""The API's JSON models for questions and answers.
 
-Where version 2 differs, the model's name ends in V2. Class names and docstrings are public: they
-appear in the OpenAPI document.
+Models that differ in version 2 have names that end in V2. Class names and docstrings are public:
+they appear in the OpenAPI document.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Who may come in and who they are: hosts, origins, sessions, the admin token, OpenID Connect."""
+"""Authentication and access control: hosts, origins, sessions, the admin token, OpenID Connect."""

@@ -1,4 +1,4 @@
-"""Sign the values that a browser keeps for us, so that it cannot change them."""
+"""Sign cookie values with HMAC-SHA256, so that a browser cannot change them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEY_BYTES = 32
 
 
 class Signer:
-    """Signs short values with a key; another key or purpose does not read them."""
+    """Signs short values for one purpose; other keys and purposes reject them."""
 
     def __init__(self, key: bytes, purpose: str) -> None:
         self._key = hmac.digest(key, purpose.encode(), hashlib.sha256)
@@ -26,7 +26,7 @@ class Signer:
         return f"{value}.{self._mark(value)}"
 
     def read(self, signed: str) -> str | None:
-        """Return the value, or None for what was not signed here."""
+        """Return the value, or None if its signature is invalid."""
         value, _, mark = signed.rpartition(".")
         if value and hmac.compare_digest(_bytes(mark), _bytes(self._mark(value))):
             return value
@@ -38,7 +38,7 @@ class Signer:
 
 
 def signing_key(path: Path) -> bytes:
-    """Return the key in a file that only we may read; made on the first call.
+    """Return the key stored in a file (mode 0600); the first call creates it.
 
     Raises SettingInvalid when the file is not a key or can't be read or written.
     """
@@ -60,7 +60,7 @@ def signing_key(path: Path) -> bytes:
 
 
 def secrets_match(given: str, expected: str) -> bool:
-    """Compare in a time that tells nothing about the expected value."""
+    """Compare in constant time."""
     return hmac.compare_digest(_digest(given), _digest(expected))
 
 
@@ -69,12 +69,12 @@ def _digest(text: str) -> bytes:
 
 
 def _bytes(text: str) -> bytes:
-    """Return text of any kind as bytes: half characters come in headers and in JSON."""
+    """Encode text as bytes, lone surrogates included: headers and JSON can contain them."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def _make_key(path: Path) -> None:
-    """Put a whole key in place at once; of two processes the first one wins."""
+    """Create the key file atomically; of two processes, the first one wins."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, draft = tempfile.mkstemp(dir=path.parent)
     with os.fdopen(handle, "wb") as file:
@@ -90,7 +90,7 @@ def _make_key(path: Path) -> None:
 
 
 def _copy(draft: Path, path: Path) -> None:
-    """Do it where there are no hard links, as on a share over SMB; still the first one wins."""
+    """Create the key file without hard links (e.g. on an SMB share); the first process wins."""
     with suppress(FileExistsError):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "wb") as file:

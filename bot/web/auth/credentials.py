@@ -1,6 +1,6 @@
 """Check credentials: browser sessions and the admin token, with a limit on wrong tokens.
 
-A browser keeps a random secret; the record keeps its hash and who signed in.
+A browser keeps a random secret; the store keeps its hash with the signed-in person.
 """
 
 from __future__ import annotations
@@ -26,31 +26,32 @@ from bot.web.problems import problem
 
 SESSION_COOKIE = "frontdesk_session"
 SESSION_SECONDS = 12 * 3600
+# secrets.token_urlsafe(32) returns 43 characters.
 _SECRET_FORM = re.compile(r"[A-Za-z0-9_-]{43}")
 _SECRET_BYTES = 32
 
 
 class SessionStore(Protocol):
-    """The record of sessions. Raises bot.domain.errors.StoreUnavailable."""
+    """The store of sessions. Raises bot.domain.errors.StoreUnavailable."""
 
     async def begin(
         self, tenant: str, session_id: str, signed_in: SignedIn, now: datetime, until: datetime
     ) -> None: ...
 
     async def find(self, tenant: str, session_id: str, now: datetime) -> SignedIn | None:
-        """Return who it is, or None when it is not there, over, or can't be read."""
+        """Return the signed-in person; None if the session is unknown, expired or unreadable."""
         ...
 
     async def end(self, tenant: str, session_id: str) -> None:
-        """Forget one; one that is not there is no error."""
+        """Delete a session; idempotent."""
         ...
 
 
 class Sessions:
-    """Begins, finds and ends the sessions of browsers.
+    """Begins, finds and ends browser sessions.
 
-    The hash covers the settings that say who gets in, so that a change of one of them (another
-    admin token, other groups) ends every session.
+    The session id is a hash of the secret and of the settings that grant access. A change of one of
+    them (another admin token, other groups) therefore ends every session.
     """
 
     def __init__(self, kept: SessionStore, settings: Settings) -> None:
@@ -61,7 +62,7 @@ class Sessions:
     async def begin(
         self, request: web.Request, response: web.StreamResponse, signed_in: SignedIn
     ) -> None:
-        """Give the browser a session with a new id; the one it had is over."""
+        """Start a session with a new id, and end the browser's previous one."""
         await self._end(request)
         secret = secrets.token_urlsafe(_SECRET_BYTES)
         now = datetime.now(UTC)
@@ -77,14 +78,14 @@ class Sessions:
         )
 
     async def find(self, request: web.Request) -> SignedIn | None:
-        """Return who makes a request, as far as its cookie says so."""
+        """Return the signed-in person of the session cookie, or None."""
         secret = _secret_of(request)
         if secret is None:
             return None
         return await self._kept.find(self._tenant, self._id(secret), datetime.now(UTC))
 
     async def end(self, request: web.Request, response: web.StreamResponse) -> None:
-        """End the browser's session, also for a copy of its cookie."""
+        """End the browser's session on the server, so that a copy of its cookie fails, too."""
         await self._end(request)
         response.del_cookie(
             cookie_name(request, SESSION_COOKIE),
@@ -130,11 +131,11 @@ WRONG_TOKEN_PAUSE_SECONDS = 60.0
 
 
 class WrongTokenLimit:
-    """Counts wrong tokens from anywhere; after ten within a minute more of them get 429 for one.
+    """Rate limit of wrong tokens: ten within a minute make further ones a 429 for one minute.
 
-    Counted by this process alone. A session and a right token are never held back: otherwise any
-    stranger could lock out everybody. That helps nobody to guess: a token has 16 characters or
-    more, and is compared in constant time.
+    Counts wrong tokens of all clients, within this process. A session or a right token is never
+    blocked: otherwise any stranger could lock out everybody. That makes guessing no easier: a token
+    has 16 characters or more, and is compared in constant time.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -143,7 +144,7 @@ class WrongTokenLimit:
         self._held_until = float("-inf")
 
     def add(self) -> None:
-        """Count one."""
+        """Count a wrong token."""
         now = self._clock()
         self._at.append(now)
         if len(self._at) == MAX_WRONG_TOKENS and now - self._at[0] < WRONG_TOKEN_WINDOW_SECONDS:
@@ -152,7 +153,7 @@ class WrongTokenLimit:
 
     @property
     def held_seconds(self) -> int:
-        """How long wrong ones get 429, in seconds; 0: they get 401."""
+        """The seconds for which wrong tokens get 429; 0 when they get 401."""
         return math.ceil(max(0.0, self._held_until - self._clock()))
 
 
@@ -163,7 +164,7 @@ PAUSED_TEXT = "That is not the admin token, and too many wrong ones were tried. 
 
 
 class AdminTokenCheck:
-    """Tells right tokens from wrong ones; writes down who came in with more than questions."""
+    """Checks admin tokens; audits wrong ones and the sign-ins of experts and admins."""
 
     def __init__(
         self, identities: Identities, audits: Audits | None, tenant: str, wrong: WrongTokenLimit
@@ -174,9 +175,9 @@ class AdminTokenCheck:
         self._wrong = wrong
 
     async def check_bearer(self, request: web.Request) -> bool:
-        """Tell whether a request has the token; False without any.
+        """Return whether the request carries the admin token; False without any token.
 
-        Raises Problem (429) for a wrong one after too many.
+        Raises Problem (429) for a wrong one while the limit is exceeded.
         """
         given = bearer_token(request)
         if given is None or not self._identities.takes_token:
@@ -184,9 +185,9 @@ class AdminTokenCheck:
         return await self.check(request, given)
 
     async def check(self, request: web.Request, token: str) -> bool:
-        """Tell whether a token is right; a right one always is.
+        """Return whether a token is right; right ones are never rate limited.
 
-        Raises Problem (429) for a wrong one after too many.
+        Raises Problem (429) for a wrong one while the limit is exceeded.
         """
         if self._identities.is_token(token):
             return True
@@ -194,7 +195,7 @@ class AdminTokenCheck:
         return False
 
     async def came_in(self, signed_in: SignedIn) -> None:
-        """Write down that an expert or an admin signed in."""
+        """Log a sign-in; audit it if it is an expert's or an admin's."""
         person = signed_in.person
         who = "admin token" if person is None else person.email or person.name or person.id
         log.info("signin.done", by=signed_in.by, role=signed_in.role)

@@ -1,6 +1,6 @@
-"""Play an invented colleague for a while, to see what each of them sees.
+"""Demo mode: act as one of the sample company's invented colleagues, to see what each sees.
 
-Only on a machine of one's own that serves the sample company; see ``demo_allowed``.
+Only on a local machine that serves the sample company; see ``demo_allowed``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OWN_KEY, _OWN_NAME = "you", "You"
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """One invented colleague; ``signed_in`` None is whoever sits before the screen."""
+    """An invented colleague; ``signed_in`` is None for the actual user."""
 
     key: str
     name: str
@@ -38,21 +38,21 @@ class Persona:
 
 @dataclass(frozen=True, slots=True)
 class PersonaSwitcher:
-    """What the switcher shows."""
+    """The personas of the switcher, and the current one."""
 
     personas: Sequence[Persona]
     playing: Persona
 
 
 class Demo:
-    """Remembers, in a signed cookie, whom a browser plays."""
+    """Stores a browser's persona in a signed cookie, and reads it."""
 
     def __init__(self, signer: Signer, personas: Sequence[Persona]) -> None:
         self._signer = signer
         self._personas = {each.key: each for each in personas}
 
     def playing(self, request: web.Request) -> Persona:
-        """Return whom the browser plays; oneself, unless another was chosen."""
+        """Return the browser's persona; by default the actual user."""
         key = self._signer.read(request.cookies.get(cookie_name(request, DEMO_COOKIE), ""))
         return self._personas.get(key or _OWN_KEY, self._personas[_OWN_KEY])
 
@@ -60,7 +60,7 @@ class Demo:
         return PersonaSwitcher(list(self._personas.values()), self.playing(request))
 
     async def choose(self, request: web.Request) -> web.Response:
-        """Be somebody else from now on."""
+        """Switch to another persona."""
         form = await request.post()
         chosen = self._personas.get(str(form.get("persona", "")))
         if chosen is None:
@@ -82,12 +82,12 @@ DEMO = web.AppKey("demo", Demo)
 
 
 def demo_allowed(settings: Settings) -> bool:
-    """Tell whether anyone may play anyone: where whoever comes is an admin anyway."""
+    """Return whether personas may be used: only where every caller is an admin anyway."""
     return not settings.exposed and settings.admin_token is None and settings.oidc_issuer is None
 
 
 def mount_demo(app: web.Application, settings: Settings) -> None:
-    """Add the switcher, if it is allowed."""
+    """Add the persona switcher, if ``demo_allowed``."""
     if not demo_allowed(settings):
         return
     signer = Signer(signing_key(settings.data_dir / "cookie.key"), "demo")
@@ -96,7 +96,7 @@ def mount_demo(app: web.Application, settings: Settings) -> None:
 
 
 def apply_persona(request: web.Request) -> None:
-    """Make a request the one of whom its browser plays."""
+    """Set the signed-in person of a request to the browser's persona."""
     demo = request.config_dict.get(DEMO)
     signed_in = demo.playing(request).signed_in if demo is not None else None
     if signed_in is not None:
@@ -104,13 +104,13 @@ def apply_persona(request: web.Request) -> None:
 
 
 def switcher_of(request: web.Request) -> PersonaSwitcher | None:
-    """Return what the switcher shows; None where there is none."""
+    """Return the switcher of the page, or None outside of demo mode."""
     demo = request.config_dict.get(DEMO)
     return None if demo is None else demo.standing(request)
 
 
 def display_names(request: web.Request) -> Mapping[str, str]:
-    """Return what the frame calls the one who looks, and those that can be played, by their id."""
+    """Return the names shown for the caller and for the personas, by person id."""
     demo, me = switcher_of(request), person_of(request)
     signed_in = [each.signed_in for each in demo.personas if each.signed_in] if demo else []
     played = {each.person.id: each.person.name for each in signed_in if each.person}
@@ -118,7 +118,7 @@ def display_names(request: web.Request) -> Mapping[str, str]:
 
 
 def personas() -> Sequence[Persona]:
-    """Return who can be played; the groups are those of the sample's restricted pages."""
+    """Return the personas; their groups are those of the sample's restricted pages."""
     return (
         Persona(_OWN_KEY, _OWN_NAME, "operator, may do everything"),
         _persona("mika", "Mika", "sales, asks"),

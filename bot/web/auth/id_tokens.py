@@ -1,11 +1,11 @@
 """Verify id tokens and map their claims to a signed-in person. EDGE of PyJWT.
 
-Nothing else in web/ knows PyJWT. The errors of signing in:
+No other module of web/ imports PyJWT. The sign-in errors:
 
 - BotError
-  - SignInFailed: what the person is told, and what the log says
-    - IssuerUnavailable: the issuer is away or its answer is unusable; later it may work
-    - SignInRefused: the issuer or our settings say no
+    - SignInFailed: has a text for the person, and a text for the log
+        - IssuerUnavailable: the issuer is unreachable or its answer unusable; may work later
+        - SignInRefused: the issuer or the settings refuse the person
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rag.types import EVERYONE, Principal
 
 
 class SignInFailed(BotError):
-    """Nobody was signed in. The text is for the log; ``told`` is for the person."""
+    """A failed sign-in; its text is for the log, ``told`` is shown to the person."""
 
     status = HTTPStatus.BAD_REQUEST
     told = "That did not work. Please sign in again."
@@ -38,14 +38,14 @@ class SignInFailed(BotError):
 
 
 class IssuerUnavailable(SignInFailed):
-    """The issuer can't be reached, or answers what can't be used."""
+    """The issuer can't be reached, or its answer is unusable."""
 
     status = HTTPStatus.BAD_GATEWAY
     told = "Your company's sign-in service doesn't answer as it should. Try again in a minute."
 
 
 class SignInRefused(SignInFailed):
-    """What came back from the issuer does not let this person in."""
+    """The issuer's answer does not admit this person."""
 
     status = HTTPStatus.FORBIDDEN
 
@@ -61,7 +61,7 @@ _OTHER_COMPANY = "Your account belongs to another company. Use the account of th
 
 @dataclass(frozen=True, slots=True)
 class AdmissionRules:
-    """Who is let in, and who is more than an asker."""
+    """Who may sign in, and which groups make an admin or an expert."""
 
     issuer: str
     admin_groups: frozenset[str] = frozenset()
@@ -70,13 +70,13 @@ class AdmissionRules:
 
     @property
     def entra_tenant(self) -> str | None:
-        """The Entra tenant that the issuer is, None for any other issuer."""
+        """The Entra tenant of the issuer, or None for any other issuer."""
         found = _ENTRA.search(self.issuer)
         return found.group(1).lower() if found else None
 
 
 def admission_rules(settings: Settings) -> AdmissionRules:
-    """Return who the settings let in."""
+    """Return the admission rules of the settings."""
     return AdmissionRules(
         issuer=settings.oidc_issuer or "",
         admin_groups=frozenset(settings.oidc_admin_groups),
@@ -86,7 +86,7 @@ def admission_rules(settings: Settings) -> AdmissionRules:
 
 
 def signed_in_person(claims: Claims, let_in: AdmissionRules) -> SignedIn:
-    """Return who signs in. Raises SignInRefused for who is not let in."""
+    """Return the person of an id token's claims. Raises SignInRefused if they are not admitted."""
     _check_company(claims, let_in)
     email = verified_email(claims)
     _check_domain(email, let_in)
@@ -102,15 +102,15 @@ def signed_in_person(claims: Claims, let_in: AdmissionRules) -> SignedIn:
 
 
 def person_id(issuer: str, subject: str) -> str:
-    """Return an id that is the same at every sign-in, and nobody's at another issuer."""
+    """Return an id that is stable across sign-ins and unique to the issuer."""
     digest = hashlib.sha256(f"{issuer}\0{subject}".encode()).hexdigest()
     return f"oidc-{digest[:32]}"
 
 
 def verified_email(claims: Claims) -> str | None:
-    """Return the address, in small letters, if the issuer says that it is theirs.
+    """Return the e-mail address in lower case if the issuer has verified it, else None.
 
-    Entra says so by ``xms_edov``; without it, anyone may have written the address there.
+    Entra reports that in ``xms_edov``; without it, anyone may have entered the address.
     """
     email = claims.get("email")
     verified = (
@@ -122,7 +122,7 @@ def verified_email(claims: Claims) -> str | None:
 
 
 def has_group_overage(claims: Claims) -> bool:
-    """Tell whether somebody has too many groups for a token, so that it names none (Entra)."""
+    """Return whether an account has too many groups for a token, so that it lists none (Entra)."""
     named = claims.get("_claim_names")
     elsewhere = isinstance(named, Mapping) and "groups" in named
     return "groups" not in claims and (elsewhere or claims.get("hasgroups") in _TRUE_VALUES)
@@ -154,7 +154,7 @@ def _check_domain(email: str | None, let_in: AdmissionRules) -> None:
 
 
 def _subject(claims: Claims, let_in: AdmissionRules) -> str:
-    """Return Entra's oid, which is the same in all applications, or else the sub."""
+    """Return Entra's oid, which is the same in all applications, or otherwise the sub."""
     wanted = "oid" if let_in.entra_tenant else "sub"
     subject = claims.get(wanted)
     if not isinstance(subject, str) or not subject:
@@ -189,7 +189,7 @@ def _texts(claims: Claims, name: str) -> frozenset[str]:
 
 
 ALGORITHMS = ("RS256", "ES256")
-"""Signed with a private key; never ``none``, never a secret that we would share."""
+"""Asymmetric algorithms only: never ``none``, never a shared secret."""
 LEEWAY_SECONDS = 60
 _REQUIRED_CLAIMS = ["exp", "iat", "iss", "aud", "sub"]
 
@@ -204,7 +204,7 @@ class SigningKey:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedToken:
-    """What a token for us and for this attempt must say."""
+    """The issuer, client and nonce that an id token must contain."""
 
     issuer: str
     client_id: str
@@ -212,14 +212,14 @@ class ExpectedToken:
 
 
 def signing_keys(document: Mapping[str, object]) -> Sequence[SigningKey]:
-    """Return the keys of a JWKS that may sign; what is not understood is left out."""
+    """Return the signing keys of a JWKS; entries that are not understood are skipped."""
     listed = document.get("keys")
     found = (_signing_key(each) for each in listed) if isinstance(listed, list) else ()
     return [key for key in found if key is not None]
 
 
 def key_id(token: str) -> str | None:
-    """Return the id of the key that a token says it is signed with. Raises SignInRefused."""
+    """Return the ``kid`` of a token's header, if any. Raises SignInRefused: other algorithm."""
     try:
         header = jwt.get_unverified_header(token)
     except jwt.PyJWTError as error:
@@ -231,7 +231,7 @@ def key_id(token: str) -> str | None:
 
 
 def verified_claims(token: str, key: SigningKey, expected: ExpectedToken) -> Claims:
-    """Return the claims of a valid token. Raises SignInRefused."""
+    """Verify a token and return its claims. Raises SignInRefused."""
     try:
         claims: dict[str, object] = jwt.decode(
             token,
@@ -251,7 +251,7 @@ def verified_claims(token: str, key: SigningKey, expected: ExpectedToken) -> Cla
 
 
 def _check_party(claims: Claims, client_id: str) -> None:
-    """A token for several must have been issued to us (OpenID Connect Core 3.1.3.7)."""
+    """Check ``azp``: a token for several audiences must be issued to us (OIDC Core 3.1.3.7)."""
     several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
     party = claims.get("azp")
     if (several or party is not None) and party != client_id:

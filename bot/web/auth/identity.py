@@ -1,6 +1,6 @@
-"""Who makes a request, as far as it can be believed, and what they may do and read.
+"""Resolve a request's caller: their identity, role and principals.
 
-What somebody may read is looked up where pages are shown, and never kept with what they write.
+A caller's principals are looked up when pages are shown, and never stored with their messages.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from rag.types import EVERYONE, Principal
 
 VISITOR_COOKIE = "frontdesk_visitor"
 NEW_VISITOR = web.RequestKey("newcomer", str)
-"""The id of a browser that has no cookie yet."""
+"""The id given to a browser that has no visitor cookie yet."""
 SIGNED_IN = web.RequestKey("signed_in", SignedIn)
-"""Who is signed in; put there by the doors, absent for everybody else."""
+"""The signed-in person; set by SecurityMiddleware, absent for everybody else."""
 _ROLE_CURE = "Ask whoever runs Frontdesk for it, or sign in at /session as somebody who has it."
 VISITOR_SECONDS = 365 * 24 * 3600
 
 LOCAL_ID = "local"
-"""Whoever uses the API on this machine without a browser."""
+"""The person id of a caller on this machine without a browser, such as curl."""
 
 ADMIN_ID = "admin"
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedUser:
-    """Who a request says it asks for; believed only from those who may say so."""
+    """The user that a request claims to ask for; trusted only if ``Identities.believes`` it."""
 
     id: str
     email: str | None = None
@@ -44,10 +44,10 @@ class ClaimedUser:
 
 
 class Identities:
-    """Tells admins, those who are signed in, visitors and the local user apart.
+    """Resolves the caller of a request: admin, signed-in person, visitor or local user.
 
-    A request with the admin token is an admin's, whatever else it carries. Who is signed in was
-    found out by the doors. A browser without either is known by a signed cookie of its own.
+    The admin token takes precedence over all other credentials. SecurityMiddleware has already
+    found the signed-in person. A browser without either is identified by a signed visitor cookie.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -62,7 +62,7 @@ class Identities:
 
     @property
     def takes_token(self) -> bool:
-        """Whether there is an admin token at all."""
+        """Whether an admin token is configured."""
         return self._token is not None
 
     def has_token(self, request: web.Request) -> bool:
@@ -90,7 +90,7 @@ class Identities:
         )
 
     def person(self, request: web.Request, claimed: ClaimedUser | None) -> Person:
-        """Return who asks. Raises Problem (403) for a claim that is not believed."""
+        """Return the caller, or the user they ask for. Raises Problem (403): untrusted claim."""
         if claimed is None:
             return self._own(request)
         if not self.believes(request):
@@ -105,11 +105,11 @@ class Identities:
         return Person(claimed.id, email=claimed.email, principals=principals)
 
     def sees_all(self, request: web.Request) -> bool:
-        """Admins do; and everybody where anybody may say to be anybody."""
+        """Return whether all interactions are visible: to admins, or where any claim is trusted."""
         return self.is_admin(request) or (self._believes_all and request.get(SIGNED_IN) is None)
 
     def role(self, request: web.Request) -> Role:
-        """Return what the one who makes a request may do; on loopback without a token, all."""
+        """Return the caller's role; on loopback without an admin token, it is admin."""
         if self.has_token(request):
             return "admin"
         signed_in: SignedIn | None = request.get(SIGNED_IN)
@@ -118,7 +118,7 @@ class Identities:
         return "admin" if self._token is None and self._alone else "asker"
 
     def may_see(self, request: web.Request, interaction: Interaction) -> bool:
-        """An interaction is for its asker and for admins; another tenant's is for nobody."""
+        """Return whether the caller may see an interaction: its asker or an admin of its tenant."""
         message = interaction.message
         if message.thread.tenant != self._tenant:
             return False
@@ -128,7 +128,7 @@ class Identities:
         return own and message.author.id == self._own(request).id
 
     def believes(self, request: web.Request) -> bool:
-        """Tell whether a request may say for whom it asks: that takes the token itself."""
+        """Return whether the caller may claim another user: with the token or DEV_IDENTITIES."""
         signed_in: SignedIn | None = request.get(SIGNED_IN)
         by_token = signed_in is not None and signed_in.by == "token"
         return self._believes_all or by_token or self.has_token(request)
@@ -147,60 +147,60 @@ IDENTITIES = web.AppKey("identities", Identities)
 
 
 def person_of(request: web.Request, claimed: ClaimedUser | None = None) -> Person:
-    """Return who makes a request. Raises Problem (403) for a claim that is not believed."""
+    """Return the caller, or the user they ask for. Raises Problem (403) for an untrusted claim."""
     return request.config_dict[IDENTITIES].person(request, claimed)
 
 
 def may_see(request: web.Request, interaction: Interaction) -> bool:
-    """Tell whether the one who makes a request may see an interaction."""
+    """Return whether the caller may see an interaction."""
     return request.config_dict[IDENTITIES].may_see(request, interaction)
 
 
 def is_admin(request: web.Request) -> bool:
-    """Tell whether a request comes with the admin token, or from an admin who is signed in."""
+    """Return whether the caller has the admin token, or is signed in as an admin."""
     return request.config_dict[IDENTITIES].is_admin(request)
 
 
 def sees_everything(request: web.Request) -> bool:
-    """Tell whether nothing is hidden from the one who makes a request."""
+    """Return whether the caller may see all interactions."""
     return request.config_dict[IDENTITIES].sees_all(request)
 
 
 def may_ask_for_others(request: web.Request) -> bool:
-    """Tell whether the one who makes a request is believed when they say for whom they ask."""
+    """Return whether the caller may claim another user."""
     return request.config_dict[IDENTITIES].believes(request)
 
 
 def role_of(request: web.Request) -> Role:
-    """Return what the one who makes a request may do."""
+    """Return the caller's role."""
     return request.config_dict[IDENTITIES].role(request)
 
 
 def require_role(request: web.Request, role: Role) -> Person:
-    """Return who makes a request that only a role may make. Raises Problem (403)."""
+    """Return the caller if they have at least a role. Raises Problem (403) otherwise."""
     if ROLES.index(role_of(request)) < ROLES.index(role):
         raise problem(403, f"This is for those with the role {role!r}.", cure=_ROLE_CURE)
     return person_of(request)
 
 
 def signed_in_of(request: web.Request) -> SignedIn | None:
-    """Return who is signed in; None for a visitor, and for a request with the admin token."""
+    """Return the signed-in person; None for a visitor, and for a request with the admin token."""
     return request.get(SIGNED_IN)
 
 
 def bearer_token(request: web.Request) -> str | None:
-    """Return the token of a request that comes with one."""
+    """Return the bearer token of the Authorization header, or None."""
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     return given.strip() if scheme.lower() == "bearer" else None
 
 
 def new_visitor() -> str:
-    """Return an id for a browser that comes for the first time."""
+    """Return a new random visitor id."""
     return f"visitor-{secrets.token_hex(12)}"
 
 
 def is_https(request: web.Request) -> bool:
-    """Tell whether the browser came by HTTPS, to us or to a proxy before us."""
+    """Return whether the browser used HTTPS, to this server or to a proxy in front of it."""
     if request.secure or request.headers.get("X-Forwarded-Proto") == "https":
         return True
     identities = request.config_dict.get(IDENTITIES)
@@ -210,29 +210,29 @@ def is_https(request: web.Request) -> bool:
 def cookie_name(request: web.Request, name: str) -> str:
     """Return a cookie's full name.
 
-    Over TLS it begins with ``__Host-``: browsers then take it from this very host only, so that
-    no other host of the domain can plant one.
+    Over TLS it has the prefix ``__Host-``: browsers then accept it from this very host only, so
+    that no other host of the domain can plant one.
     """
     return f"__Host-{name}" if is_https(request) else name
 
 
 DIRECTORY: web.AppKey[Directory] = web.AppKey("directory")
-"""What a colleague may read, as at admission; put there by the composition."""
+"""Resolves a person's principals, as at admission; set by bot.app."""
 
 
 async def principals_of(request: web.Request, tenant: str) -> frozenset[Principal]:
-    """Return the principals of who makes a request.
+    """Return the caller's principals.
 
-    Asked where pages are shown and nowhere else: it is never kept with what somebody writes.
+    Called only where pages are shown: principals are never stored with a message.
     """
     return await _principals(request, tenant, person_of(request))
 
 
 async def principals_for(request: web.Request, asked: Interaction) -> frozenset[Principal]:
-    """Return the principals with which a question is shown to who makes a request.
+    """Return the principals with which a recorded question is shown to the caller.
 
-    Whoever may say for whom they ask, such as a client with the admin token, reads what its asker
-    may read on these platforms; anybody else what they may read themselves.
+    A caller that may claim other users, such as a client with the admin token, reads what the asker
+    may read on these platforms; everybody else what they may read themselves.
     """
     message = asked.message
     ours = message.thread.platform in {"rest", "web"}

@@ -1,6 +1,6 @@
-"""Client of an OpenID Connect issuer: its metadata and keys, and a code's exchange for a token.
+"""Client of an OpenID Connect issuer: metadata, signing keys and code exchange.
 
-One attempt to sign in is kept by the browser that began it (state, nonce and PKCE verifier).
+The browser keeps the sign-in attempt (state, nonce and PKCE verifier) in a cookie.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _ATTEMPT_COOKIE = re.compile(r"([A-Za-z0-9_-]{43})\.([A-Za-z0-9_-]*)")
 
 @dataclass(frozen=True, slots=True)
 class SignInAttempt:
-    """Where somebody wants to go, and the secret that binds the way there to their browser.
+    """One sign-in attempt: the path to return to, and a secret that binds it to the browser.
 
     State, nonce and PKCE verifier are different hashes of the secret: who sees one of them, in an
-    address or a token, learns nothing of the others, and no server has to keep them.
+    address or a token, learns nothing of the others, and no server has to store them.
     """
 
     secret: str
@@ -57,7 +57,7 @@ class SignInAttempt:
         return _base64(hashlib.sha256(self.verifier.encode()).digest())
 
     def cookie(self) -> str:
-        """Return what the browser keeps meanwhile."""
+        """Return the cookie's value for the duration of the attempt."""
         return f"{self.secret}.{_base64(self.wanted.encode())}"
 
     def _derived(self, purpose: str) -> str:
@@ -65,12 +65,12 @@ class SignInAttempt:
 
 
 def new_attempt(wanted: str | None) -> SignInAttempt:
-    """Begin to sign in, to go on to a path of this server."""
+    """Start a sign-in attempt that returns to a path of this server."""
     return SignInAttempt(secrets.token_urlsafe(_SECRET_BYTES), safe_redirect_path(wanted))
 
 
 def attempt_of(cookie: str) -> SignInAttempt | None:
-    """Read what a browser kept; None for what is none."""
+    """Parse the attempt cookie; None if it is malformed."""
     found = _ATTEMPT_COOKIE.fullmatch(cookie)
     if found is None:
         return None
@@ -88,15 +88,15 @@ def _base64(raw: bytes) -> str:
 
 SCOPE = "openid profile email"
 FRESH_SECONDS = 3600.0
-"""How long what the issuer published is taken as it is."""
+"""The seconds for which published metadata is used without a refresh."""
 USABLE_SECONDS = 24 * 3600.0
-"""How long it is used while the issuer can't be asked again."""
+"""The seconds for which it is used while the issuer is unreachable."""
 PAUSE_SECONDS = 60.0
-"""Between two looks for a key that is unknown."""
+"""Seconds between two refreshes, also for an unknown key."""
 SHORT_PAUSE_SECONDS = 5.0
-"""Between two attempts to reach an issuer of which nothing is known."""
+"""Seconds between two attempts to reach an issuer without usable metadata."""
 MAX_RESPONSE_BYTES = 1024**2
-"""Bytes."""
+"""The size limit of a response, in bytes."""
 _WELL_KNOWN = "/.well-known/openid-configuration"
 _ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
@@ -105,7 +105,7 @@ PendingResponse = AbstractAsyncContextManager[aiohttp.ClientResponse]
 
 @dataclass(frozen=True, slots=True)
 class ClientRegistration:
-    """How this server is known to the issuer; ``secret`` None: a public client."""
+    """This server's client registration at the issuer; ``secret`` is None for a public client."""
 
     issuer: str
     client_id: str
@@ -115,7 +115,7 @@ class ClientRegistration:
 
 @dataclass(frozen=True, slots=True)
 class IssuerMetadata:
-    """What the issuer published when it was last asked."""
+    """The issuer's endpoints and keys, as last fetched."""
 
     authorization: str
     token: str
@@ -128,9 +128,9 @@ class Issuer:
     """One OpenID Connect issuer. Every call raises IssuerUnavailable.
 
     Args:
-        registration: Who we are there.
+        registration: This server's client registration.
         timeout_seconds: Deadline of each request.
-        clock: Seconds that never go back.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Issuer:
         self._lock = asyncio.Lock()
 
     async def address(self, attempt: SignInAttempt) -> str:
-        """Return where a browser goes to sign in."""
+        """Return the authorization URL for a sign-in attempt."""
         published = await self._current()
         asked = {
             "response_type": "code",
@@ -164,7 +164,7 @@ class Issuer:
         return f"{published.authorization}{joint}{urlencode(asked)}"
 
     async def key(self, kid: str | None) -> SigningKey:
-        """Return the key with an id; unknown ones make it look again, at most once a minute.
+        """Return the key with an id; an unknown id refetches the keys, at most once a minute.
 
         Raises SignInRefused when there is none.
         """
@@ -177,7 +177,7 @@ class Issuer:
         return found
 
     async def redeem(self, code: str, verifier: str) -> str:
-        """Return the id token that a code stands for. Raises SignInRefused for a wrong code."""
+        """Exchange an authorization code for an id token. Raises SignInRefused for a wrong code."""
         published = await self._current()
         form = {
             "grant_type": "authorization_code",
@@ -205,7 +205,7 @@ class Issuer:
         return token
 
     async def _current(self) -> IssuerMetadata:
-        """Return what is published; an old copy outlives an outage for a day."""
+        """Return the cached metadata, refreshed hourly; usable for a day during an outage."""
         published = self._published
         if published is not None and self._clock() - published.at < FRESH_SECONDS:
             return published
@@ -229,7 +229,7 @@ class Issuer:
                 raise
 
     async def _search(self) -> bool:
-        """Look again for a key, unless that was done just now; tell whether it was done."""
+        """Refetch the keys unless that was done within a minute; return whether it was done."""
         async with self._lock:
             if self._clock() - self._searched_at < PAUSE_SECONDS:
                 return False
@@ -280,7 +280,7 @@ class Issuer:
 
 
 def _find_key(keys: Sequence[SigningKey], kid: str | None) -> SigningKey | None:
-    """Return the key with an id; a token that names none can only mean the only one."""
+    """Return the key with an id; without an id, the only key there is."""
     if kid is None:
         return keys[0] if len(keys) == 1 else None
     return next((key for key in keys if key.id == kid), None)
@@ -294,13 +294,13 @@ def _endpoint(document: Mapping[str, object], name: str) -> str:
 
 
 def _secret_in_body(document: Mapping[str, object]) -> bool:
-    """Tell whether the issuer wants the secret in the body; the standard says Basic."""
+    """Return whether the client secret goes into the body; the standard's default is Basic."""
     taken = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
     return isinstance(taken, list) and "client_secret_basic" not in taken
 
 
 def _basic_auth(client_id: str, secret: str) -> str:
-    """Return the header, its parts encoded as forms are (RFC 6749, 2.3.1)."""
+    """Return the Basic header, its parts form-encoded (RFC 6749, 2.3.1)."""
     return aiohttp.encode_basic_auth(quote_plus(client_id), quote_plus(secret))
 
 
@@ -314,7 +314,7 @@ async def _body(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _json_object(body: bytes) -> Mapping[str, object]:
-    """Return a JSON object; an empty one for whatever else came."""
+    """Parse a JSON object; anything else gives an empty one."""
     try:
         read = json.loads(body)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """Check every request before it reaches a route, and add security headers to every response.
 
-On loopback alone, Host and Origin must be ours. Once others can reach the server, a caller must
-be signed in or send the admin token; platforms' endpoints check their own signatures.
+On loopback only, Host and Origin must be this server's. Once others can reach the server, a caller
+must be signed in or send the admin token; platform endpoints verify their own signatures.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from bot.web.forms import form_middleware
 from bot.web.problems import body_too_long, max_body_bytes, problem, problem_middleware
 
 UPLOAD_PATHS = ("/api/v1/documents/", "/api/v2/documents/")
-"""Where programs send forms; browsers say where a form comes from, and programs need not."""
+"""Paths of form uploads by programs. Browsers send the Origin of a form; programs need not."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def check_host(request: web.Request) -> None:
-    """Refuse names that aren't ours: a page elsewhere can point its own name at 127.0.0.1.
+    """Reject Host headers other than loopback names: the defence against DNS rebinding.
 
-    Raises Problem (403).
+    A foreign page can point its own name at 127.0.0.1. Raises Problem (403).
     """
     hosts = request.headers.getall("Host", [])
     if len(hosts) == 1 and _is_loopback_host(request, hosts[0]):
@@ -58,7 +58,7 @@ def check_host(request: web.Request) -> None:
 
 
 def check_public_host(request: web.Request, public_origin: str | None) -> None:
-    """Refuse names that aren't ``public_origin``'s, nor this very machine's; None: all are taken.
+    """Reject Host headers other than ``public_origin``'s and this machine's; None accepts all.
 
     Raises Problem (403).
     """
@@ -73,11 +73,10 @@ def check_public_host(request: web.Request, public_origin: str | None) -> None:
 
 
 def check_origin(request: web.Request, public_origin: str | None = None) -> None:
-    """Refuse other sites; a change without an Origin must be JSON, which no form can send.
+    """Reject foreign origins; a change without Origin must be JSON, which no form can send.
 
-    ``public_origin`` is what browsers call us, where that is set; beside it counts only this very
-    machine's own name.
-    Raises Problem (403 or 415).
+    ``public_origin`` is the address that browsers use, where it is set; besides it, only this
+    machine's own name is accepted. Raises Problem (403 or 415).
     """
     origins = request.headers.getall("Origin", [])
     if origins:
@@ -117,7 +116,7 @@ def _is_allowed_origin(request: web.Request, origin: str, public_origin: str | N
 
 
 def _is_browser(request: web.Request) -> bool:
-    """Tell whether a page may be behind a request: no page can hide what its browser is."""
+    """Return whether a browser sent the request: pages cannot hide their browser's headers."""
     named = request.headers.get("User-Agent", "").startswith("Mozilla/")
     return named or any(name.lower().startswith("sec-fetch-") for name in request.headers)
 
@@ -129,11 +128,11 @@ def _is_same_host(request: web.Request, origin: str) -> bool:
 
 
 _PROBE_PATHS = frozenset({"/health", "/ready"})
-"""Asked by what knows this server by an inner name."""
+"""Called by orchestrators, which use an internal host name."""
 PUBLIC_PATHS = frozenset({*_PROBE_PATHS, *PUBLIC_SIGN_IN_PATHS})
 _STATIC = "/static/"
 _LEAST_ROLES: Mapping[str, Role] = {"/metrics": "expert"}
-"""For what knows nothing of people; every other handler says itself whom it takes."""
+"""Minimum roles of handlers without a role check; every other handler checks the role itself."""
 MIN_TOKEN_LENGTH = 16
 ADMIN_SETUP_COMMAND = (
     "FRONTDESK_ADMIN_TOKEN=$(python3 -c 'import secrets; print(secrets.token_urlsafe(32))')"
@@ -156,11 +155,12 @@ SECURITY_HEADERS = {
 class SecurityMiddleware:
     """Checks every request before it reaches a route.
 
-    On loopback alone, Host and Origin must be ours. Once others can reach the server (HOST is not
-    loopback, or a platform needs a public address), one must be signed in or have the admin token.
+    On loopback only, Host and Origin must be this server's. Once others can reach the server (HOST
+    is not loopback, or a platform needs a public address), a caller must be signed in or have the
+    admin token.
 
     Args:
-        sessions: None where nobody can sign in: then only the token opens them.
+        sessions: None where nobody can sign in: then only the token gives access.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class SecurityMiddleware:
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Let a request through or refuse it."""
+        """Check a request's size, host, origin and caller, then call the handler."""
         if (request.content_length or 0) > (most := max_body_bytes(request)):
             raise body_too_long(most)
         if not self.guarded:
@@ -196,7 +196,7 @@ class SecurityMiddleware:
 
     @web.middleware
     async def recognise(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Give a browser that comes for the first time an id of its own."""
+        """Set a visitor cookie for a browser that opens a page for the first time."""
         if not _is_page_view(request) or self._is_known(request):
             return await handler(request)
         visitor = request[NEW_VISITOR] = new_visitor()
@@ -205,7 +205,7 @@ class SecurityMiddleware:
         return response
 
     async def dress(self, request: web.Request, response: web.StreamResponse) -> None:
-        """Add what every response carries; also to streams."""
+        """Add the security headers to a response, streams included."""
         response.headers.update(SECURITY_HEADERS)
         if not request.path.startswith(_STATIC):
             response.headers.setdefault("Cache-Control", "no-store")
@@ -258,7 +258,7 @@ class SecurityMiddleware:
 
 
 def is_public_path(path: str) -> bool:
-    """Tell whether a path is reached without being signed in."""
+    """Return whether a path is accessible without signing in."""
     return path in PUBLIC_PATHS or path.startswith(_STATIC)
 
 
@@ -270,11 +270,11 @@ def mount_security(
     audits: Audits | None = None,
     sample: bool = False,
 ) -> SecurityMiddleware:
-    """Put the doors before every route of an app. Raises SettingInvalid for a weak token.
+    """Install the security middlewares of an app. Raises SettingInvalid for a weak token.
 
-    Call it first: what is mounted later is behind the doors. Without ``sessions`` nobody can sign
-    in. With ``sample`` the sample company's colleagues may be played, where bot.web.auth.demo lets
-    one.
+    Call it first, so that everything mounted later is protected. Without ``sessions`` nobody can
+    sign in. With ``sample`` the sample company's personas are available, if bot.web.auth.demo
+    allows them.
     """
     _check_token(settings)
     identities = app[IDENTITIES] = Identities(settings)
@@ -306,7 +306,7 @@ def _check_token(settings: Settings) -> None:
 
 
 def _sign_in_required(request: web.Request) -> Exception:
-    """Return what somebody gets who is not signed in; a browser is led to the page for it."""
+    """Return the response to a caller who is not signed in; browsers are redirected to sign in."""
     if "HX-Request" in request.headers:
         shown = path_of(request.headers.get("HX-Current-URL", ""))
         return problem(401, headers={"HX-Redirect": _sign_in_address(shown)})
@@ -316,13 +316,13 @@ def _sign_in_required(request: web.Request) -> Exception:
 
 
 def _path_after_sign_in(request: web.Request) -> str:
-    """Return where a browser goes on to; what it never sends, the place on the page, is added."""
+    """Return the path to open after sign-in; adds the quote's fragment, which is never sent."""
     at_quote = request.path.startswith(OWN_PAGES) and "quote" in request.query
     return f"{request.path_qs}{QUOTE_MARK}" if at_quote else request.path_qs
 
 
 def _sign_in_address(wanted: str) -> str:
-    """Return the sign-in page's address, with where to go on to."""
+    """Return the sign-in page's address with the path to return to."""
     place = safe_redirect_path(wanted)
     return SIGN_IN_PATH if place == "/" else f"{SIGN_IN_PATH}?next={quote(place, safe='/')}"
 
@@ -333,10 +333,10 @@ def _is_page_view(request: web.Request) -> bool:
 
 @web.middleware
 async def continue_trace(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Continue the caller's trace, if the doors let the caller in; put it behind the doors.
+    """Continue the caller's trace (W3C traceparent); install it after SecurityMiddleware.
 
-    Nobody else is believed: the sampled flag would let anyone on the internet decide what is
-    recorded.
+    Only authenticated callers are trusted: otherwise the sampled flag would let anyone on the
+    internet decide what is recorded.
     """
     headers = request.headers.getall(TRACEPARENT, [])
     if len(headers) != 1 or is_public_path(request.path):

@@ -1,4 +1,4 @@
-"""Pages for signing in and out, and the authorization code flow with PKCE behind them."""
+"""Sign-in and sign-out pages, with the OpenID Connect authorization code flow and PKCE."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _CANCELLED = "The sign-in was not completed. Try again, or ask whoever runs Fron
 
 
 class CodeFlow:
-    """Signs colleagues in with one issuer."""
+    """The authorization code flow with one issuer."""
 
     def __init__(self, settings: Settings, issuer: Issuer) -> None:
         self._issuer = issuer
@@ -60,11 +60,11 @@ class CodeFlow:
         self._told_of_groups = False
 
     async def address(self, attempt: SignInAttempt) -> str:
-        """Return where the browser goes to sign in. Raises IssuerUnavailable."""
+        """Return the authorization URL. Raises IssuerUnavailable."""
         return await self._issuer.address(attempt)
 
     async def finish(self, attempt: SignInAttempt | None, query: Mapping[str, str]) -> SignedIn:
-        """Return who came back. Raises SignInFailed."""
+        """Complete the flow and return the signed-in person. Raises SignInFailed."""
         attempt = _check_browser(attempt, query)
         self._check_answer(query)
         token = await self._issuer.redeem(query["code"], attempt.verifier)
@@ -75,7 +75,7 @@ class CodeFlow:
         return signed_in_person(claims, self._let_in)
 
     def _check_answer(self, query: Mapping[str, str]) -> None:
-        """Refuse an error, another issuer's answer (RFC 9207), and one without a code."""
+        """Reject an error, another issuer's answer (RFC 9207), and an answer without a code."""
         if query.get("iss", self._let_in.issuer) != self._let_in.issuer:
             raise SignInRefused("The answer names another issuer (iss).")
         error = query.get("error", "")
@@ -95,7 +95,7 @@ class CodeFlow:
 
 
 def code_flow(settings: Settings) -> CodeFlow | None:
-    """Return how colleagues sign in, None where that is not configured."""
+    """Return the flow that the settings configure, or None."""
     if settings.oidc_issuer is None or settings.oidc_client_id is None:
         return None
     secret = settings.oidc_client_secret
@@ -109,7 +109,7 @@ def code_flow(settings: Settings) -> CodeFlow | None:
 
 
 def _check_browser(attempt: SignInAttempt | None, query: Mapping[str, str]) -> SignInAttempt:
-    """Refuse an answer to an attempt that another browser began: a forged sign-in."""
+    """Reject an answer to another browser's attempt (login CSRF)."""
     state = query.get("state", "").encode()
     if attempt is None or not hmac.compare_digest(state, attempt.state.encode()):
         raise SignInFailed("The state is not of an attempt of this browser.", told=_BEGIN_AGAIN)
@@ -120,7 +120,7 @@ SIGN_IN_PATH = "/session"
 SIGN_OUT_PATH = "/session/end"
 OIDC_PATH = "/session/oidc"
 PUBLIC_SIGN_IN_PATHS = frozenset({SIGN_IN_PATH, SIGN_OUT_PATH, OIDC_PATH, CALLBACK_PATH})
-"""What is reached without being signed in."""
+"""Paths that are accessible without signing in."""
 
 HERE = Path(__file__).parent
 ATTEMPT_COOKIE = "frontdesk_signin"
@@ -132,11 +132,11 @@ _ENTRA = (
 
 
 class SignInPages:
-    """Handlers of the pages.
+    """Handlers of the sign-in pages.
 
     Args:
-        flow: Signing in with the company's account; None where that is not configured.
-        issuer: The issuer's address, which says what the button says.
+        flow: The sign-in with the company's account; None where it is not configured.
+        issuer: The issuer's address, which determines the button's label.
         token_cure: How to make an admin token, where there is none; else "".
     """
 
@@ -166,7 +166,7 @@ class SignInPages:
             app.router.add_get(CALLBACK_PATH, self.come_back, allow_head=False)
 
     async def show(self, request: web.Request) -> web.StreamResponse:
-        """Show the sign-in page; one who is signed in goes on."""
+        """Show the sign-in page; redirect a caller who is already signed in."""
         wanted = safe_redirect_path(request.query.get("next"))
         if signed_in_of(request) is not None or is_admin(request):
             raise web.HTTPSeeOther(wanted)
@@ -177,7 +177,7 @@ class SignInPages:
         return self._page(request, wanted=wanted)
 
     async def begin(self, request: web.Request) -> web.StreamResponse:
-        """Give a session for the admin token; JSON gets 204, a form the page it wanted."""
+        """Start a session for the admin token; JSON gets 204, a form a redirect."""
         by_form = request.content_type != "application/json"
         token, wanted = await (_token_of_form(request) if by_form else _token_of_json(request))
         try:
@@ -204,7 +204,7 @@ class SignInPages:
         return response
 
     async def leave(self, request: web.Request) -> web.StreamResponse:
-        """Send the browser to the issuer."""
+        """Redirect the browser to the issuer."""
         assert self._flow is not None  # noqa: S101 - mounted only with it
         attempt = new_attempt(request.query.get("next"))
         try:
@@ -222,7 +222,7 @@ class SignInPages:
         return response
 
     async def come_back(self, request: web.Request) -> web.StreamResponse:
-        """Give a session to whom the issuer sent back."""
+        """Handle the issuer's callback: start a session, or show the error."""
         assert self._flow is not None  # noqa: S101 - mounted only with it
         attempt = attempt_of(request.cookies.get(cookie_name(request, ATTEMPT_COOKIE), ""))
         wanted = attempt.wanted if attempt else "/"

@@ -1,1 +1,1 @@
-"""The board: pages for those who answer colleagues and for those who run Frontdesk."""
+"""The board: web pages for experts and admins."""

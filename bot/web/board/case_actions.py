@@ -1,4 +1,4 @@
-"""Show one case and act on it: claim, reply, decline, and what else its state allows."""
+"""The page of one escalation, and its acts: claim, reply, decline and others."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from rag.errors import RagError
 from rag.types import Principal
 
 ANONYMOUS_NAME = "The help desk"
-"""How somebody acts who has no name here."""
+"""The name shown for an expert without a name."""
 
 REFRESH = "look"
-"""What a form asks for that wants to see how a case stands now, and keep its text."""
+"""The form value that reloads the case and keeps the typed text."""
 
 log = structlog.get_logger(__name__)
 
 
 class CaseworkPort(Protocol):
-    """What is done to a case, and seen of it: bot.escalations.casework.Casework."""
+    """Acts on a case and returns its view; see bot.escalations.casework.Casework."""
 
     async def act(
         self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
@@ -47,13 +47,13 @@ class CaseworkPort(Protocol):
 
 
 class OriginLookup(Protocol):
-    """Where a question can be opened on its platform: bot.escalations.casework.QuestionLinks."""
+    """Returns a question's link on its platform; see bot.escalations.casework.QuestionLinks."""
 
     async def of(self, case_id: InteractionId) -> str | None: ...
 
 
 class CasePage:
-    """Handlers of one case. See Escalations for the arguments."""
+    """Handlers of one case's page. See Escalations for the arguments."""
 
     def __init__(
         self,
@@ -84,9 +84,9 @@ class CasePage:
         return await self._page(request, person)
 
     async def act(self, request: web.Request) -> web.Response:
-        """Do what was asked for, and show what is then; what was typed is kept unless it is sent.
+        """Apply an act and show the result; text that was typed but not sent is kept.
 
-        An act that is refused is told why in place (409), and nothing of the form is lost.
+        A refused act shows its reason on the page (409), and nothing of the form is lost.
         """
         person = require_role(request, "expert")
         form = await request.post()
@@ -102,12 +102,13 @@ class CasePage:
         except ActRefused as refused:
             return await self._page(request, person, draft=draft, trouble=str(refused))
         left = _unsent(draft, act)
+        # Post/Redirect/Get: a reload must not submit the form again.
         if left == Draft() and not _wants_fragment(request):
             raise web.HTTPSeeOther(request.path)
         return await self._page(request, person, draft=left, done=act)
 
     async def news(self, request: web.Request) -> web.Response:
-        """Say that a case has changed since the page was made; nothing (204) when it has not."""
+        """Return a notice if the case has changed since the page was rendered; else 204."""
         require_role(request, "expert")
         case = await self._cases.get(self._tenant, _case_id(request))
         if case is None:
@@ -127,7 +128,7 @@ class CasePage:
             raise _not_found() from error
 
     async def _is_said(self, case_id: InteractionId, actor: Actor, text: str) -> bool:
-        """Tell whether the last thing that happened is the same reply: a form was sent twice."""
+        """Return whether the last step is the same reply, i.e. the form was submitted twice."""
         last = (*await self._cases.steps(self._tenant, case_id),)[-1:]
         return any(
             step.step == "reply" and step.actor == actor and step.text == text.strip()
@@ -166,7 +167,7 @@ class CasePage:
     async def _view(
         self, case_id: InteractionId, reader: frozenset[Principal]
     ) -> tuple[CaseView, bool]:
-        """Return a case, and whether what was found could not be looked at."""
+        """Return a case's view, and whether the index was unavailable for it."""
         try:
             return await self._works.view(self._tenant, case_id, reader), False
         except InteractionUnknown as error:
@@ -176,7 +177,7 @@ class CasePage:
             return await self._bare(case_id), True
 
     async def _bare(self, case_id: InteractionId) -> CaseView:
-        """Return a case without what its pages say: people wait, whether the index is there."""
+        """Return the case without its search result, for when the index is unavailable."""
         case = await self._cases.get(self._tenant, case_id)
         if case is None:
             raise _not_found()
@@ -185,12 +186,12 @@ class CasePage:
 
 
 def expert_actor(person: Person) -> Actor:
-    """Return somebody as one of those who answer."""
+    """Return a person as an actor in the expert role."""
     return case_values.actor_of(person, "expert", name=person.name or ANONYMOUS_NAME)
 
 
 def _unsent(draft: Draft, act: Act) -> Draft:
-    """Return what is still unsent after an act."""
+    """Return the part of the draft that an act has not sent."""
     return Draft(
         reply="" if act == "reply" else draft.reply,
         reason="" if act == "decline" else draft.reason,

@@ -1,4 +1,4 @@
-"""One case as its page shows it: its state, what is known, and what may be done; pure."""
+"""View model of one case's page: its state, history, finding and allowed acts; no I/O."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ACTS: tuple[Act, ...] = get_args(Act)
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What somebody has typed and not sent."""
+    """Text that was typed and not sent."""
 
     reply: str = ""
     reason: str = ""
@@ -44,7 +44,7 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeView:
-    """What was said before; ``answer`` is empty where there was none, or it is withheld."""
+    """An earlier question of the conversation; ``answer`` is empty for none or a withheld one."""
 
     id: str
     question: str
@@ -55,7 +55,7 @@ class ExchangeView:
 
 @dataclass(frozen=True, slots=True)
 class FindingView:
-    """What was found and why it was not enough, in words."""
+    """The search result and why it was not enough, in words."""
 
     id: str
     reasons: tuple[str, ...]
@@ -66,7 +66,7 @@ class FindingView:
 
 @dataclass(frozen=True, slots=True)
 class CasePageView:
-    """A case with what its reader may do. ``others`` names who else has it."""
+    """A case with the reader's allowed acts; ``others`` names another owner."""
 
     id: str
     version: int
@@ -92,7 +92,7 @@ class CasePageView:
 def case_page_view(
     view: CaseView, actor: Actor, now: datetime, patience: timedelta
 ) -> CasePageView:
-    """Return what the page of a case shows to one of those who answer."""
+    """Return the view of a case for an expert."""
     case = view.case
     standing = case.standing
     owned = standing.state in OWNED
@@ -121,9 +121,9 @@ def case_page_view(
 
 
 def allowed_acts(case: Case, actor: Actor) -> frozenset[Act]:
-    """Return what somebody may do to a case and would change it.
+    """Return the acts that are allowed and would change the case.
 
-    To reopen what one has oneself is to release it, and is left out.
+    The owner's reopen is the same as release, and is left out.
     """
     acts = {act for act in ACTS if _would_change(case, act, actor)}
     if actor.has(case.standing.owner_id) and case.standing.state not in SETTLED:
@@ -187,7 +187,7 @@ def _finding(case: Case, finding: SearchFinding) -> FindingView:
 
 
 def _reasons(case: Case, finding: SearchFinding) -> tuple[str, ...]:
-    """Say why a person is asked."""
+    """Return why a person is asked, as sentences."""
     why = [_REASON_TEXTS[case.reason]]
     if case.reason in _MAYBE_NOT_SEARCHED and not _was_searched(finding):
         why = [f"{why[0]} {_NOT_SEARCHED}"]
@@ -209,7 +209,7 @@ def _reasons(case: Case, finding: SearchFinding) -> tuple[str, ...]:
 
 
 def _with_ellipsis(source: Source) -> Source:
-    """Return a page whose quote says that it goes on where it ends within a sentence."""
+    """Return the source with an ellipsis after a quote that ends within a sentence."""
     within = source.quote[-1:].isalnum() or source.quote.endswith(",")
     return replace(source, quote=f"{source.quote}\u2026") if within else source
 
@@ -220,7 +220,7 @@ def _was_searched(finding: SearchFinding) -> bool:
 
 _NOT_SEARCHED = "Nothing was looked up."
 _MAYBE_NOT_SEARCHED = frozenset({"asked_for_human", "unavailable"})
-"""Why people are asked where there may have been no search."""
+"""The reasons for which there may have been no search."""
 
 _REASON_TEXTS = {
     "asked_for_human": "The asker wants a person.",

@@ -1,4 +1,4 @@
-"""What is indexed: spaces, their documents, uploads, and the runs that index them."""
+"""Board pages of the index: spaces, documents, uploads and index runs."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ def _utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentPages:
-    """Handlers of the section; experts see what they may read, admins all, and change it.
+    """Handlers of the documents pages; experts see what they may read, admins see and change all.
 
-    ``data_dir`` takes files as they arrive, within ``bounds``. ``schedule`` begins runs by itself.
+    ``data_dir`` holds uploads temporarily, within ``bounds``. ``schedule`` is that of automatic
+    runs.
     """
 
     tenant: str
@@ -51,7 +52,7 @@ class DocumentPages:
     now: Callable[[], datetime] = _utc_now
 
     def mount(self, app: web.Application) -> None:
-        """Add the routes. No space begins with a dash, so acts have places of their own."""
+        """Add the routes. No space name begins with a dash, so ``-`` can prefix the other paths."""
         app.router.add_get(PATH, self.spaces)
         app.router.add_post(PATH, self.upload)
         allow_larger_body(app, PATH, self.bounds.body)
@@ -63,7 +64,7 @@ class DocumentPages:
         app.router.add_post(f"{PATH}/{{space}}/{{id}}/delete", self.delete)
 
     async def spaces(self, request: web.Request) -> web.Response:
-        """Show all spaces, and what is being indexed."""
+        """Show all spaces and the index runs."""
         return await self._spaces(request)
 
     async def space(self, request: web.Request) -> web.Response:
@@ -105,7 +106,7 @@ class DocumentPages:
         return await self._show(request, "board/document.html", [], context)
 
     async def runs(self, request: web.Request) -> web.Response:
-        """Show how far runs are; tells the page when the last of them has ended."""
+        """Show the progress of runs; trigger a page reload (HX-Trigger) once all have ended."""
         response = render_page(
             request, "board/runs.html", {**_shared_context(request), **await self._runs()}
         )
@@ -114,7 +115,7 @@ class DocumentPages:
         return response
 
     async def upload(self, request: web.Request) -> web.Response:
-        """Take documents; those that can't be taken are told, the others are kept."""
+        """Store uploaded documents; rejected ones are listed with the reason, others are kept."""
         person = require_role(request, "admin")
         kept, troubles = list[str](), list[str]()
         async with receive_form(request, self.data_dir, self.bounds) as form:
@@ -151,7 +152,7 @@ class DocumentPages:
         raise web.HTTPSeeOther(f"{_after_delete(await self._names(), space)}")
 
     async def reindex(self, request: web.Request) -> web.Response:
-        """Begin a run over a space, what changed in it, one page, or all."""
+        """Start a run over a space, its changes, one page, or everything."""
         person = require_role(request, "admin")
         form = await request.post()
         space, dry_run = str(form.get("space", "")) or None, "dry_run" in form
@@ -226,7 +227,7 @@ class DocumentPages:
     async def _kept(
         self, request: web.Request, context: Mapping[str, object]
     ) -> Sequence[Document]:
-        """Return what was just uploaded, as far as there is such a document."""
+        """Return the documents that were just uploaded, if they still exist."""
         filled = cast("Mapping[str, str]", context["filled"])
         space = request.match_info.get("space", filled.get("space", "").strip())
         seen_by = await _principals(request, self.tenant)
@@ -241,7 +242,7 @@ class DocumentPages:
         return {"runs": _recent_runs(newest), "active": any(run.active for run in newest)}
 
     async def _upcoming(self) -> Mapping[str, str]:
-        """Return what the schedule does next, by space; nothing while that can't be told."""
+        """Return the next scheduled run of each space; empty if it is unavailable."""
         if self.schedule is None:
             return {}
         try:
@@ -259,7 +260,7 @@ class DocumentPages:
 
 
 def _audit_name(person: Person) -> str:
-    """Return who did something, as the audit of a pause has it."""
+    """Return a person's name for the audit log; the same form as for pauses."""
     return person.name or person.email or person.id
 
 
@@ -268,13 +269,13 @@ def _shared_context(request: web.Request) -> dict[str, object]:
 
 
 async def _principals(request: web.Request, tenant: str) -> SeenBy:
-    """Return the principals whose documents are shown; admins are shown all."""
+    """Return the principals whose documents are shown; None (all) for admins."""
     require_role(request, "expert")
     return None if role_of(request) == "admin" else await principals_of(request, tenant)
 
 
 def _recent_runs(newest: Sequence[Run]) -> Sequence[Run]:
-    """Return what is under way and what ended last."""
+    """Return the active runs and the last ended ones."""
     active = [run for run in newest if run.active]
     return active + [run for run in newest if not run.active][: max(1, 3 - len(active))]
 

@@ -1,4 +1,4 @@
-"""The list of questions that went to people, in tabs; it keeps itself up to date."""
+"""The board's list of escalations, in tabs, which refreshes itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bot.web.board.layout import FilterForm, render_page
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """Some of the cases: those in ``states`` (none: in any), or those that one has ``own``."""
+    """A tab of the list: the cases in ``states`` (empty: in any), or only the reader's ``own``."""
 
     name: str
     label: str
@@ -51,7 +51,7 @@ _EMPTY_TEXTS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class TabView:
-    """A tab with how many cases it has."""
+    """A tab with its number of cases."""
 
     name: str
     label: str
@@ -62,7 +62,7 @@ class TabView:
 
 @dataclass(frozen=True, slots=True)
 class CaseLine:
-    """A case in the list; ``late`` when it waits longer than until people are reminded."""
+    """A row of the list; ``late`` when the case waits longer than the reminder period."""
 
     id: str
     question: str
@@ -78,7 +78,7 @@ class CaseLine:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The list with its tabs; ``empty`` is what is said where it has no line."""
+    """The list with its tabs; ``empty`` is the text shown when it has no lines."""
 
     tabs: tuple[TabView, ...]
     lines: tuple[CaseLine, ...]
@@ -88,12 +88,12 @@ class Queue:
 
 
 def tab_of(name: str) -> Tab:
-    """Return the tab of that name, else the first."""
+    """Return the tab of a name, or the first tab."""
     return next((tab for tab in TABS if tab.name == name), TABS[0])
 
 
 def queue_query(tab: Tab, looked_for: str, person_id: str) -> CaseQuery:
-    """Return which cases a tab lists: what waits, oldest first; what is over, newest first."""
+    """Return the query of a tab: waiting cases oldest first, settled and all newest first."""
     return CaseQuery(
         states=tab.states,
         owner_id=person_id if tab.own else "",
@@ -103,7 +103,7 @@ def queue_query(tab: Tab, looked_for: str, person_id: str) -> CaseQuery:
 
 
 def tab_views(path: str, chosen: Tab, counts: CaseCounts, looked_for: str) -> tuple[TabView, ...]:
-    """Return the tabs with their counts; the words that are looked for stay."""
+    """Return the tabs with their counts; their links keep the search words."""
     return tuple(
         TabView(
             name=tab.name,
@@ -117,19 +117,19 @@ def tab_views(path: str, chosen: Tab, counts: CaseCounts, looked_for: str) -> tu
 
 
 def case_lines(cases: Sequence[Case], now: datetime, patience: timedelta) -> tuple[CaseLine, ...]:
-    """Return the lines of a list."""
+    """Return the rows of a list."""
     return tuple(_case_line(case, now, patience) for case in cases)
 
 
 def empty_text(tab: Tab, looked_for: str) -> str:
-    """Say why a list has no line."""
+    """Return the text of an empty list."""
     return (
         "None of these questions has all of these words." if looked_for else _EMPTY_TEXTS[tab.name]
     )
 
 
 def state_label(case: Case, now: datetime) -> str:
-    """Say how a case stands: how long it waits, or who has or had it."""
+    """Return a case's state in words, with its waiting time or its owner."""
     state = case.standing.state
     if state in WAITING:
         return f"{labels.STATES[state]}, {labels.age(now - case.opened_at)}"
@@ -139,13 +139,13 @@ def state_label(case: Case, now: datetime) -> str:
 
 
 def time_in_state(case: Case, now: datetime) -> str:
-    """Say when a case came to stand as it does; nothing for one that waits."""
+    """Return how long ago a case entered its state; empty for a waiting one."""
     waits = case.standing.state in WAITING
     return "" if waits else f"{labels.age(now - case.changed_at)} ago"
 
 
 def is_late(case: Case, now: datetime, patience: timedelta) -> bool:
-    """Tell whether a case waits longer than until people are reminded."""
+    """Return whether a case waits longer than the reminder period."""
     waits = case.standing.state in WAITING
     return waits and bool(patience) and now - case.opened_at > patience
 
@@ -173,11 +173,11 @@ class EscalationsPage:
     """Handlers of the list.
 
     Args:
-        tenant: whose cases.
-        cases: the cases themselves.
-        searches: how many there are of each kind.
-        patience: how long a case may wait before its age is shown as too long; zero: for ever.
-        clock: the time.
+        tenant: The tenant whose cases are listed.
+        cases: The store of cases.
+        searches: Counts cases by state.
+        patience: How long a case may wait before it is shown as late; zero: for ever.
+        clock: Returns the current time.
     """
 
     def __init__(
@@ -196,7 +196,7 @@ class EscalationsPage:
         self._clock = clock
 
     def mount(self, app: web.Application) -> None:
-        """Add the routes; before those of single cases."""
+        """Add the routes. Call it before those of single cases, which would match the list's."""
         app.router.add_get(PATH, self.page)
         app.router.add_get(LIST_PATH, self.fragment)
 
@@ -206,7 +206,7 @@ class EscalationsPage:
         return render_page(request, "board/escalations.html", await self._context(request, person))
 
     async def fragment(self, request: web.Request) -> web.Response:
-        """Return the list alone; nothing (204) when it is as the page shows it already."""
+        """Return the list's HTML alone; 204 if it equals what the page shows."""
         person = require_role(request, "expert")
         context = await self._context(request, person)
         if request.query.get("seen") == context["seen"]:
@@ -241,7 +241,7 @@ class EscalationsPage:
         }
 
     async def _after(self, case_id: str) -> Case | None:
-        """Return the case that a page ended with; an unknown one is the beginning."""
+        """Return the last case of the previous page; None (the first page) for an unknown id."""
         if not case_id:
             return None
         return await self._cases.get(self._tenant, InteractionId(case_id))

@@ -1,6 +1,6 @@
-"""Figures as people read them: durations, money and shares in words, and charts as geometry.
+"""Format durations, money and shares, and compute the geometry of charts.
 
-Pure. A template draws a chart as SVG, with its words and its table beside it. Lengths are units
+No I/O. A template draws a chart as SVG, with its summary and its table beside it. Lengths are units
 of the view box; y grows downwards, as in SVG.
 """
 
@@ -16,12 +16,12 @@ _FEW_HOURS = 10
 _TWO_DAYS = 48 * _HOUR
 _CENT = 0.01
 _TOO_FEW_TO_COMPARE = 5
-"""Below so many before, a change in percent says more than is known."""
+"""Below this earlier count, a change in percent is not meaningful."""
 
 
 def duration(seconds: float) -> str:
     """Return a duration in at most two units: ``0.8 s``, ``17 min``, ``2 h 5 min``, ``3 days``."""
-    if seconds < 9.95:  # noqa: PLR2004 - below ten a tenth is told
+    if seconds < 9.95:  # noqa: PLR2004 - one decimal below 10 s; 9.95 would round to 10.0
         return _unbroken(f"{seconds:.1f} s")
     if round(seconds) < _MINUTE:
         return _unbroken(f"{round(seconds)} s")
@@ -39,22 +39,22 @@ def _days(seconds: float) -> str:
 
 
 def usd(amount: float) -> str:
-    """Return an amount of US dollars; below a cent with what is needed to see it."""
+    """Return an amount of US dollars; below a cent with four decimals."""
     return _unbroken(f"{amount:.4f} USD" if 0 < amount < _CENT else f"{amount:,.2f} USD")
 
 
 def percent(share: float | None) -> str:
-    """Return a share of 1 in percent; a dash where there is none."""
+    """Return a share of 1 in percent; a dash for None."""
     return "\N{EN DASH}" if share is None else _unbroken(f"{100 * share:.0f} %")
 
 
 def count(number: float) -> str:
-    """Return a number with its thousands apart."""
+    """Return a number with thousands separators."""
     return f"{number:,.0f}"
 
 
 def plural(number: int, one: str, more: str = "") -> str:
-    """Return a number with its word: ``1 question``, ``2 questions``."""
+    """Return a number with its noun: ``1 question``, ``2 questions``."""
     return f"{number:,} {one if number == 1 else more or one + 's'}"
 
 
@@ -66,7 +66,7 @@ def compared(
     more: str = "more",
     less: str = "fewer",
 ) -> str:
-    """Say how a figure differs from an earlier one; in percent where that means something."""
+    """Return the difference from an earlier figure; in percent if that one is large enough."""
     if write(now) == write(then):
         return "the same"
     words = f"{write(abs(now - then))} {more if now > then else less}"
@@ -77,30 +77,30 @@ def compared(
 
 
 def _unbroken(text: str) -> str:
-    """Keep a figure and its unit on one line."""
+    """Replace spaces by no-break spaces, so that a figure and its unit stay on one line."""
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 WIDTH, HEIGHT = 340, 150
 LEFT, RIGHT, TOP, BOTTOM = 34, 336, 8, 130
 _STEPS = 3
-"""Lines of the grid above the lowest, at most."""
+"""The maximum number of grid lines above the lowest."""
 
 _LAST_NAME = RIGHT - 14
-"""A name is centred, and must not be cut off."""
+"""The rightmost x of a label: labels are centred, and must not be cut off."""
 
 _EVERY_DAY = 7
-"""Up to so many days each is named below its bar."""
+"""Up to this many days, each bar has its label."""
 
 _WIDE_GAP, _NARROW_GAP = 0.25, 0.1
-"""Of a day's place, between two bars; narrow beyond a month."""
+"""The gap between two bars, as a share of a day's width; narrow beyond a month."""
 
 _MONTH = 31
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One figure by day. ``tone`` is its colour, a class of charts.css."""
+    """The values of one figure by day. ``tone`` is its colour, a class of charts.css."""
 
     name: str
     tone: str
@@ -109,7 +109,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The bars of one series, as the path that draws them."""
+    """The bars of one series, as an SVG path."""
 
     tone: str
     path: str
@@ -117,7 +117,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A line of the grid, or a name below; ``at`` is its y or its x."""
+    """A grid line or an axis label; ``at`` is its y or its x."""
 
     at: float
     text: str
@@ -125,7 +125,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The place of one day, which says its figures to who points at it."""
+    """The hover area of one day; ``text`` is its tooltip with the figures."""
 
     x: float
     width: float
@@ -143,7 +143,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart, ready to be drawn; ``summary`` says in words what it shows."""
+    """A chart, ready to be drawn; ``summary`` describes it in a sentence."""
 
     title: str
     summary: str
@@ -164,10 +164,10 @@ def stacked(
     write: Callable[[float], str] = "{:,.0f}".format,
     mark: Callable[[float], str] | None = None,
 ) -> Chart:
-    """Return bars by day, the series on top of each other, the first one lowest.
+    """Return a stacked bar chart by day, the first series lowest.
 
-    Each series must have a value for each day; none is negative. ``mark`` writes a figure short
-    enough for the axis; without it ``write`` does.
+    Each series must have a value for each day; none is negative. ``mark`` formats a figure for the
+    axis, where space is short; without it ``write`` does.
     """
     totals = [sum(each.values[n] for each in series) for n in range(len(days))]
     grid = scale(max(totals, default=0))
@@ -186,11 +186,12 @@ def stacked(
 
 
 def scale(highest: float) -> tuple[float, ...]:
-    """Return round steps from 0 to at or above the highest value."""
+    """Return round, evenly spaced axis values from 0 to at least the highest value."""
     if highest <= 0:
         return (0.0, 1.0)
     rough = highest / _STEPS
     power = 10.0 ** floor(log10(rough))
+    # The factor, like the 0.001 below, absorbs rounding errors of floats.
     step = next(power * each for each in (1, 2, 2.5, 5, 10) if power * each >= rough * 0.999)
     if highest >= 1:
         step = max(step, 1.0)

@@ -1,4 +1,4 @@
-"""The state of every component with its cure, addresses to enter elsewhere, and what runs here."""
+"""Board page of system health: components with cures, endpoint addresses, server facts."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ _STATES: Mapping[str, str] = {
     "ready": "Works",
     "absent": "Not set up",
 }
-"""In the order in which parts are shown."""
+"""State labels, in the order in which components are listed."""
 
 
 @runtime_checkable
 class ChecksPlatform(Protocol):
-    """Optional capability of a channel: call its platform, and say whether all is well."""
+    """Optional capability of a channel: check the connection to its platform."""
 
     async def check(self) -> ComponentStatus:
-        """Raises bot.domain.errors.BotError."""
+        """Call the platform and return its status. Raises bot.domain.errors.BotError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ComponentView:
-    """A part as it is shown; ``command`` is what can be copied, if its cure is one."""
+    """A component as shown; ``command`` is the copyable command of its cure, if it has one."""
 
     name: str
     state: str
@@ -61,14 +61,14 @@ class ComponentView:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An address of ours that is entered at a platform."""
+    """An address of this server that is entered in a platform's configuration."""
 
     where: str
     address: str
 
 
 class HealthPage:
-    """Shows and checks the parts. ``platforms`` may offer Checks; ``began`` is this start."""
+    """Handlers that show and check the components; ``platforms`` may be ChecksPlatform."""
 
     def __init__(
         self,
@@ -85,12 +85,12 @@ class HealthPage:
         self._began = clock()
 
     async def page(self, request: web.Request) -> web.Response:
-        """Show what the server knows without asking others."""
+        """Show the components' status without calling the platforms."""
         require_role(request, "expert")
         return self._shown(request, await self._check_parts(), asked=False)
 
     async def check(self, request: web.Request) -> web.Response:
-        """Look again, and call the platforms too."""
+        """Show the components' status after calling the platforms, too."""
         require_role(request, "expert")
         parts = await self._check_parts()
         checked = await asyncio.gather(*(_check_platform(each) for each in self._platforms))
@@ -116,7 +116,7 @@ class HealthPage:
 
 
 def component_view(part: ComponentStatus) -> ComponentView:
-    """Return a part in words; a command at the end of its cure stands apart."""
+    """Return a component in words; a command at the end of its cure becomes ``command``."""
     found = _COMMAND.search(part.cure)
     command = found.group() if found else ""
     cure = part.cure.removesuffix(command).rstrip()
@@ -125,7 +125,7 @@ def component_view(part: ComponentStatus) -> ComponentView:
 
 
 def _sentence(text: str) -> str:
-    """Begin with a capital, unless the first word is a name such as ``all-MiniLM``."""
+    """Capitalise a sentence, unless its first word is a name such as ``all-MiniLM``."""
     return text[:1].upper() + text[1:] if _WORD.match(text) else text
 
 
@@ -158,7 +158,7 @@ def _summary(parts: Sequence[ComponentStatus]) -> str:
 
 
 def _endpoints(settings: Settings) -> Iterator[Endpoint]:
-    """Name the addresses to enter; a path alone where the public address is not set."""
+    """Yield the addresses to enter; only the path where the public address is not set."""
     public = settings.public_url or ""
     if settings.slack_configured and settings.slack_transport == "http":
         yield Endpoint("Slack: every address of the manifest", f"{public}/slack/events")
@@ -169,7 +169,7 @@ def _endpoints(settings: Settings) -> Iterator[Endpoint]:
 
 
 def _port(request: web.Request) -> str:
-    """Return the port that the server really listens on; the setting may leave it open."""
+    """Return the port that the server listens on; the setting may be 0 (any free port)."""
     own = request.transport.get_extra_info("sockname") if request.transport else None
     return str(own[1]) if isinstance(own, tuple) else "unknown"
 
@@ -187,7 +187,7 @@ def _server_facts(settings: Settings, port: str, up: timedelta) -> Sequence[tupl
 
 
 def _database_name(settings: Settings) -> str:
-    """Name the database without user, password or options."""
+    """Return the database's name without user, password or options."""
     if settings.database_url is None:
         return "SQLite, frontdesk.sqlite in the data directory"
     url = urlsplit(settings.database_url.get_secret_value())

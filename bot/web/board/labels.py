@@ -1,6 +1,6 @@
-"""The record's terms and indexing runs, in a colleague's words; pure.
+"""The board's display labels for states, reasons, levels and index runs; no I/O.
 
-Templates reach it as ``words`` and, for runs, as ``tell``.
+Templates access this module as ``words`` and, for index runs, as ``tell``.
 """
 
 from __future__ import annotations
@@ -66,18 +66,18 @@ REFUSED: Mapping[str, str] = {
     "asked_already": "Refused: asked for already",
     "card_thread": "Refused: written below a card",
 }
-"""Why a question was not worked on, by the note of its refusal; all others are limits."""
+"""Labels of refused questions, by the note of the refusal; all other notes are limits."""
 
 REFUSED_KIND = "REFUSED"
 PARTLY: tuple[ConfidenceLevel, ...] = ("partial", "unsure")
-"""Levels that are searched for by themselves; all answers from the wiki are found together."""
+"""Levels that are search filters of their own; RAG finds all answers from the wiki."""
 
 FOUND = (
     *BECAME.items(),
     *((level, LEVELS[level]) for level in PARTLY),
     (REFUSED_KIND, "Refused: limit or pause"),
 )
-"""What became of questions, to be searched by."""
+"""The options of the filter by result."""
 
 INTENTS: Mapping[Intent, str] = {
     Intent.DOMAIN: "About the company",
@@ -118,7 +118,7 @@ _MAX_LINE = 240
 
 
 def became(question: AskedQuestion) -> str:
-    """Say what became of a question."""
+    """Return the label of a listed question's result."""
     if question.status in _STATUS_LABELS:
         return _STATUS_LABELS[question.status]
     if question.case is not None:
@@ -131,7 +131,7 @@ def became(question: AskedQuestion) -> str:
 
 
 def ended(asked: Interaction) -> str:
-    """Say how the work on a question ended."""
+    """Return the label of a recorded question's result."""
     if asked.status in _STATUS_LABELS:
         return _STATUS_LABELS[asked.status]
     if asked.outcome is None:
@@ -148,7 +148,7 @@ def _refused(note: str) -> str:
 
 
 def place(channel: str, *, private: bool) -> str:
-    """Say where something was asked, from ``platform:channel``."""
+    """Return the place where a question was asked, from ``platform:channel``."""
     platform, _, name = channel.partition(":")
     called = PLATFORMS.get(platform, platform)
     if platform in {"web", "rest"} or not name:
@@ -157,43 +157,43 @@ def place(channel: str, *, private: bool) -> str:
 
 
 def who(name: str, person_id: str) -> str:
-    """Name somebody, by what a platform calls them where it tells no name.
+    """Return a person's name, or a short form of their id where the platform gives none.
 
-    Browsers without a sign-in are told apart by the beginning of their id.
+    Browsers without a sign-in are distinguished by the beginning of their id.
     """
     return name or short_user_name(person_id)
 
 
 def asker(case: Case) -> str:
-    """Name who asked, and say so if they are no colleague."""
+    """Return the asker's name, with a mark if they are not a colleague."""
     return f"{who(case.asker_name, case.asker_id)}{case.asker_mark}"
 
 
 def judged(reason: str | None) -> str:
-    """Name the reason of a judgement; one that an older version kept stays as it is."""
+    """Return the label of a feedback reason; an unknown one of an older version as it is."""
     if reason is None:
         return ""
     return JUDGED[reason] if reason in get_args(Reason) else reason  # type: ignore[index]  # just looked up
 
 
 def one_line(text: str) -> str:
-    """Return a text short enough for a list."""
+    """Return a text on one line, cut for a list."""
     return clip(text, _MAX_LINE) or "(no words)"
 
 
 def age(span: timedelta) -> str:
-    """Return how long something lasts by now; a clock that is behind counts as nothing."""
+    """Return a duration up to now; negative ones (a clock that is behind) count as zero."""
     seconds = max(0.0, span.total_seconds())
     return "less than a minute" if seconds < 60 else duration(seconds)  # noqa: PLR2004 - a minute
 
 
 def moment(at: datetime) -> str:
-    """Return a moment for those whose browser does not make it local."""
+    """Return a time in UTC, for browsers that do not convert it to local time."""
     return f"{at.astimezone(UTC):%d %b %Y, %H:%M} UTC"
 
 
 def sure(confidence: float | None) -> str:
-    """Return a confidence in percent; nothing for none."""
+    """Return a confidence in percent; empty for None."""
     return "" if confidence is None else f"{confidence:.0%}"
 
 
@@ -216,26 +216,26 @@ _RUN_LABELS: Mapping[str, str] = {
 
 
 def source(kind: str) -> str:
-    """Return what fills a space, in words."""
+    """Return the label of a space's source."""
     return SOURCES.get(kind, kind or "Not known")
 
 
 def over(run: Run) -> str:
-    """Return what a run is over."""
+    """Return the label of a run's scope."""
     named = run_progress.run_scope(run)
-    # A space is called as it is written.
+    # Space names keep their capitalisation.
     return named if named == run.space else f"{named[:1].upper()}{named[1:]}"
 
 
 def began(run: Run, names: Mapping[str, str], *, named: bool) -> str:
-    """Return who began a run; people only where ``named``, by ``names`` where these know them."""
+    """Return what started a run; people only if ``named``, by their name in ``names`` if known."""
     if run.by in _STARTERS:
         return _STARTERS[run.by]
     return f"by {short_actor_name(run.by, names)}" if named else ""
 
 
 def upcoming(each: NextPass | None, now: datetime) -> str:
-    """Return what the schedule does next, "" for nothing."""
+    """Return the next scheduled run in words, "" for None."""
     if each is None:
         return ""
     seconds = (each.at - now).total_seconds()
@@ -244,7 +244,7 @@ def upcoming(each: NextPass | None, now: datetime) -> str:
 
 
 def standing(run: Run) -> str:
-    """Return how far a run is, or how it ended."""
+    """Return a run's progress or result in words."""
     match run.state:
         case "waiting":
             return "Waits for its turn"

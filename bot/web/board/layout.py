@@ -1,4 +1,4 @@
-"""What all pages of the board share: sections, error page, filters, day spans and paging."""
+"""Shared parts of the board's pages: sections, error page, filters, day spans and paging."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ log = structlog.get_logger(__name__)
 
 @web.middleware
 async def error_page_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Show who opens a page of the board what went wrong; programs get a problem as ever."""
+    """Show browsers an error page for errors on the board; other clients get the problem JSON."""
     if not _is_page_view(request):
         return await handler(request)
     try:
@@ -76,7 +76,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One section of the board, and the least role that may open it."""
+    """A section of the board, with the minimum role that may open it."""
 
     name: str
     path: str
@@ -104,7 +104,7 @@ def mount_layout(app: web.Application) -> None:
 def render_page(
     request: web.Request, template: str, context: Mapping[str, object], *, role: Role = "expert"
 ) -> web.Response:
-    """Render a template of the board for those with a role. Raises Problem (403)."""
+    """Render a template of the board for callers with a role. Raises Problem (403)."""
     require_role(request, role)
     mine = ROLES.index(role_of(request))
     sections = [each for each in SECTIONS if ROLES.index(each.role) <= mine]
@@ -121,23 +121,23 @@ def render_page(
 
 
 def _section_of(path: str) -> str:
-    """Return the path of the section that a page belongs to: the longest that begins it."""
+    """Return the path of a page's section: the longest one that is its prefix."""
     begun = [each.path for each in SECTIONS if f"{path}/".startswith(f"{each.path}/")]
     return max(begun, key=len, default="")
 
 
 PAGE_SIZE = 25
-"""Entries a page."""
+"""Entries per page."""
 
 
 def list_link(path: str, fields: Mapping[str, str], **changes: str) -> str:
-    """Return the address of a list with its filters; empty ones are left out."""
+    """Return the address of a list with its filters; empty filters are omitted."""
     kept = {name: value for name, value in {**fields, **changes}.items() if value}
     return f"{path}?{urlencode(kept)}" if kept else path
 
 
 def next_link(path: str, fields: Mapping[str, str], place: Cursor | None) -> str:
-    """Return the address of the next page of a list, "" where there is none."""
+    """Return the address of the next page of a list, "" on the last one."""
     return list_link(path, fields, after=encode_cursor(place)) if place else ""
 
 
@@ -146,7 +146,7 @@ SPANS = (7, 30, 90)
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One thing that can be chosen on a page, and where it leads."""
+    """An option of a page, with its link."""
 
     name: str
     href: str
@@ -154,23 +154,23 @@ class Choice:
 
 
 def days_asked_for(request: web.Request) -> int:
-    """Return how many days are asked for; anything but a choice of ours is the first."""
+    """Return the number of days of the query string; the first option for an invalid value."""
     asked = request.query.get("days", "")
     return next((days for days in SPANS if str(days) == asked), SPANS[0])
 
 
 def span_choices(chosen: int, path: str, more: str = "") -> Sequence[Choice]:
-    """Return the spans to choose from; ``more`` goes on in each address."""
+    """Return the options of day spans; ``more`` is appended to each link's query."""
     return [Choice(f"{days} days", f"{path}?days={days}{more}", days == chosen) for days in SPANS]
 
 
 def utc_now() -> datetime:
-    """Return the present moment."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 MAX_FIELD_LENGTH = 200
-"""Characters of a field."""
+"""The maximum length of a field, in characters."""
 
 _VOTES: tuple[Vote | Literal["none"], ...] = ("up", "down", "none")
 _TYPES: tuple[AnswerType, ...] = get_args(AnswerType)
@@ -181,7 +181,7 @@ Option = TypeVar("Option")
 
 @dataclass
 class FilterForm:
-    """Reads the fields of a form; ``troubles`` are words for who filled it in."""
+    """Reads the fields of a filter form; ``troubles`` collects messages about invalid ones."""
 
     given: Mapping[str, str]
     troubles: list[str] = field(default_factory=list)
@@ -190,12 +190,12 @@ class FilterForm:
         return self.given.get(name, "").strip()[:MAX_FIELD_LENGTH]
 
     def among(self, name: str, options: tuple[Option, ...]) -> Option | None:
-        """Return the option that is chosen; None for none, and for what there is not."""
+        """Return the chosen option; None for no choice or an unknown one."""
         chosen = self.text(name)
         return next((option for option in options if option == chosen), None)
 
     def day(self, name: str, label: str) -> datetime | None:
-        """Return the beginning of a day of UTC."""
+        """Return the start of a day in UTC; None if empty or invalid."""
 
         def read(text: str) -> datetime:
             day = date.fromisoformat(text)
@@ -204,7 +204,7 @@ class FilterForm:
         return self._read(name, read, f"{label} {{}} is no day. Write it as 2026-11-22.")
 
     def share(self, name: str, label: str) -> float | None:
-        """Return a share of 1 from percent."""
+        """Return a percentage as a share of 1; None if empty or invalid."""
 
         def read(text: str) -> float:
             percent = float(text.removesuffix("%"))
@@ -226,7 +226,7 @@ class FilterForm:
 
 
 def question_query(fields: FilterForm) -> QuestionQuery:
-    """Return which questions are asked for; both days are included."""
+    """Return the question query of a filter form; both days are inclusive."""
     until = fields.day("until", "The last day")
     kind = fields.among("kind", (*_TYPES, REFUSED_KIND))
     return QuestionQuery(
@@ -246,7 +246,7 @@ def question_query(fields: FilterForm) -> QuestionQuery:
 
 
 def feedback_query(fields: FilterForm) -> FeedbackQuery:
-    """Return which judgements are asked for."""
+    """Return the feedback query of a filter form."""
     reasons: tuple[Reason, ...] = REASONS
     votes: tuple[Vote, ...] = get_args(Vote)
     return FeedbackQuery(
@@ -257,5 +257,5 @@ def feedback_query(fields: FilterForm) -> FeedbackQuery:
 
 
 def _next_day(day: datetime) -> datetime:
-    """Return the next day; the last one that there is has none."""
+    """Return the next day; date.max stays as it is."""
     return day if day.date() == date.max else day + _ONE_DAY

@@ -1,4 +1,4 @@
-"""The board's first page: what needs somebody now, and some days in words, tiles and charts."""
+"""The board's first page: open concerns, and a span of days in words, tiles and charts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ KIND_LABELS: Mapping[QuestionKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ComparedSpan:
-    """What the record says of some days, and of as many before."""
+    """The statistics of a span of days, and of the span before it."""
 
     days: int
     now: Figures
@@ -67,7 +67,7 @@ class ComparedSpan:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One figure, and what it is to be compared with."""
+    """One figure, with a note to compare it with."""
 
     name: str
     value: str
@@ -76,7 +76,7 @@ class Tile:
 
 
 def span_context(looked: ComparedSpan) -> dict[str, object]:
-    """Return what the page shows of a span."""
+    """Return the template's values for a span."""
     shortened = looked.now.shortened or looked.then.shortened
     return {
         "words": " ".join(_summary(looked)),
@@ -88,7 +88,7 @@ def span_context(looked: ComparedSpan) -> dict[str, object]:
 
 
 def sums_by_day(days: Sequence[date], sums: Sequence[UsageSum]) -> Sequence[UsageSum]:
-    """Return one sum for each day, also for those without a call."""
+    """Return one sum for each day; zeros for days without a call."""
     by_key = {each.key: each for each in sums}
     return [by_key.get(str(day), UsageSum(str(day), 0, 0, 0, 0.0, 0)) for day in days]
 
@@ -156,7 +156,7 @@ def _tiles(looked: ComparedSpan) -> Sequence[Tile]:
 
 
 def _escalation_note(looked: ComparedSpan) -> str:
-    """Tell offers that nobody took from what went to people."""
+    """Return the tile's note: offers of a person that nobody took are counted apart."""
     offered, earlier = (
         looked.now.of("offered"),
         _figure_before(looked, lambda x: count(x.of("escalated"))),
@@ -216,7 +216,7 @@ def _costs(figures: Figures, spent: Sequence[UsageSum]) -> Chart:
 
 
 def cost_chart(days: Sequence[date], sums: Sequence[UsageSum]) -> Chart:
-    """Return the cost by day."""
+    """Return the chart of cost by day."""
     total, calls = _cost(sums), sum(each.calls for each in sums)
     unpriced = sum(each.unpriced_calls for each in sums)
     more = f" {plural(unpriced, 'call')} of unknown price are not in it." if unpriced else ""
@@ -226,7 +226,7 @@ def cost_chart(days: Sequence[date], sums: Sequence[UsageSum]) -> Chart:
 
 
 def _case_durations(figures: Figures) -> Sequence[tuple[str, str, str, str]]:
-    """Return a row a step: its name, how often it came, and what half and 95 % of them took."""
+    """Return a row per step: its name, its count, and its median and 95th percentile duration."""
     steps = [
         ("until somebody claims it", figures.claiming),
         ("until the first reply", figures.replying),
@@ -244,7 +244,7 @@ def _on(day: date) -> str:
 
 
 CheckParts = Callable[[], Awaitable[Sequence[ComponentStatus]]]
-"""Looks at every part."""
+"""Return the status of every component."""
 
 PATH = "/board"
 _WEEK = 7
@@ -253,7 +253,7 @@ _LIMITS = "limits"
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """Something that needs somebody; ``urgent`` ones need them now."""
+    """Something that needs attention; ``urgent`` if immediately."""
 
     text: str
     href: str
@@ -262,7 +262,7 @@ class Concern:
 
 
 class OverviewPage:
-    """Shows the record in figures; holds no state of its own."""
+    """Handler of the first page; stateless."""
 
     def __init__(
         self,
@@ -280,7 +280,7 @@ class OverviewPage:
         self._clock = clock
 
     async def page(self, request: web.Request) -> web.Response:
-        """Show some days against as many before; of an empty record, how to begin."""
+        """Show a span against the one before; without any question, how to get started."""
         require_role(request, "expert")
         days, at = days_asked_for(request), self._clock()
         begun = await self._statistics.any_question(self._tenant)

@@ -1,4 +1,4 @@
-"""One question's whole record as its page shows it: facts, feedback and tables; pure."""
+"""View model of one question's record: facts, feedback and tables; no I/O."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MICRO = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; the first ``named`` columns are words, the others figures."""
+    """A table; its first ``named`` columns are text, the others figures."""
 
     title: str
     head: tuple[str, ...]
@@ -44,7 +44,7 @@ class Table:
 
 
 def trace_tables(trace: Trace, sight: Visibility, *, scored: bool = True) -> tuple[Table, ...]:
-    """Return the tables that have something to show; without ``scored`` no score of the search."""
+    """Return the non-empty tables of a trace; without ``scored``, no retrieval scores."""
     every = (
         _passages(trace, sight, PASSAGE_SIGNALS if scored else {}),
         _features(trace.features if scored else {}),
@@ -147,7 +147,7 @@ _DECIDERS = {
 
 @dataclass(frozen=True, slots=True)
 class FeedbackView:
-    """What one person said of the answer."""
+    """One person's feedback for the answer."""
 
     up: bool
     person_id: str
@@ -158,7 +158,7 @@ class FeedbackView:
 
 @dataclass(frozen=True, slots=True)
 class RecordView:
-    """A question with all that is known of it, as far as its reader may see it."""
+    """A question with its full record, restricted to what the reader may see."""
 
     id: str
     question: str
@@ -186,10 +186,10 @@ def record_view(
     feedback: Sequence[Feedback] = (),
     scored: bool = True,
 ) -> RecordView:
-    """Return what the page of a record shows, with the scores of the search if ``scored``."""
+    """Return the view of a record, with retrieval scores if ``scored``."""
     message, outcome = asked.message, asked.outcome
     channel = f"{message.thread.platform}:{message.thread.channel}"
-    # What was read for it is not recorded, and so neither who may know what it lacks.
+    # The passages behind ``missing`` are not recorded, so nobody can be checked for reading it.
     private = without_missing(outcome.private) if outcome and outcome.private else None
     before = exchange_views(earlier, sight)
     return RecordView(
@@ -215,7 +215,7 @@ def record_view(
 def _decision_facts(
     asked: Interaction, outcome: Outcome, sight: Visibility
 ) -> Iterable[tuple[str, str]]:
-    """Say how it was decided what becomes of a question."""
+    """Yield the facts about how the question was handled."""
     trace, response = outcome.trace, outcome.response
     route = trace.route
     decider = _DECIDERS[route.decided_by]
@@ -235,7 +235,7 @@ def _decision_facts(
 
 
 def _confidence_facts(outcome: Outcome, sight: Visibility) -> Iterable[tuple[str, str]]:
-    """Say how sure an answer was, who said so, and what it lacks."""
+    """Yield the confidence, its calibration, the level and the missing part of an answer."""
     trace, response = outcome.trace, outcome.response
     if response.confidence is not None:
         yield "Confidence", _confidence_text(response.confidence, trace.threshold)
@@ -253,7 +253,7 @@ def _confidence_text(confidence: float, threshold: float | None) -> str:
 
 
 def _delivery_facts(asked: Interaction) -> Iterable[tuple[str, str]]:
-    """Say whether and when the reply reached the asker."""
+    """Yield whether and when the reply reached the asker."""
     if asked.finished_at is not None:
         took = (asked.finished_at - asked.created_at).total_seconds()
         yield "Worked out", f"{duration(max(0.0, took))} after it was asked"
@@ -279,7 +279,7 @@ def _delivered_facts(asked: Interaction) -> Iterable[tuple[str, str]]:
 
 
 def _delivered_to(asked: Interaction, posted: PostedRef) -> str:
-    """Say where the reply is; a page of our own shows it from the record."""
+    """Return where the reply is; web and REST show it from the record."""
     if asked.message.thread.platform in {"web", "rest"}:
         return "yes"
     return f"to {posted.channel} as {posted.id}"

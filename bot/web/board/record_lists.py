@@ -1,6 +1,6 @@
-"""Lists over the record: questions, answers whose sources have changed, and feedback.
+"""Board lists over the records: questions, stale answers, and feedback.
 
-Pages are not named in the list of stale answers, for not all who see it may know of them.
+The list of stale answers names no pages, because not all its readers may know of them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from rag.errors import RagError
 
 
 class InteractionRecord(Protocol):
-    """What was asked and what hangs on it. Raises bot.domain.errors.StoreUnavailable."""
+    """Reads interactions with their feedback. Raises bot.domain.errors.StoreUnavailable."""
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
 
@@ -52,13 +52,13 @@ class InteractionRecord(Protocol):
     async def in_thread(
         self, thread: Thread, limit: int, before: int | None = None
     ) -> Sequence[Interaction]:
-        """Return the last interactions of a thread, or those before a number, oldest first."""
+        """Return the last interactions of a thread, or the last before a number; oldest first."""
         ...
 
 
 QUESTIONS_PATH = "/board/questions"
 EARLIER_EXCHANGES = 5
-"""Exchanges before a question that its record shows."""
+"""Number of earlier exchanges shown with a question."""
 
 _QUESTION_FIELDS = (
     "words",
@@ -75,7 +75,7 @@ _QUESTION_FIELDS = (
 
 
 class QuestionsPage:
-    """Handlers of the search and of one record."""
+    """Handlers of the search and of one question's record."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class QuestionsPage:
         app.router.add_get(f"{QUESTIONS_PATH}/{{id}}", self.one)
 
     async def search(self, request: web.Request) -> web.Response:
-        """List what was asked, newest first, narrowed by the form's fields."""
+        """List questions, newest first, filtered by the form's fields."""
         require_role(request, "expert")
         fields = FilterForm(request.query)
         query = question_query(fields)
@@ -120,7 +120,7 @@ class QuestionsPage:
         return render_page(request, "board/questions.html", context)
 
     async def one(self, request: web.Request) -> web.Response:
-        """Show one whole record, but for pages that its reader may not read."""
+        """Show one question's record, without the pages that its reader may not read."""
         require_role(request, "expert")
         asked = await self._asked(request.match_info["id"])
         below = person_request_below(asked.message)
@@ -149,7 +149,7 @@ class QuestionsPage:
 
 STALE_ANSWERS_PATH = "/board/questions/changed"
 MAX_CHECKED = 500
-"""So many answers are looked at for one view."""
+"""Maximum number of answers checked for one view."""
 
 _BATCH = 50
 _DEFAULT_DAYS = 30
@@ -166,7 +166,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StaleAnswer:
-    """A question whose answer rests on what is gone; ``why`` says in words what became of it."""
+    """A question whose quoted sources have changed; ``why`` lists the reasons in words."""
 
     asked: AskedQuestion
     why: tuple[str, ...]
@@ -180,15 +180,15 @@ class _CheckedAnswers:
 
 
 class StaleAnswersPage:
-    """Handlers of the list; pages are not named, for not all who see it may know of them.
+    """Handlers of the list; it names no pages, because not all its readers may know of them.
 
     Args:
-        tenant: Whose record.
+        tenant: The tenant whose answers are checked.
         searches: Finds answers.
-        record: The answers themselves.
-        index: Where the pages are.
-        clock: The time.
-        most: So many answers are looked at for one view.
+        record: Returns the answers.
+        index: Holds the pages.
+        clock: Returns the current time.
+        most: Maximum number of answers checked for one view.
     """
 
     def __init__(
@@ -209,11 +209,11 @@ class StaleAnswersPage:
         self._most = most
 
     def mount(self, app: web.Application) -> None:
-        """Add the route; it comes before those of single questions."""
+        """Add the route. Call it before those of single questions, which would match it."""
         app.router.add_get(STALE_ANSWERS_PATH, self.page)
 
     async def page(self, request: web.Request) -> web.Response:
-        """List them, newest first, of the days that are chosen."""
+        """List stale answers of the chosen days, newest first."""
         require_role(request, "expert")
         days = _days_asked_for(request)
         after = decode_cursor(request.query.get("after", ""), parts=1, numbered=True)
@@ -238,7 +238,7 @@ class StaleAnswersPage:
     async def _look(
         self, check: QuoteCheck, since: datetime, after: Cursor | None
     ) -> _CheckedAnswers:
-        """Look at answers until a page is full, or at as many as one view may."""
+        """Check answers until a page is full, or up to the maximum for one view."""
         changed: list[StaleAnswer] = []
         looked_at, place = 0, after
         query = QuestionQuery(answer_type="RAG", since=since)
@@ -247,7 +247,7 @@ class StaleAnswersPage:
             listed = await self._searches.questions(self._tenant, query, limit=limit, after=place)
             changed += await self._changed(check, listed.items)
             looked_at, place = looked_at + len(listed.items), listed.next
-            # A search that found nothing so far has done its share, too.
+            # An empty batch ends the view, too: the search has spent its own limit without a hit.
             spent = looked_at >= self._most or not listed.items
             if place is None or spent or len(changed) >= layout.PAGE_SIZE:
                 return _CheckedAnswers(changed, looked_at, place)
@@ -264,7 +264,7 @@ class StaleAnswersPage:
 
 
 def _quotes_of(asked: Interaction | None) -> Sequence[CitedQuote]:
-    """Return what an answer cites."""
+    """Return the quotes that an answer cites."""
     if asked is None or asked.outcome is None or not isinstance(asked.outcome.response, Reply):
         return ()
     public = not asked.message.private
@@ -285,13 +285,13 @@ def _days_asked_for(request: web.Request) -> int:
 
 FEEDBACK_PATH = "/board/feedback"
 FEEDBACK_SPAN = timedelta(days=30)
-"""What the counts are of."""
+"""The span of the feedback counts."""
 
 _FEEDBACK_FIELDS = ("vote", "reason", "commented")
 
 
 class FeedbackPage:
-    """Handler of the list of judgements."""
+    """Handler of the feedback list."""
 
     def __init__(self, *, tenant: str, searches: Searches, clock: Callable[[], datetime]) -> None:
         self._tenant = tenant
@@ -303,7 +303,7 @@ class FeedbackPage:
         app.router.add_get(FEEDBACK_PATH, self.show)
 
     async def show(self, request: web.Request) -> web.Response:
-        """List judgements, narrowed by the address, with the counts of the last days."""
+        """List feedback, filtered by the query string, with the counts of the last days."""
         require_role(request, "expert")
         fields = FilterForm(request.query)
         after = decode_cursor(request.query.get("after", ""), parts=2)
@@ -327,7 +327,7 @@ class FeedbackPage:
 
 
 def by_reason(counts: FeedbackCounts) -> tuple[tuple[str, str, int], ...]:
-    """Return reason, its words and how often it was given, the most frequent first."""
+    """Return reasons with label and count, the most frequent first."""
     given = sorted(counts.reasons.items(), key=lambda each: (-each[1], each[0]))
     return tuple(
         (reason, labels.judged(reason) if reason else "No reason given", count)

@@ -1,4 +1,4 @@
-"""Responses as the board shows them: words and pages only to those who may read them; pure."""
+"""View models of responses on the board: only what the reader may read; no I/O."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from bot.web.pages.safe_html import answer_html, quote_html
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """A page that was cited or offered; ``href`` is empty where there is none to open.
+    """A cited or suggested page; ``href`` is empty where there is none to open.
 
-    ``age`` says when and by whom it was changed, and whether it is superseded.
+    ``age`` is when and by whom the page was changed, and whether it is superseded.
     """
 
     title: str
@@ -31,7 +31,7 @@ class PageView:
 
 @dataclass(frozen=True, slots=True)
 class ResponseView:
-    """What somebody was told; ``withheld`` when it may quote pages that the reader may not see."""
+    """A response as shown; ``withheld`` when it may quote pages that the reader may not see."""
 
     html: Markup = field(default_factory=Markup)
     withheld: bool = False
@@ -43,7 +43,7 @@ class ResponseView:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeView:
-    """An exchange that came before; ``response`` is None where there was none."""
+    """An earlier exchange; ``response`` is None if there was none."""
 
     id: str
     asked_at: datetime
@@ -53,7 +53,7 @@ class ExchangeView:
 
 
 def response_view(response: Response, name: str, sight: Visibility) -> ResponseView:
-    """Return what may be shown of a response; ``name`` tells its marks from others'."""
+    """Return the readable part of a response; ``name`` makes its footnote ids unique."""
     sources = sources_of(response)
     pages = tuple(page_view(source, sight) for source in sight.seen(sources))
     hidden = sight.hidden(sources)
@@ -85,9 +85,9 @@ def exchange_views(earlier: Sequence[Interaction], sight: Visibility) -> tuple[E
 
 
 def interaction_response(asked: Interaction, sight: Visibility) -> ResponseView | None:
-    """Return what may be shown of an answer; None where there is none.
+    """Return the readable part of an answer; None if there is none.
 
-    What a model wrote from the talk before may repeat an answer that is withheld.
+    A model's answer based on earlier exchanges may repeat a withheld answer, and is withheld too.
     """
     if asked.outcome is None:
         return None
@@ -97,12 +97,12 @@ def interaction_response(asked: Interaction, sight: Visibility) -> ResponseView 
 
 
 def page_view(source: Source, sight: Visibility) -> PageView:
-    """Return a page that may be shown; its quote while it still stands there."""
+    """Return a readable page, with its quote if the page still contains it."""
     return quoted_page(source if sight.quotes(source) else replace(source, quote=""))
 
 
 def quoted_page(source: Source) -> PageView:
-    """Return a page that may be shown, with its quote."""
+    """Return a readable page with its quote."""
     opens = source.url.startswith(("https://", "http://", "/pages/"))
     return PageView(
         title=source.title,

@@ -1,4 +1,4 @@
-"""Mount the board's pages: those for work on questions, and those that show the state."""
+"""Mount the board's pages: those for working on questions, and those that show the state."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from bot.web.board.settings import AuditLog, ChannelPolicies, Pauses
 
 
 def utc_now() -> datetime:
-    """Return the present moment."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
@@ -49,20 +49,20 @@ def mount_work_pages(
     patience: timedelta,
     clock: Callable[[], datetime] = utc_now,
 ) -> None:
-    """Add the pages, after the frame.
+    """Add the pages for working on questions. Call it after ``mount_layout``.
 
     Args:
-        app: what they are added to.
-        tenant: whose record.
-        works: acts on cases and shows them.
-        cases: the cases themselves.
-        searches: finds questions, judgements and counts.
-        record: what was asked and what hangs on it.
-        readable: what may be read of what was found.
-        index: where pages are, to look whether they still say what was quoted.
-        origins: where a question can be opened on its platform.
-        patience: how long a case may wait before its age is shown as too long; zero: for ever.
-        clock: the time.
+        app: The app that gets the routes.
+        tenant: The tenant whose records are shown.
+        works: Acts on cases and returns their views.
+        cases: The store of cases.
+        searches: Finds questions, feedback and counts.
+        record: Returns interactions and their feedback.
+        readable: Returns which of the found passages a person may read.
+        index: Holds the pages, to check whether they still contain a quote.
+        origins: Returns a question's link on its platform.
+        patience: How long a case may wait before it is shown as late; zero: for ever.
+        clock: Returns the current time.
     """
     EscalationsPage(
         tenant=tenant, cases=cases, searches=searches, patience=patience, clock=clock
@@ -80,7 +80,7 @@ def mount_work_pages(
 
 
 class StateRecord(Protocol):
-    """What these pages read of the record."""
+    """The stores that the state pages read."""
 
     @property
     def statistics(self) -> Statistics: ...
@@ -108,9 +108,9 @@ def mount_state_pages(
     platforms: Sequence[object],
     further: Sequence[BaseSettings] = (),
 ) -> None:
-    """Add the routes; the board's frame must be mounted.
+    """Add the pages that show the state. Call it after ``mount_layout``.
 
-    ``further`` are settings of what this server works with.
+    ``further`` are settings besides this server's own, such as ingestion's.
     """
     tenant, router = settings.tenant, app.router
     glance = overview.OverviewPage(

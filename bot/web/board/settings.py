@@ -1,4 +1,4 @@
-"""Every setting with its meaning, value and source; the pause; and the log of admins' acts."""
+"""Board page of settings with meaning, value and source; the pause; and the audit log."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SOURCES: Mapping[SettingOrigin, str] = {
 
 
 class Pauses(Protocol):
-    """The pause of a tenant. Raises bot.domain.errors.StoreUnavailable."""
+    """Pauses a tenant's answering. Raises bot.domain.errors.StoreUnavailable."""
 
     async def pause(self, tenant: str, reason: str, by: str) -> Pause: ...
 
@@ -48,7 +48,7 @@ class Pauses(Protocol):
 
 
 class AuditLog(Protocol):
-    """What admins did. Raises bot.domain.errors.StoreUnavailable."""
+    """Reads the audit log. Raises bot.domain.errors.StoreUnavailable."""
 
     async def newest(
         self, tenant: str, limit: int, before: int | None = None
@@ -56,14 +56,14 @@ class AuditLog(Protocol):
 
 
 class ChannelPolicies(Protocol):
-    """What single channels allow. Raises bot.domain.errors.StoreUnavailable."""
+    """Reads the policies of single channels. Raises bot.domain.errors.StoreUnavailable."""
 
     async def all(self, tenant: str) -> Sequence[PolicyRecord]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelView:
-    """A channel that has a policy of its own; ``policy`` is every field with what holds."""
+    """A channel with its own policy; ``policy`` lists every field with its effective value."""
 
     channel: str
     policy: Sequence[tuple[str, str]]
@@ -73,7 +73,7 @@ class ChannelView:
 
 @dataclass(frozen=True, slots=True)
 class SettingView:
-    """One setting as it is shown; of a secret only whether it is set."""
+    """A setting as shown; for a secret only whether it is set."""
 
     variable: str
     meaning: str
@@ -84,7 +84,7 @@ class SettingView:
 
 @dataclass(frozen=True, slots=True)
 class ActView:
-    """One act as it is shown; ``case`` is the address of the escalation it was on, or ""."""
+    """An audited act as shown; ``case`` is the address of its escalation, or ""."""
 
     at: datetime
     actor: str
@@ -96,9 +96,10 @@ class ActView:
 
 
 class SettingsPage:
-    """Shows the settings, pauses and resumes. ``sources`` says where each field comes from.
+    """Handlers that show the settings, pause and resume.
 
-    ``further`` are the settings of what this server works with, shown after its own.
+    ``sources`` has the origin of each field. ``further`` are settings besides this server's own,
+    such as ingestion's, and are shown after them.
     """
 
     def __init__(
@@ -119,12 +120,12 @@ class SettingsPage:
         self._policies = policies
 
     async def page(self, request: web.Request) -> web.Response:
-        """Show the settings, and the acts before the one that the address names."""
+        """Show the settings, and the acts before the number in the query string."""
         require_role(request, "admin")
         return await self._shown(request)
 
     async def pause(self, request: web.Request) -> web.Response:
-        """Stop answering, for a reason that everyone who asks is told."""
+        """Pause answering, with a reason that is shown to everyone who asks."""
         person = require_role(request, "admin")
         reason = " ".join(str((await request.post()).get("reason", "")).split())
         wrong = _reason_error(reason)
@@ -134,7 +135,7 @@ class SettingsPage:
         raise web.HTTPSeeOther(PATH)
 
     async def resume(self, request: web.Request) -> web.Response:
-        """Answer again; what is not paused stays as it is."""
+        """Resume answering; idempotent."""
         person = require_role(request, "admin")
         await self._pauses.resume(self._settings.tenant, _audit_actor(person))
         raise web.HTTPSeeOther(PATH)
@@ -167,7 +168,7 @@ class SettingsPage:
 def setting_views(
     read: Sequence[BaseSettings], sources: Mapping[str, SettingOrigin]
 ) -> Sequence[SettingView]:
-    """Return every setting once, in its order, without a secret's value."""
+    """Return every setting once, in order, secrets without their value."""
     views: dict[str, SettingView] = {}
     for settings in read:
         for name, field in type(settings).model_fields.items():
@@ -197,7 +198,7 @@ def _shown_value(value: object, field: FieldInfo) -> str:
         case tuple() | frozenset():
             return ", ".join(sorted(map(str, value))) or "none"
         case _:
-            # An address may carry a password.
+            # A URL may contain a password.
             return mask_credentials(str(value))
 
 
@@ -235,4 +236,5 @@ def _audit_actor(person: Person) -> str:
 
 def _before(request: web.Request) -> int | None:
     asked = request.query.get("before", "")
+    # A number with fewer digits than 2**63 fits into a BIGINT column.
     return int(asked) if asked.isdecimal() and len(asked) < len(str(2**63)) else None

@@ -1,4 +1,4 @@
-"""Model calls and their cost by day, model, channel or person; also as CSV."""
+"""Board page of model calls and their cost by day, model, channel or person; also as CSV."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table, as it is shown."""
+    """One row of the table, formatted."""
 
     key: str
     calls: str
@@ -40,7 +40,7 @@ class Row:
 
 
 class UsagePage:
-    """Shows sums of calls; holds no state of its own."""
+    """Handlers of the usage page; stateless."""
 
     def __init__(
         self, *, usage: SumsUsage, tenant: str, clock: Callable[[], datetime] = utc_now
@@ -50,7 +50,7 @@ class UsagePage:
         self._clock = clock
 
     async def page(self, request: web.Request) -> web.Response:
-        """Show some days, summed by what the address says."""
+        """Show the usage of a span, summed by the dimension of the query string."""
         require_role(request, "expert")
         days, by = days_asked_for(request), _dimension(request)
         span = last_days(self._clock(), days)
@@ -72,13 +72,14 @@ class UsagePage:
         return render_page(request, "board/usage.html", context)
 
     async def csv(self, request: web.Request) -> web.Response:
-        """Send all rows of the same sums as a file."""
+        """Return all rows of the same sums as a CSV file."""
         require_role(request, "expert")
         days, by = days_asked_for(request), _dimension(request)
         at = self._clock()
         sums = await self._usage.sums(last_days(at, days), by, self._tenant)
         name = f"frontdesk-usage-by-{by}-{days}-days-to-{at:%Y-%m-%d}.csv"
         return web.Response(
+            # Excel recognises UTF-8 by its byte order mark only.
             body=_csv_table(by, sums).encode("utf-8-sig"),
             content_type="text/csv",
             charset="utf-8",
@@ -123,7 +124,7 @@ def _charts(days: Sequence[date], sums: Sequence[UsageSum]) -> Sequence[Chart]:
 
 
 def _thousands(tokens: float) -> str:
-    """Write a number of tokens short enough for an axis."""
+    """Format a number of tokens for an axis."""
     for size, sign in ((1_000_000, "M"), (1_000, "k")):
         if tokens >= size:
             return f"{tokens / size:.1f}".removesuffix(".0") + sign
@@ -152,5 +153,5 @@ def _csv_table(by: Dimension, sums: Sequence[UsageSum]) -> str:
 
 
 def _csv_text(key: str) -> str:
-    """Keep a spreadsheet from taking a name for a formula."""
+    """Prefix a key that a spreadsheet would run as a formula (CSV injection)."""
     return f"'{key}" if key.startswith(_FORMULA_PREFIXES) else key

@@ -1,1 +1,1 @@
-"""The chat page in the browser."""
+"""The web chat page."""

@@ -1,4 +1,4 @@
-"""What an asker does below an answer: give feedback, or close or reopen its case."""
+"""Actions on an answer in the web chat: give feedback, close or reopen its escalation."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from bot.web.chat.case_card import CaseCard
 from bot.web.chat.exchanges import Exchanges, Identify, wants_fragment
 
 MAX_COMMENT_LENGTH = 500
-"""Characters; the API takes more."""
+"""Characters; the API accepts more."""
 
 _NO_ANSWER = "There is no answer to judge."
 
 
 class FeedbackActions:
-    """Handlers of the thumbs; a later judgement replaces an earlier one."""
+    """Handlers of votes and reasons; later feedback replaces earlier feedback."""
 
     def __init__(
         self, exchanges: Exchanges, interactions: Interactions, identify: Identify
@@ -40,7 +40,7 @@ class FeedbackActions:
         app.router.add_post("/chat/{conversation}/{id}/reason", self.reason)
 
     async def vote(self, request: web.Request) -> web.Response:
-        """Keep a thumb; the same thumb again takes it back, with what was said."""
+        """Store a vote; the same vote again deletes it, with its reason and comment."""
         interaction = await self._exchanges.own(request)
         vote = _thumb(str((await request.post()).get("vote", "")))
         about = interaction.message.thread.tenant, interaction.id, self._identify(request).id
@@ -52,7 +52,7 @@ class FeedbackActions:
         return await self._votes(request, interaction)
 
     async def reason(self, request: web.Request) -> web.Response:
-        """Keep why an answer did not help; nothing said takes back what was said."""
+        """Store why an answer did not help; an empty form clears reason and comment."""
         interaction = await self._judged(request)
         form = await request.post()
         comment = str(form.get("comment", "")).replace("\r\n", "\n").strip()
@@ -94,11 +94,11 @@ def _thumb(given: str) -> Vote:
 
 
 MAX_REOPEN_LENGTH = 1000
-"""Characters an asker may add when they ask again."""
+"""Maximum number of characters of a reopening message."""
 
 
 class CaseActions:
-    """Handlers of the card under an answer."""
+    """Handlers of the escalation card under an answer."""
 
     def __init__(self, exchanges: Exchanges, cases: Cases, identify: Identify) -> None:
         self._exchanges = exchanges
@@ -111,14 +111,14 @@ class CaseActions:
         app.router.add_post("/chat/{conversation}/{id}/case", self.act)
 
     async def show(self, request: web.Request) -> web.Response:
-        """Return the card as it is now; nothing (204) if that is known already."""
+        """Return the current card; 204 if the browser has this version."""
         interaction, case = await self._found(request)
         if request.query.get("version") == str(case.version):
             return web.Response(status=204)
         return _render_card(request, interaction, case)
 
     async def act(self, request: web.Request) -> web.Response:
-        """Close a case or open it again; what can't be done now is said on the card."""
+        """Close or reopen a case; a refusal is shown on the card."""
         interaction, _ = await self._found(request)
         form = await request.post()
         act, text = _case_act(str(form.get("act", ""))), _reopen_text(str(form.get("text", "")))

@@ -1,4 +1,4 @@
-"""Exchanges as the page shows them: words, sources, feedback, and what can be done next; pure."""
+"""View models of exchanges in the web chat: text, sources, feedback, actions; no I/O."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ REASON_LABELS: Mapping[Reason, str] = {
     "unclear": "Hard to follow",
     "other": "Other",
 }
-"""Every reason that may be given, in the order in which they are offered."""
+"""All feedback reasons, in the order in which they are offered."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReasonView:
-    """One reason to choose; ``value`` is what is kept."""
+    """A feedback reason to choose; ``value`` is stored."""
 
     value: str
     label: str
@@ -54,7 +54,7 @@ class ReasonView:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackView:
-    """``thumb`` is empty until one is given; ``told`` says that a reason was given with it."""
+    """A person's feedback; ``thumb`` is empty without a vote, ``told`` is set with a reason."""
 
     thumb: str = ""
     reasons: tuple[ReasonView, ...] = ()
@@ -64,7 +64,7 @@ class FeedbackView:
 
 
 def feedback_view(given: Feedback | None) -> FeedbackView:
-    """Return what the page shows of what somebody said, or of nothing said yet."""
+    """Return the view of a person's feedback, or of none."""
     if given is None:
         return FeedbackView()
     if given.vote == "up":
@@ -102,9 +102,9 @@ _MAX_QUOTES_IN_A_LINK = 10
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """A source as listed; ``href`` is empty where there is no page to open.
+    """A listed source; ``href`` is empty where there is no page to open.
 
-    ``age`` says when and by whom it was changed, as far as that is known.
+    ``age`` is when and by whom the page was changed, as far as that is known.
     """
 
     title: str
@@ -117,7 +117,7 @@ class SourceView:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeView:
-    """One question and its answer; ``label`` names it to those who cannot see it."""
+    """One question and its answer; ``label`` is the accessible name."""
 
     id: str
     question: str
@@ -145,7 +145,7 @@ class ExchangeView:
 
 
 def stage_text(activity: Activity) -> str:
-    """Return what is shown while a question is worked on."""
+    """Return the progress text of a question in progress."""
     if activity.stage is Stage.READING and activity.pages:
         return f"Reading {counted(activity.pages, 'page')} \u2026"
     return _STAGE_TEXTS[activity.stage]
@@ -158,7 +158,7 @@ def exchange_view(
     activity: Activity | None = None,
     given: Feedback | None = None,
 ) -> ExchangeView:
-    """Return what the page shows of an interaction, finished or not, to who may see so much."""
+    """Return the view of an interaction, finished or not, restricted to what ``seen`` allows."""
     withdrawn = interaction.withdrawn
     if interaction.outcome is not None and not withdrawn:
         view = _answered_view(interaction, interaction.outcome, feedback_view(given))
@@ -211,7 +211,7 @@ def _answered_view(interaction: Interaction, outcome: Outcome, votes: FeedbackVi
 def _without_closed_pages(
     view: ExchangeView, interaction: Interaction, outcome: Outcome, seen: Visibility
 ) -> ExchangeView:
-    """Leave out what comes from pages that the asker may not read any more."""
+    """Remove content from pages that the asker may not read any more."""
     asked = seen.asked(interaction)
     if asked is None:
         view = replace(view, question=seen.why_closed, label=seen.why_closed, long=False)
@@ -236,7 +236,7 @@ def _label(question: str) -> str:
 
 
 def _text(response: Response) -> str:
-    """Return the words; what the heading above them says already is left out."""
+    """Return the response's text without the intro that its heading repeats."""
     if not isinstance(response, Reply):
         return response.text
     if response.confidence_level == "unsure":
@@ -314,7 +314,7 @@ def _source_view(source: Source, quotes: Sequence[str], now: datetime) -> Source
 
 
 def _href(source: Source, quotes: Sequence[str]) -> str:
-    """Return the link to the page; our own pages open at the quote, highlighted."""
+    """Return the link to the page; stored pages open at the highlighted quote."""
     if source.url.startswith(("https://", "http://")):
         return source.url
     if not source.url.startswith("/pages/"):

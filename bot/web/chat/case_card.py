@@ -1,4 +1,4 @@
-"""The card of a question that went to people, as its asker sees it; pure."""
+"""View model of the escalation card that the asker sees; no I/O."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _STEP_INTO: Mapping[State, str] = {
     "declined": "decline",
     "reopened": "reopen",
 }
-"""The step that brought a case into a state."""
+"""The step that leads to each state."""
 
 
 @dataclass(frozen=True, slots=True)
 class CardEntry:
-    """Words of a person, or a note of what happened; ``mine`` says that the asker did it."""
+    """A message, or a note about an act; ``mine`` if it is the asker's."""
 
     name: str
     initial: str
@@ -53,7 +53,7 @@ class CardEntry:
 
 @dataclass(frozen=True, slots=True)
 class CaseCard:
-    """Where it stands since when, what was said, and what its asker can do now."""
+    """The state of a case and since when, its messages, and the asker's possible actions."""
 
     id: InteractionId
     version: int
@@ -68,12 +68,12 @@ class CaseCard:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing changes any more by itself."""
+        """Whether the state is final unless somebody acts."""
         return self.state not in UNSETTLED
 
 
 def case_card(case: Case, steps: Sequence[CaseStep]) -> CaseCard:
-    """Return what the page shows of a case."""
+    """Return the card of a case."""
     state = case.standing.state
     last = _last_change(steps, state)
     name = display_name(case.standing.owner_name) if last is None else _name(last)
@@ -96,7 +96,7 @@ def _last_change(steps: Sequence[CaseStep], state: State) -> CaseStep | None:
 
 
 def _card_entry(step: CaseStep) -> CardEntry | None:
-    """Return an entry of the history as it is shown; who has it is said in the headline."""
+    """Return the card's entry for a step; None for steps that only the headline shows."""
     match step.step:
         case "reply":
             return _entry_of(step)

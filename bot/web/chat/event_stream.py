@@ -1,6 +1,6 @@
-"""Stream a conversation's changes to the browser as they happen (server-sent events).
+"""Stream a conversation's changes to the browser with server-sent events.
 
-All state is in the record. A browser that connects, for the first time or again, gets the whole
+All state is in the store. A browser that connects, for the first time or again, gets the whole
 state, so no event can be missed and none needs an id.
 """
 
@@ -27,23 +27,24 @@ from bot.web.problems import problem
 log = structlog.get_logger(__name__)
 
 MAX_STREAMS = 20
-"""Open at once for one person; a tab that is looked at has one."""
+"""Maximum number of open streams per person; each visible tab has one."""
 
 MAX_WATCHED = 50
 _HEARTBEAT = b": still here\n\n"
 _HEADERS = {
     "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-store, no-transform",
+    # nginx would buffer the stream otherwise.
     "X-Accel-Buffering": "no",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class PollIntervals:
-    """How often the record is looked at, in seconds; nobody waits long for what is near.
+    """How often the store is polled, in seconds; more often when a change is likely soon.
 
-    After ``longest`` a stream ends and the browser comes again, so that who may no longer see a
-    conversation stops seeing it.
+    After ``longest`` a stream ends and the browser reconnects, so that a person who may no longer
+    see the conversation stops seeing it.
     """
 
     working: float = 0.25
@@ -53,7 +54,7 @@ class PollIntervals:
     longest: float = 600.0
 
     def pause(self, now: Sequence[InteractionGlance]) -> float | None:
-        """Return how long to wait before the next look; None when nothing can change."""
+        """Return the seconds until the next poll; None when nothing can change any more."""
         if any(each.status == "working" for each in now):
             return self.working
         states = {each.case_state for each in now}
@@ -63,7 +64,7 @@ class PollIntervals:
 
 
 class EventStreams:
-    """Handler of the streams; it counts them, and ends them when the server stops."""
+    """Handler of the streams; limits them per person, and ends them at shutdown."""
 
     def __init__(
         self,
@@ -80,12 +81,12 @@ class EventStreams:
         self._ending = asyncio.Event()
 
     def mount(self, app: web.Application) -> None:
-        """Add the route; the streams end first when the server stops, nobody waits for them."""
+        """Add the route; at shutdown, the server ends the streams first instead of waiting."""
         app.router.add_get("/chat/{conversation}/events", self.events)
         app.on_shutdown.append(self._end)
 
     async def events(self, request: web.Request) -> web.StreamResponse:
-        """Send what changes in a conversation until nothing can."""
+        """Send the changes of a conversation until nothing can change any more."""
         person = self._identify(request)
         thread = self._exchanges.thread(person, request.match_info["conversation"])
         with self._counted(person.id):
@@ -107,9 +108,10 @@ class EventStreams:
         thread: Thread,
         now: Sequence[InteractionGlance],
     ) -> None:
-        """Look again and again, and send the difference. Raises StoreUnavailable."""
+        """Poll the store and send the differences. Raises StoreUnavailable."""
         started = told = time.monotonic()
         await stream.write(
+            # The browser reconnects after 1,000 ms.
             b"".join([b"retry: 1000\n\n", *change_events({}, now), sse_event("present")])
         )
         while (pause := self._tempo.pause(now)) is not None:
@@ -157,7 +159,7 @@ class EventStreams:
 def change_events(
     before: Mapping[InteractionId, InteractionGlance], now: Sequence[InteractionGlance]
 ) -> Iterator[bytes]:
-    """Yield an event for each difference; ``before`` is empty for one who knows nothing yet."""
+    """Yield an event for each difference; ``before`` is empty for a new connection."""
     for glance in now:
         old = before.get(glance.id)
         if old == glance:
@@ -175,7 +177,7 @@ def change_events(
 
 
 def sse_event(name: str, **data: str | int) -> bytes:
-    """Return an event as it goes over the wire; JSON has no line break that could end it."""
+    """Return a server-sent event; its JSON has no line break, which would end the event."""
     return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 

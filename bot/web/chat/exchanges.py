@@ -1,4 +1,4 @@
-"""Find an exchange for the person who asked, check what they may see of it, and render it."""
+"""Load an exchange for its asker, check what they may still read, and render it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from bot.web.chat.case_card import CaseCard, case_card
 from rag.types import Chunk, Principal
 
 Identify = Callable[[web.Request], Person]
-"""Who is asking, as far as the doors vouch for it."""
+"""Returns the caller of a request, as authenticated by bot.web.auth."""
 
 
 class Conversations(Protocol):
-    """Earlier exchanges of a conversation."""
+    """Reads earlier exchanges of a conversation."""
 
     async def in_thread(self, thread: Thread, limit: int) -> Sequence[Interaction]:
         """Return the last interactions of a thread, oldest first."""
@@ -36,7 +36,7 @@ class Conversations(Protocol):
 
 
 class ThreadHistory(Protocol):
-    """What one person asked before. ``place`` is any thread of theirs; withdrawn ones are left out.
+    """A person's earlier conversations, without withdrawn questions; ``place`` is any of them.
 
     Raises bot.domain.errors.StoreUnavailable.
     """
@@ -44,25 +44,25 @@ class ThreadHistory(Protocol):
     async def newest(
         self, place: Thread, limit: int, after: str | None = None
     ) -> Sequence[ThreadSummary]:
-        """Return the conversations last written to, newest first; after the one with that id."""
+        """Return the most recent conversations, newest first; those after the id ``after``."""
         ...
 
     async def matching(
         self, place: Thread, words: str, limit: int, after: str | None = None
     ) -> Sequence[FoundQuestion]:
-        """Return the questions that have all the words, newest first; after the one with that id.
+        """Return the questions that contain all words, newest first; those after the id ``after``.
 
-        A question is found once it is answered.
+        Only answered questions are found.
         """
         ...
 
     async def questions(self, thread: Thread) -> Sequence[InteractionId]:
-        """Return every question of a conversation, oldest first."""
+        """Return the ids of all questions of a conversation, oldest first."""
         ...
 
 
 class StoredPages(Protocol):
-    """The text of pages, for those who may read them."""
+    """Reads the text of stored pages, with permission checks."""
 
     async def spaces(self, tenant: str) -> Mapping[str, int]:
         """Count chunks by space. Raises rag.errors.IndexUnavailable."""
@@ -71,7 +71,7 @@ class StoredPages(Protocol):
     async def page(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
     ) -> Sequence[Chunk]:
-        """Return a page's chunks in order; empty when there is none or it may not be read."""
+        """Return a page's chunks in order; empty if it does not exist or may not be read."""
         ...
 
 
@@ -79,7 +79,7 @@ Listed = TypeVar("Listed", ThreadSummary, FoundQuestion)
 
 
 class Exchanges:
-    """What belongs to a person in a conversation; anything else is not found."""
+    """Loads and renders the caller's own exchanges; any other is a 404."""
 
     def __init__(
         self,
@@ -97,11 +97,11 @@ class Exchanges:
         self._tenant = tenant
 
     def thread(self, person: Person, conversation: str) -> Thread:
-        """Return where a person's conversation is."""
+        """Return the thread of a person's conversation."""
         return Thread("web", self._tenant, person.id, conversation)
 
     async def own(self, request: web.Request) -> Interaction:
-        """Return the interaction if it belongs to this person and conversation, else 404."""
+        """Return the path's interaction if it is the caller's, in this conversation; else 404."""
         interaction = await self._interactions.get(InteractionId(request.match_info["id"]))
         conversation = valid_uuid(request.match_info["conversation"])
         thread = self.thread(self._identify(request), conversation)
@@ -110,17 +110,17 @@ class Exchanges:
         return interaction
 
     async def seen(self, request: web.Request, shown: Sequence[Interaction]) -> Visibility:
-        """Return what the one who looks may read now of what some exchanges came from."""
+        """Return the caller's current visibility of some exchanges' sources."""
         if all(each.outcome is None for each in shown):
             return Visibility()
         reader = Reader(await principals_of(request, self._tenant))
         return await visibility_in(self._readable, self._tenant, shown, reader)
 
     async def listed(self, request: web.Request, found: Sequence[Listed]) -> Sequence[Listed]:
-        """Return questions of a list without the words of pages closed to the one who looks.
+        """Return listed questions, with text from pages closed to the caller replaced.
 
-        Only what was offered and chosen has such words; there is rarely any, and then no page is
-        looked up.
+        Only questions that are a chosen option have such text. They are rare; without one, no page
+        is looked up.
         """
         asked = [await self._interactions.get(each.asked) for each in found]
         offered = [each for each in asked if each is not None and offered_passages(each)]
@@ -136,9 +136,9 @@ class Exchanges:
     async def view(
         self, request: web.Request, interaction: Interaction, seen: Visibility | None = None
     ) -> ExchangeView:
-        """Return what the page shows of an interaction to the one who looks.
+        """Return the view of an interaction for the caller.
 
-        ``seen`` is what they may read, where it was asked for several exchanges at once.
+        ``seen`` is the visibility, where it was resolved for several exchanges at once.
         """
         seen = seen or await self.seen(request, [interaction])
         if can_be_rated(interaction.outcome):
@@ -152,18 +152,18 @@ class Exchanges:
     async def fragment(
         self, request: web.Request, template: str, interaction: Interaction
     ) -> web.Response:
-        """Render a template of one exchange."""
+        """Render a template for one exchange."""
         return render_exchange(
             request, template, interaction, await self.view(request, interaction)
         )
 
     async def feedback_of(self, interaction_id: InteractionId, person: Person) -> Feedback | None:
-        """Return what a person said of an answer."""
+        """Return a person's feedback for an answer, or None."""
         given = await self._interactions.feedback(interaction_id)
         return next((each for each in given if each.person_id == person.id), None)
 
     async def case(self, interaction: Interaction) -> CaseCard | None:
-        """Return how it stands with the people who were asked; None where none were."""
+        """Return the card of an interaction's escalation; None without one."""
         if not may_have_case(interaction):
             return None
         case = await self._cases.get(self._tenant, interaction.id)
@@ -173,7 +173,7 @@ class Exchanges:
 
 
 def may_have_case(interaction: Interaction) -> bool:
-    """Tell whether a question may have gone to people, without looking it up."""
+    """Return whether a question may have an escalation, without looking it up."""
     outcome = interaction.outcome
     return (
         not interaction.withdrawn
@@ -185,13 +185,13 @@ def may_have_case(interaction: Interaction) -> bool:
 def render_exchange(
     request: web.Request, template: str, interaction: Interaction, exchange: ExchangeView
 ) -> web.Response:
-    """Render what a template shows of an exchange."""
+    """Render a template with an exchange's view."""
     context = {"conversation": interaction.message.thread.id, "exchange": exchange}
     return aiohttp_jinja2.render_template(template, request, context)
 
 
 def valid_uuid(given: str | None) -> str:
-    """Return an id as it was given; anything that is not one of ours becomes a new one."""
+    """Return a valid id as a UUID; a new UUID for anything else."""
     try:
         return str(uuid.UUID(given or ""))
     except ValueError:
@@ -199,5 +199,5 @@ def valid_uuid(given: str | None) -> str:
 
 
 def wants_fragment(request: web.Request) -> bool:
-    """Tell whether the page asks for a piece of itself; without scripts it wants a whole one."""
+    """Return whether htmx asks for a fragment; without JavaScript, browsers need a whole page."""
     return "HX-Request" in request.headers

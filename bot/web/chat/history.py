@@ -1,4 +1,4 @@
-"""A person's own conversations: listed by day in their time zone, searched, deleted."""
+"""A person's own conversations: list by day in their time zone, search, delete."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from bot.web.chat.exchanges import Exchanges, Identify, ThreadHistory, valid_uui
 
 DayName = Literal["Today", "Yesterday", "Earlier"]
 
+# The farthest time zone is UTC+14.
 _FARTHEST_MINUTES = 14 * 60
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """A conversation, or a question that was found, as one line of the list.
+    """A line of the list: a conversation, or a found question.
 
-    ``when`` is a time of day, or a date for what is earlier; ``here`` marks the open one.
+    ``when`` is a time of day, or a date for earlier days; ``here`` marks the open conversation.
     """
 
     href: str
@@ -42,7 +43,7 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class HistoryDay:
-    """The entries of a day; it goes on from an earlier page where ``begins`` is False."""
+    """The entries of a day; ``begins`` is False if the day continues from the previous page."""
 
     name: DayName
     entries: tuple[HistoryEntry, ...]
@@ -50,7 +51,7 @@ class HistoryDay:
 
 
 def browser_timezone(minutes_east: str | None) -> timezone:
-    """Return the zone that a browser told, in minutes east of Greenwich; else that of UTC."""
+    """Return the browser's time zone, given in minutes east of Greenwich; UTC if invalid."""
     try:
         minutes = int(minutes_east or 0)
     except ValueError:
@@ -60,7 +61,7 @@ def browser_timezone(minutes_east: str | None) -> timezone:
 
 
 def day_of(moment: datetime, now: datetime) -> DayName:
-    """Return which day a moment is on, in the zone of ``now``; a clock ahead of ours is today's."""
+    """Return the day of a time in the zone of ``now``; future times are today."""
     past = (now.date() - moment.astimezone(now.tzinfo).date()).days
     if past <= 0:
         return "Today"
@@ -70,7 +71,7 @@ def day_of(moment: datetime, now: datetime) -> DayName:
 def by_day(
     entries: Sequence[HistoryEntry], now: datetime, *, after: datetime | None = None
 ) -> tuple[HistoryDay, ...]:
-    """Group entries, newest first, by day; ``after`` is the last moment of the page before."""
+    """Group entries, newest first, by day; ``after`` is the previous page's last time."""
     seen = None if after is None else day_of(after, now)
     return tuple(
         HistoryDay(
@@ -92,7 +93,7 @@ def _with_local_time(entry: HistoryEntry, day: DayName, now: datetime) -> Histor
 
 
 PAGE_SIZE = 30
-"""Lines a page."""
+"""Lines per page."""
 
 _MAX_TITLE = 90
 _CONTEXT_BEFORE = 30
@@ -100,9 +101,9 @@ _CONTEXT_BEFORE = 30
 
 @dataclass(frozen=True, slots=True)
 class HistoryQuery:
-    """What a list is asked for: words to find, the conversation that is open, where to go on.
+    """The parameters of a list: search words, the open conversation, and the position.
 
-    ``after`` is the id of the last line of the page before, and ``seen`` its moment.
+    ``after`` is the id of the previous page's last line, and ``seen`` its time.
     """
 
     query: str = ""
@@ -115,7 +116,7 @@ class HistoryQuery:
 class HistoryPage:
     """A page of the list; ``more`` is the address of the next one, empty at the end.
 
-    ``told`` says how many questions were found, empty without a search.
+    ``told`` is the number of found questions in words, empty without a search.
     """
 
     asked: HistoryQuery
@@ -127,7 +128,7 @@ class HistoryPage:
 def history_page(
     found: Sequence[ThreadSummary] | Sequence[FoundQuestion], asked: HistoryQuery, now: datetime
 ) -> HistoryPage:
-    """Return a page of what was found; it is one line longer than a page when there is more."""
+    """Return a page of the results; ``found`` has an extra item if there are more."""
     entries = [_entry(each, asked) for each in found[:PAGE_SIZE]]
     more = len(found) > PAGE_SIZE
     return HistoryPage(
@@ -149,7 +150,7 @@ def _entry(found: ThreadSummary | FoundQuestion, asked: HistoryQuery) -> History
 
 
 def _excerpt(question: str, query: str) -> str:
-    """Return the beginning of a question, or of where it has the first of the words."""
+    """Return the start of a question, or its part around the first search word."""
     text = " ".join(question.split())
     found = re.search(re.escape(query.split(maxsplit=1)[0]), text, re.IGNORECASE)
     if found is None or found.end() < _MAX_TITLE:
@@ -171,16 +172,16 @@ def _result_text(count: int, *, more: bool) -> str:
 
 
 CONVERSATION_COOKIE = "frontdesk_conversation"
-"""The conversation that a browser has open."""
+"""Cookie with the id of the open conversation."""
 
 TIMEZONE_COOKIE, COLLAPSED_COOKIE = "frontdesk_east", "frontdesk_folded"
-"""Set by the page: minutes east of Greenwich, and whether the list is folded away."""
+"""Cookies set by the page: minutes east of Greenwich, and whether the list is collapsed."""
 
 _MAX_SEARCH = 200
 
 
 class HistoryRoutes:
-    """Handlers of the list beside the chat; without scripts they show it as a page."""
+    """Handlers of the conversation list; without JavaScript it is a page of its own."""
 
     def __init__(
         self, *, threads: ThreadHistory, inbox: Inbox, exchanges: Exchanges, identify: Identify
@@ -197,14 +198,14 @@ class HistoryRoutes:
         app.router.add_post("/conversations/{conversation}/delete", self.delete)
 
     async def show(self, request: web.Request) -> web.Response:
-        """Return the list or what matches a search, as a piece of the page or as one."""
+        """Return the list or the search results, as a fragment or a page."""
         context = await self.beside(request, _history_query(request))
         piece = wants_fragment(request)
         template = "web/threads.html" if piece else "web/history.html"
         return aiohttp_jinja2.render_template(template, request, {**context, "piece": piece})
 
     async def beside(self, request: web.Request, asked: HistoryQuery) -> dict[str, object]:
-        """Return what the list's templates show."""
+        """Return the values of the list's templates."""
         east = request.cookies.get(TIMEZONE_COOKIE, "")
         now = datetime.now(UTC).astimezone(browser_timezone(east))
         return {
@@ -214,14 +215,14 @@ class HistoryRoutes:
         }
 
     async def confirm(self, request: web.Request) -> web.Response:
-        """Ask whether a conversation shall be deleted."""
+        """Show the confirmation before deleting a conversation."""
         thread = self._thread(request, request.match_info["conversation"])
         count = len(await self._threads.questions(thread))
         context = {"conversation": thread.id, "count": count}
         return aiohttp_jinja2.render_template("web/delete.html", request, context)
 
     async def delete(self, request: web.Request) -> web.Response:
-        """Withdraw every question of a conversation; then a new one is open."""
+        """Withdraw every question of a conversation, then open a new one."""
         thread = self._thread(request, request.match_info["conversation"])
         for interaction_id in await self._threads.questions(thread):
             await self._inbox.cancel(interaction_id)
@@ -245,7 +246,7 @@ class HistoryRoutes:
 
 
 def remember_conversation(response: web.StreamResponse, conversation: str) -> None:
-    """Have the browser open a conversation next time."""
+    """Set the cookie of the open conversation."""
     response.set_cookie(
         CONVERSATION_COOKIE, conversation, httponly=True, samesite="Strict", max_age=30 * 86400
     )

@@ -1,4 +1,4 @@
-"""Routes of the chat page: server-rendered fragments over the same inbox as every platform."""
+"""Routes of the web chat: server-rendered fragments over the same inbox as every platform."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MAX_EXCHANGES = 50
 
 
 class WebChat:
-    """Handlers of the chat page; holds no state of its own. bot.web.problems words its errors."""
+    """Handlers of the web chat; stateless. bot.web.problems renders its errors."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class WebChat:
         StoredPageRoutes(self._pages, self._tenant).mount(app)
 
     async def chat(self, request: web.Request) -> web.Response:
-        """Show a conversation: the one in the address, else the one that is open here."""
+        """Show a conversation: the one in the path, else the open one."""
         named = request.match_info.get("conversation")
         conversation = valid_uuid(named or request.cookies.get(CONVERSATION_COOKIE))
         thread = self._exchanges.thread(self._identify(request), conversation)
@@ -134,14 +134,14 @@ class WebChat:
         return response
 
     async def _nothing_indexed(self) -> str:
-        """Return what a newcomer is told while there is no page to answer from, else ""."""
+        """Return the notice for an empty index, else ""."""
         try:
             return "" if await self._pages.spaces(self._tenant) else NOTHING_INDEXED
         except RagError:
             return ""
 
     async def start_over(self, _: web.Request) -> web.Response:
-        """Begin a new conversation; the old one is kept in the record."""
+        """Start a new conversation; the old one stays stored."""
         response = web.HTTPSeeOther("/")
         remember_conversation(response, str(uuid.uuid4()))
         raise response
@@ -149,7 +149,8 @@ class WebChat:
     async def ask(self, request: web.Request) -> web.Response:
         """Accept a question and return its bubble, which then polls for the answer.
 
-        The page names each question, so that a second click asks the same one, not another.
+        The page gives each question an id, so that a double click sends the same question, not
+        another.
         """
         form = await request.post()
         question = str(form.get("question", "")).replace("\r\n", "\n").strip()
@@ -165,7 +166,7 @@ class WebChat:
         return accepted
 
     async def person(self, request: web.Request) -> web.Response:
-        """Ask for a person about an earlier question; asking again is the same request."""
+        """Request a person for an earlier question; idempotent."""
         interaction = await self._exchanges.own(request)
         once = person_request_id(interaction.message.id)
         accepted = await self._accept(request, await self._wish(request, interaction), once)
@@ -174,17 +175,17 @@ class WebChat:
         return accepted
 
     async def _wish(self, request: web.Request, asked: Interaction) -> str:
-        """Return the wish; the question is named unless it is the one that was asked last."""
+        """Return the text of the request; it names the question unless that is the last one."""
         seen = await self._exchanges.seen(request, [asked])
         if seen.asked(asked) is None:
-            # It has the words of a page, which people may read even less.
+            # Its text comes from a page that the asker may not read, and experts perhaps even less.
             raise web.HTTPConflict(text=seen.why_closed)
         last = await self._conversations.in_thread(asked.message.thread, 1)
         is_last = [each.id for each in last] == [asked.id]
         return person_request("" if is_last else asked.message.text)
 
     async def answer(self, request: web.Request) -> web.Response:
-        """Return the answer or the state of the work; nothing (204) if that is known already."""
+        """Return the answer or the progress; 204 if the browser shows this step already."""
         interaction = await self._exchanges.own(request)
         exchange = await self._exchanges.view(request, interaction)
         if exchange.working and exchange.step == request.query.get("step"):
@@ -192,7 +193,7 @@ class WebChat:
         return render_exchange(request, "web/answer.html", interaction, exchange)
 
     async def withdraw(self, request: web.Request) -> web.Response:
-        """Delete a question and what became of it; what is withdrawn already stays so."""
+        """Delete a question and its answer; idempotent."""
         interaction = await self._exchanges.own(request)
         await self._inbox.cancel(interaction.id)
         if not wants_fragment(request):

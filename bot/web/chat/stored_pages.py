@@ -1,7 +1,7 @@
 """Show a stored page to those who may read it, with an answer's quotes highlighted.
 
-Headings and overlaps of chunks are shown once. A page one may not read looks like one that is
-not there.
+Repeated headings and overlaps of chunks are removed. A page that the caller may not read is a 404,
+like one that does not exist.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bot.web.pages.safe_html import passage_html, quote_spans
 from rag.types import Chunk
 
 MAX_QUOTES = 10
-"""Quotes that are looked for; the links of answers name no more."""
+"""Maximum number of quotes to highlight; an answer's links contain no more."""
 
 _MAX_OVERLAP = 600
 _MIN_OVERLAP = 20
@@ -27,7 +27,7 @@ _MIN_OVERLAP = 20
 
 @dataclass(frozen=True, slots=True)
 class PagePart:
-    """A piece of a page under one heading; ``page`` counts in paged documents."""
+    """A part of a page under one heading; ``page`` is the page number in paged documents."""
 
     heading: str
     page: int | None
@@ -37,9 +37,9 @@ class PagePart:
 def page_parts(
     chunks: Sequence[Chunk], *, chunk_id: str, quotes: Sequence[str]
 ) -> tuple[PagePart, ...]:
-    """Return a page's parts, the quotes highlighted in the chunk they were taken from.
+    """Return a page's parts, with the quotes highlighted in the chunk they were taken from.
 
-    When that chunk is gone because the page was edited, the first chunk that has one will do.
+    When that chunk is gone because the page was edited, the first chunk with a quote is used.
     """
     quotes = quotes[:MAX_QUOTES]
     before = [None, *chunks[:-1]] if chunks else []
@@ -51,7 +51,7 @@ def page_parts(
 
 
 def has_highlight(parts: Sequence[PagePart]) -> bool:
-    """Tell whether anything is highlighted."""
+    """Return whether anything is highlighted."""
     return any("<mark" in part.html for part in parts)
 
 
@@ -80,7 +80,7 @@ def _heading_of(chunk: Chunk) -> str:
 
 
 def _overlap(before: str, after: str) -> int:
-    """Return how many characters at the start of ``after`` repeat the end of ``before``."""
+    """Return the number of characters at the start of ``after`` that repeat ``before``'s end."""
     longest = min(len(before), len(after), _MAX_OVERLAP)
     for size in range(longest, _MIN_OVERLAP, -1):
         if before.endswith(after[:size]):
@@ -95,7 +95,7 @@ QUOTES_GONE = (
 
 
 class StoredPageRoutes:
-    """Handler of a stored page; a page one may not read looks like one that is not there."""
+    """Handler of a stored page; one that the caller may not read is a 404, too."""
 
     def __init__(self, pages: StoredPages, tenant: str) -> None:
         self._pages = pages
@@ -106,7 +106,7 @@ class StoredPageRoutes:
         app.router.add_get("/pages/{space}/{page:.+}", self.page)
 
     async def page(self, request: web.Request) -> web.Response:
-        """Show a page, with the quotes highlighted that the address names."""
+        """Show a page, with the quotes of the query string highlighted."""
         chunks = await self._pages.page(
             self._tenant,
             request.match_info["space"],
@@ -132,7 +132,7 @@ class StoredPageRoutes:
 
 
 def _breadcrumb(chunk: Chunk) -> tuple[str, ...]:
-    """Return where the page is: the space and the pages above it."""
+    """Return the breadcrumb of a page: the space and its parent pages."""
     trail = chunk.breadcrumb
     return trail[: trail.index(chunk.title)] if chunk.title in trail else trail
 

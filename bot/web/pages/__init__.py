@@ -1,1 +1,1 @@
-"""What all web pages share: the layout, static files, and untrusted text as safe HTML."""
+"""Shared parts of all web pages: layout, static files, and untrusted text as safe HTML."""

@@ -1,6 +1,6 @@
-"""Layout of all pages: shared templates, and static files named by their content.
+"""The layout of all pages: shared templates, and static files versioned by content hash.
 
-Static files are kept in memory and sent compressed.
+Static files are held in memory, compressed with gzip.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TEXT_TYPES = frozenset({".css", ".js", ".svg", ".txt"})
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """One file; ``version`` changes with its content."""
+    """A static file; ``version`` is a hash of its content."""
 
     content_type: str
     body: bytes
@@ -36,7 +36,7 @@ class Asset:
 
 
 class Assets:
-    """Serves the files of folders; a link with the right version may be kept for ever."""
+    """Serves the files of folders; versioned links are cached for ever."""
 
     def __init__(self, *folders: Path) -> None:
         self._assets: dict[str, Asset] = {}
@@ -44,7 +44,7 @@ class Assets:
             self.add(folder)
 
     def add(self, folder: Path) -> None:
-        """Serve the files of one more folder. Raises ValueError for a name that is taken."""
+        """Add the files of a folder. Raises ValueError for a duplicate name."""
         for path in sorted(each for each in folder.iterdir() if each.is_file()):
             if path.name in self._assets:
                 raise ValueError(f"{str(path)!r} has the name of another page's file. Rename it.")
@@ -55,7 +55,7 @@ class Assets:
         return f"/static/{name}?v={self._assets[name].version}"
 
     async def serve(self, request: web.Request) -> web.Response:
-        """Send a file, or 304 to those who have it."""
+        """Return a file, or 304 if the client has it."""
         asset = self._assets.get(request.match_info["name"])
         if asset is None:
             raise web.HTTPNotFound(text="There is no such file.")
@@ -91,9 +91,9 @@ _LOADER: web.AppKey[jinja2.FileSystemLoader] = web.AppKey("templates", jinja2.Fi
 
 
 def add_pages(app: web.Application, folder: Path) -> None:
-    """Add a folder's ``templates`` and ``static`` to those of the frame.
+    """Add a folder's ``templates`` and ``static`` to the shared ones.
 
-    Templates are named with their folder (``web/chat.html``); static files share one address.
+    Template names include their folder (``web/chat.html``); static files share one path.
     """
     if _LOADER not in app:
         _set_up(app)
@@ -118,9 +118,9 @@ def _set_up(app: web.Application) -> None:
 
 @web.middleware
 async def _layout_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Give every template what the frame shows of the one who looks."""
+    """Add the layout's values to every template's context."""
     with warnings.catch_warnings():
-        # aiohttp_jinja2 looks for it under a plain string, of which aiohttp warns.
+        # aiohttp_jinja2 reads its context under a plain string key, about which aiohttp warns.
         warnings.simplefilter("ignore", web.NotAppKeyWarning)
         request[aiohttp_jinja2.REQUEST_CONTEXT_KEY] = _layout_context(request)
     return await handler(request)
@@ -128,7 +128,7 @@ async def _layout_middleware(request: web.Request, handler: Handler) -> web.Stre
 
 @web.middleware
 async def _not_found_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Show who opens an address that leads nowhere a page; programs are told as ever."""
+    """Show browsers a page for an unknown address; other clients get the problem JSON."""
     try:
         return await handler(request)
     except web.HTTPNotFound:

@@ -1,7 +1,7 @@
-"""Render untrusted text as HTML: answers, quotes, passages, and people's own words.
+"""Render untrusted text as HTML: answers, quotes, passages, and people's messages.
 
-Markdown has no links, images or raw HTML, and quotes are highlighted. A person's own words keep
-their line breaks, and plain https addresses become links.
+Markdown has no links, images or raw HTML, and quotes are highlighted. People's messages keep their
+line breaks, and plain https addresses become links.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _HEADING = re.compile(r"(</?)(h[1-5])>")
 
 
 def answer_html(text: str, exchange_id: str, sources: int) -> Markup:
-    """Return an answer as HTML; ``[n]`` becomes a link to source n where there is one.
+    """Return an answer as HTML; ``[n]`` becomes a link to source n if it exists.
 
-    A backslash stays one: in answers it is part of a path, not of Markdown. Quoted table rows,
-    which come with dots between their cells, are a table again.
+    Backslashes are literal: in answers they are parts of paths, not Markdown escapes. Quoted table
+    rows, whose cells are separated by middle dots, become a table again.
     """
     html = _render_markdown(_restore_tables(_without_marks(text), "> "), literal_backslashes=True)
     html = _EMPTY_HEAD.sub("", html)
@@ -49,7 +49,7 @@ def answer_html(text: str, exchange_id: str, sources: int) -> Markup:
 
 
 def quote_html(quote: str) -> Markup:
-    """Return a quote as HTML; rows that were cut out of a table still look like a table."""
+    """Return a quote as HTML; rows cut out of a table get a table head."""
     lines = _without_marks(quote).split("\n")
     rows = [bool(_ROW.match(line)) for line in lines]
     if all(rows) and not any(_TABLE_RULE.match(line) for line in lines):
@@ -59,9 +59,9 @@ def quote_html(quote: str) -> Markup:
 
 
 def passage_html(text: str, quotes: Sequence[str] = ()) -> Markup:
-    """Return a stored passage as HTML, with the quotes highlighted that the passage has.
+    """Return a stored passage as HTML, with the quotes that it contains highlighted.
 
-    The first highlight is the place ``#quote`` of the page.
+    The first highlight has the id ``quote``.
     """
     html = _render_markdown(
         _mark_quotes(_without_marks(text), [_without_marks(quote) for quote in quotes])
@@ -72,7 +72,7 @@ def passage_html(text: str, quotes: Sequence[str] = ()) -> Markup:
 
 
 def _render_markdown(text: str, *, literal_backslashes: bool = False) -> str:
-    """Render Markdown; headings are put below those of the page that shows them."""
+    """Render Markdown; headings are moved below the levels of the page around it."""
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("table")
     parser.disable([*_DISABLED_RULES, "escape"] if literal_backslashes else _DISABLED_RULES)
     html = _HEADING.sub(lambda found: f"{found[1]}{_HEADINGS[found[2]]}>", parser.render(text))
@@ -81,9 +81,9 @@ def _render_markdown(text: str, *, literal_backslashes: bool = False) -> str:
 
 
 def quote_spans(text: str, quotes: Sequence[str]) -> list[tuple[int, int]]:
-    """Return where the quotes stand in a text, in order, without overlaps.
+    """Return the (start, end) spans of the quotes in a text, sorted and merged.
 
-    A table row is also found by its cells with dots between them, as answers write it.
+    A table row is also found by its cells with middle dots between them, as answers write it.
     """
     merged: list[tuple[int, int]] = []
     for start, end in sorted(found for quote in quotes if (found := _quote_span(text, quote))):
@@ -120,7 +120,7 @@ def _restore_tables(text: str, prefix: str) -> str:
 
 
 def _cell_count(line: str, prefix: str) -> int:
-    """Return how many cells a quoted line has."""
+    """Return the number of cells in a quoted line; 0 for other lines."""
     return len(line.split(_DOT)) if line.startswith(prefix) else 0
 
 
@@ -158,14 +158,14 @@ _ADDRESS = re.compile(r"https://[^\s<>\"'`\u200b-\u200f\u202a-\u202e\u2066-\u206
 _ANCHOR = Markup('<a href="{0}" target="_blank" rel="noopener noreferrer nofollow">{0}</a>')
 _ENDING = ".,;:!?)]}"
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
-"""What is not shown, and what turns the direction of the text around it."""
+"""Control characters, and those that change the direction of the surrounding text."""
 
 
 def plain_html(text: str) -> Markup:
     """Return text as HTML; its line breaks need ``white-space: pre-wrap``.
 
-    Only https addresses become links, and each shows where it leads: none is linked that has a
-    user before the host, which would look like another's.
+    Only https addresses become links, and each shows its target. Addresses with a user before the
+    host are not linked: they could pass for another host's.
     """
     seen = _INVISIBLE.sub("", text.replace("\r\n", "\n"))
     parts: list[Markup] = []

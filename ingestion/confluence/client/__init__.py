@@ -1,1 +1,1 @@
-"""A Confluence read over HTTP: one implementation of Wiki for Cloud, one for Data Center."""
+"""Read a Confluence over HTTP: one implementation of Wiki for Cloud, one for Data Center."""

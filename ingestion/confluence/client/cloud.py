@@ -1,6 +1,6 @@
-"""Read Confluence Cloud: REST v2 for content, REST v1 where v2 has nothing.
+"""Read Confluence Cloud: REST v2 for content, REST v1 where v2 lacks an endpoint.
 
-Pages and blog posts are two kinds of thing in v2.
+Pages and blog posts are separate resources in v2.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Found = TypeVar("Found")
 
 _MOST = 250
 _NEWEST = 50
-"""How many are asked for at once of what changed: each one that is told is charged for."""
+"""Page size of requests for changed pages: Confluence charges for each one returned."""
 
 _DEEPEST = 40
 _ROOMS: Mapping[Kind, str] = {"page": "pages", "blogpost": "blogposts"}
@@ -62,7 +62,7 @@ _ABOVE = frozenset({"page", "folder", "whiteboard", "database"})
 
 
 class CloudPages:
-    """Reads pages and blog posts. Keeps the keys of spaces, which the API tells by id alone."""
+    """Reads pages and blog posts. Caches space keys, because the API returns only space ids."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -79,7 +79,7 @@ class CloudPages:
                         yield head
 
     async def changed(self, space: WikiSpace, since: datetime) -> ChangedPages:
-        """Return what was edited since, newest first."""
+        """Return the pages edited since a time, newest first."""
         asked_at: list[datetime] = []
         heads: dict[str, PageHead] = {}
         for kind in _ROOMS:
@@ -96,9 +96,9 @@ class CloudPages:
     async def _listed(
         self, space: WikiSpace, kind: Kind, query: Query
     ) -> AsyncIterator[tuple[list[PageHead], datetime]]:
-        """Yield the heads of each answer, and when the site was asked for them."""
+        """Yield the page heads of each response, with the site's time of the request."""
         path = f"/api/v2/spaces/{path_segment(space.id)}/{_ROOMS[kind]}"
-        # Without a status archived ones come too.
+        # Without a status, archived pages are returned too.
         wanted: Query = {**query, "status": "current"}
         async for answer in parts(self._transport, path, wanted, of=PagePart):
             base = answer.value.links.base or self._base
@@ -107,7 +107,7 @@ class CloudPages:
             yield heads, answer.asked_at
 
     async def page(self, page_id: str, *, above: bool) -> WikiPage:
-        """Return a page or blog post whole; its ancestors, a request more, with ``above``."""
+        """Return a page or blog post with its text; ``above`` costs a request for its ancestors."""
         query: Query = {"body-format": "storage", "include-labels": "true"}
         kind, page = await self._one(page_id, query)
         if page.body is None or page.body.storage is None:
@@ -146,7 +146,7 @@ class CloudPages:
         return None
 
     async def ancestors(self, page_id: str) -> tuple[str, ...]:
-        """Return what a page hangs under, outermost first; blog posts hang under nothing."""
+        """Return the ids of a page's ancestors, outermost first; blog posts have none."""
         try:
             return await self._above("page", page_id)
         except NotVisible:
@@ -155,7 +155,7 @@ class CloudPages:
             raise
 
     async def _above(self, kind: str, content_id: str) -> tuple[str, ...]:
-        """Return what is above; where that is more than an answer holds, in several."""
+        """Return the ids of the ancestors, with several requests where there are many."""
         above: tuple[str, ...] = ()
         for _ in range(_DEEPEST):
             path = f"/api/v2/{_room_above(kind, content_id)}/{path_segment(content_id)}/ancestors"
@@ -168,7 +168,7 @@ class CloudPages:
         raise PageUnreadable(f"Page {content_id} lies deeper than {_DEEPEST * _MOST} pages.")
 
     async def labels(self, page_id: str) -> tuple[str, ...]:
-        """Return a page's labels; none where it is neither page nor blog post, as a folder."""
+        """Return a page's labels; none for content such as folders that can't have any."""
 
         async def of(kind: Kind) -> tuple[str, ...]:
             path = f"/api/v2/{_ROOMS[kind]}/{path_segment(page_id)}/labels"
@@ -200,9 +200,9 @@ class CloudPages:
 
 
 async def _page_or_blogpost(of: Callable[[Kind], Awaitable[Found]]) -> Found:
-    """Return what there is of an id, which does not tell which of the two it is.
+    """Fetch content by an id that may belong to a page or to a blog post.
 
-    What is neither, or hidden, fails as a page does.
+    Content that is neither, or hidden, raises the same error as a page would.
     """
     try:
         return await of("page")
@@ -224,7 +224,7 @@ _SEARCH_PEOPLE = "/rest/api/search/user"
 
 
 class Cloud:
-    """Implements ingestion.confluence.wiki.WikiSite for Confluence Cloud."""
+    """A Confluence Cloud site. Implements ``ingestion.confluence.wiki.WikiSite``."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -336,6 +336,6 @@ class Cloud:
 
 
 def _download(page_id: str, attachment_id: str) -> str:
-    """Return where a file is fetched, also behind the gateway, where web addresses do not work."""
+    """Return the API path of a download; web addresses do not work behind the gateway."""
     page, file = path_segment(page_id), path_segment(attachment_id)
     return f"/rest/api/content/{page}/child/attachment/{file}/download"

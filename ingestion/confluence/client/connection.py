@@ -1,6 +1,6 @@
-"""Connect to one site: its edition and base address, its proxy, its session.
+"""Connect to one Confluence site: edition, base address, proxy and session.
 
-The token goes to that site and nowhere else. The address may be any that people paste.
+The token is sent to that site only. Any address of the site that a user pastes is accepted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PAGES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A site. ``base`` ends without a slash, on Cloud with ``/wiki``; all we ask is below it."""
+    """A site. ``base`` has no trailing slash, ends in ``/wiki`` on Cloud; requests go below it."""
 
     edition: Edition
     base: URL
@@ -45,12 +45,12 @@ class Address:
         return self.base.origin()
 
     def below(self, path: str) -> URL:
-        """Return an address of the site; ``path`` begins with a slash and is encoded."""
+        """Return an address below the base; ``path`` begins with a slash and is encoded."""
         return URL(f"{self.base}{path}", encoded=True)
 
 
 def address_of(url: str, edition: Literal["auto", "cloud", "data-center"] = "auto") -> Address:
-    """Return the site that a setting names; the address of any page there will do.
+    """Return the site that a setting names; the address of any of its pages will do.
 
     Raises SettingInvalid.
     """
@@ -107,23 +107,23 @@ def _context(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """Where a proxy is, without its password, and the headers that open it."""
+    """The address of a proxy without its password, and the headers that authenticate with it."""
 
     url: URL
     headers: Mapping[str, str] = field(repr=False)
 
 
 class Proxies:
-    """The proxies of the environment.
+    """The proxies that the environment configures.
 
-    aiohttp's own ``trust_env`` would read ``.netrc`` as well and send what it finds there.
+    aiohttp's own ``trust_env`` would also read ``.netrc`` and send the credentials in it.
     """
 
     def __init__(self) -> None:
         self._known = getproxies_environment()
 
     def towards(self, url: URL) -> Proxy | None:
-        """Return the proxy for an address; None for the direct way."""
+        """Return the proxy for an address; None for a direct connection."""
         known = self._known.get(url.scheme)
         if not known or proxy_bypass(f"{url.host}:{url.port}"):
             return None
@@ -134,7 +134,7 @@ def _proxy(url: URL) -> Proxy:
     if url.user is None:
         return Proxy(url=url, headers={})
     opened = base64.b64encode(f"{url.user}:{url.password or ''}".encode()).decode()
-    # aiohttp sends what is given to the proxy as Authorization on as Proxy-Authorization.
+    # aiohttp forwards the proxy's Authorization header as Proxy-Authorization.
     return Proxy(url=url.with_user(None), headers={"Authorization": f"Basic {opened}"})
 
 
@@ -144,14 +144,14 @@ _TIMEOUT = aiohttp.ClientTimeout(total=None, connect=15.0, sock_connect=15.0, so
 
 
 def authorization_header(token: str, email: str | None) -> str:
-    """Return the header that a token makes: Basic with an e-mail address, else Bearer."""
+    """Return the Authorization header of a token: Basic with an e-mail address, else Bearer."""
     if email is None:
         return f"Bearer {token}"
     return "Basic " + base64.b64encode(f"{email}:{token}".encode()).decode("ascii")
 
 
 def ssl_context(ca_file: str | None) -> ssl.SSLContext:
-    """Return whom to trust: what the system trusts, and ``ca_file``. Raises SettingInvalid."""
+    """Return the trust store: the system's, plus ``ca_file``. Raises SettingInvalid."""
     context = ssl.create_default_context()
     if ca_file is None:
         return context
@@ -166,7 +166,7 @@ def ssl_context(ca_file: str | None) -> ssl.SSLContext:
 
 
 class Connection:
-    """Sends requests to a site, and follows where it sends on, by hand."""
+    """Sends requests to a site, and follows redirects itself."""
 
     def __init__(
         self, address: Address, *, authorization: str, trust: ssl.SSLContext, proxies: Proxies
@@ -181,10 +181,11 @@ class Connection:
     async def get(
         self, url: URL, *, asked: str, accept: str, abroad: bool = False
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Give the answer to a GET.
+        """Send a GET request and yield the response.
 
-        ``abroad``: whether another site's answer is one, as with files; it never gets the token.
-        Raises TryAgain when there is no answer, WikiUnavailable and WikiRefused.
+        ``abroad``: whether a redirect to another site is followed, as for files; that site never
+        receives the token. Raises TryAgain when there is no response, WikiUnavailable and
+        WikiRefused.
         """
         try:
             response = await self._followed(url, asked=asked, accept=accept, abroad=abroad)
@@ -237,7 +238,7 @@ class Connection:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(ssl=self._trust),
-                # A session begun at the site would outlive the token's rights.
+                # Cookies are ignored: a session at the site would outlive the token's rights.
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=_TIMEOUT,
                 trust_env=False,
@@ -257,7 +258,7 @@ def _certificate_error(asked: str, base: URL) -> str:
 
 
 def _connection_error(asked: str, base: URL, error: Exception) -> str:
-    # The error's own text may hold addresses with more than a host.
+    # The error's own text may contain more of an address than its host.
     late = isinstance(error, TimeoutError)
     what = "it took too long" if late else "the connection failed or broke"
     return (

@@ -47,7 +47,7 @@ from ingestion.errors import PageUnreadable
 
 
 class Space(BaseModel):
-    """A space; its id is a number here, and not what anything is asked by."""
+    """A space; its numeric id is not used in any request here."""
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
@@ -70,7 +70,7 @@ class Space(BaseModel):
 
 
 class Subject(BaseModel):
-    """Who a permission is for: a user, a group, or those not signed in."""
+    """The subject of a permission: a user, a group, or anonymous users."""
 
     type: str = ""
     user_key: str | None = Field(None, alias="userKey")
@@ -79,7 +79,7 @@ class Subject(BaseModel):
 
 
 class Operation(BaseModel):
-    """What a permission allows."""
+    """The operation that a permission allows."""
 
     key: str = Field(alias="operationKey")
     target_type: str = Field(alias="targetType")
@@ -97,14 +97,14 @@ class Permission(BaseModel):
 
 
 class SpacePermissions(RootModel[tuple[Permission, ...]]):
-    """All permissions of a space; this answer comes whole."""
+    """All permissions of a space; this response is not paged."""
 
 
 SpacePart = Part[Space]
 
 
 def space_viewers(permissions: Sequence[Permission]) -> Subjects:
-    """Return who may view a space; whoever is named in another way is left out."""
+    """Return the viewers of a space; subjects of other kinds are ignored."""
     named = [each.subject for each in permissions if each.reads and each.subject]
     users = {each.user_key or each.username or "" for each in named if _is_user(each)}
     return Subjects(
@@ -123,11 +123,11 @@ _HEAD = "version,ancestors,space"
 _WHOLE = f"{_HEAD},body.storage,metadata.labels"
 _KINDS = ("page", "blogpost")
 _ANY_ZONE = timedelta(days=1)
-"""CQL takes times in the zone of the token's user, which nobody tells."""
+"""CQL takes times in the time zone of the token's user, which the API does not return."""
 
 
 class DataCenterPages:
-    """Reads pages and blog posts by the older API, which knows them as one kind of thing."""
+    """Reads pages and blog posts by REST v1, where both are one resource."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -160,7 +160,7 @@ class DataCenterPages:
         except NotVisible as error:
             if begun or error.forbidden:
                 raise
-            # Before 7.18 there is no scan.
+            # The scan endpoint exists since 7.18.
             self._scans = False
         async for head, _ in self._heads("/rest/api/content", query, counted=True):
             yield head
@@ -168,7 +168,7 @@ class DataCenterPages:
     async def _heads(
         self, path: str, query: Query, *, counted: bool = False
     ) -> AsyncIterator[tuple[PageHead, datetime]]:
-        """Yield heads, each with when the site was asked for it."""
+        """Yield page heads, each with the site's time of the request."""
         async for answer in parts(self._transport, path, query, of=ContentPart, counted=counted):
             base = answer.value.links.base or self._base
             for content in answer.value.results:
@@ -176,9 +176,10 @@ class DataCenterPages:
                     yield _listed_head(content, base=base), answer.asked_at
 
     async def changed(self, space: WikiSpace, since: datetime) -> ChangedPages:
-        """Return what was edited since, newest first.
+        """Return the pages edited since a time, newest first.
 
-        A day more is asked for than is wanted, for the zone; the version's own time decides.
+        The query reaches back one day further because its time zone is unknown; results are
+        filtered by the time of their version.
         """
         cql = (
             f"space = {cql_quoted(space.key)} and type in (page, blogpost) "
@@ -198,7 +199,7 @@ class DataCenterPages:
         return ChangedPages(heads=tuple(newest_first), asked_at=asked_at[0])
 
     async def page(self, page_id: str) -> WikiPage:
-        """Return a page or blog post whole."""
+        """Return a page or blog post with its text."""
         content = await self._one(page_id, _WHOLE)
         labels = content.metadata.labels if content.metadata else None
         if content.body is None or content.body.storage is None or labels is None:
@@ -215,7 +216,7 @@ class DataCenterPages:
         return head_of(await self._one(page_id, _HEAD), base=self._base)
 
     async def ancestors(self, page_id: str) -> tuple[str, ...]:
-        """Return what a page hangs under, outermost first."""
+        """Return the ids of a page's ancestors, outermost first."""
         content = await self._one(page_id, "ancestors")
         if content.ancestors is None:
             raise PageUnreadable(f"Confluence does not say what page {page_id} hangs under.")
@@ -260,7 +261,7 @@ class DataCenterPages:
 
 
 def _listed_head(content: Content, *, base: str) -> PageHead:
-    """Return a head of a listing, which can't be believed where one of it can't be read."""
+    """Return a page head; one that cannot be parsed makes the whole listing unusable."""
     try:
         return head_of(content, base=base)
     except PageUnreadable as error:
@@ -268,7 +269,7 @@ def _listed_head(content: Content, *, base: str) -> PageHead:
 
 
 class DataCenter:
-    """Implements ingestion.confluence.wiki.WikiSite for Confluence Data Center."""
+    """A Confluence Data Center site. Implements ``ingestion.confluence.wiki.WikiSite``."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -314,7 +315,7 @@ class DataCenter:
         return await self._pages.titled(space_key, title)
 
     async def space_readers(self, space: WikiSpace) -> Subjects:
-        """Return who may view the space; nobody before 9.1, which can't be asked."""
+        """Return the viewers of the space; empty before 9.1, which has no endpoint for them."""
         path = f"/rest/api/space/{path_segment(space.key)}/permissions"
         try:
             answer = await self._transport.get(path, shape=SpacePermissions)
@@ -350,7 +351,7 @@ class DataCenter:
         return await self._people.user(user_id)
 
     async def user_of(self, email: str) -> WikiUser | None:  # noqa: ARG002 - the port's
-        """Return None: Data Center tells nobody's address, so nobody can be told by one."""
+        """Return None: Data Center never returns e-mail addresses."""
         return None
 
     async def groups_of(self, user_id: str) -> Sequence[WikiGroup]:

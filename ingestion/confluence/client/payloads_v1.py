@@ -1,6 +1,6 @@
-"""Payloads of REST v1, alike on both editions, and their conversion to our values. Pure.
+"""Payloads of REST v1, the same on both editions, and their conversion to our values. Pure.
 
-Unknown fields are ignored; what is needed and missing is an error that names it.
+Unknown fields are ignored; a missing required field raises an error that names it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ingestion.errors import PageUnreadable
 
 
 class Person(BaseModel):
-    """A person: by ``accountId`` on Cloud, by ``userKey`` on Data Center."""
+    """A person, identified by ``accountId`` on Cloud and by ``userKey`` on Data Center."""
 
     account_id: str | None = Field(None, alias="accountId")
     user_key: str | None = Field(None, alias="userKey")
@@ -41,7 +41,7 @@ class Person(BaseModel):
 
 
 class Group(BaseModel):
-    """A group; Data Center has no id for it but the name."""
+    """A group; on Data Center its name is its only id."""
 
     id: str | None = None
     name: str = ""
@@ -55,33 +55,33 @@ class Group(BaseModel):
 
 
 class People(BaseModel):
-    """Those named; more than ``limit`` come in parts."""
+    """The users of a restriction; more than ``limit`` are returned in parts."""
 
     results: tuple[Person, ...]
     limit: int = 200
 
 
 class Groups(BaseModel):
-    """The groups named; as People."""
+    """The groups of a restriction; paged as People."""
 
     results: tuple[Group, ...]
     limit: int = 200
 
 
 class NamedSubjects(BaseModel):
-    """Who is named by a restriction. Both must be there: else it was not asked for, or kept."""
+    """The users and groups of a restriction; both required: a missing one was not expanded."""
 
     user: People
     group: Groups
 
     @property
     def last(self) -> bool:
-        """Whether nobody comes after these."""
+        """Return whether this is the last part."""
         return all(len(each.results) < each.limit for each in (self.user, self.group))
 
     @property
     def step(self) -> int:
-        """How many of each were asked for."""
+        """Return the page size of users and groups."""
         return max(1, min(self.user.limit, self.group.limit))
 
     def subjects(self) -> Subjects:
@@ -92,7 +92,7 @@ class NamedSubjects(BaseModel):
 
     @property
     def unnamed(self) -> bool:
-        """Whether somebody is named without an id: who that is can't be told."""
+        """Return whether a user or group has no id, and so cannot be identified."""
         return not (
             all(person.id for person in self.user.results)
             and all(group.key for group in self.group.results)
@@ -106,33 +106,33 @@ class Restriction(BaseModel):
 
 
 class Restrictions(BaseModel):
-    """The restrictions of a page that were asked for."""
+    """The restrictions of a page that the request expanded."""
 
     read: Restriction | None = None
 
 
 class Label(BaseModel):
-    """A label; ``prefix`` is "global" for those that everybody sees."""
+    """A label; ``prefix`` is "global" for labels that everybody sees."""
 
     name: str
     prefix: str = "global"
 
 
 class Labels(BaseModel):
-    """Labels."""
+    """A list of labels."""
 
     results: tuple[Label, ...]
 
 
 class Metadata(BaseModel):
-    """What a page carries beside its text."""
+    """The metadata of a page."""
 
     labels: Labels | None = None
     media_type: str = Field("", alias="mediaType")
 
 
 class Version(BaseModel):
-    """A version, and who made it when."""
+    """A version, its author and its time."""
 
     number: int
     when: AwareDatetime
@@ -140,7 +140,7 @@ class Version(BaseModel):
 
 
 class Reference(BaseModel):
-    """Something by its id."""
+    """A reference to content by its id."""
 
     id: str
     type: str = "page"
@@ -165,21 +165,21 @@ class Body(BaseModel):
 
 
 class Extensions(BaseModel):
-    """What an attachment carries."""
+    """The extension fields of an attachment."""
 
     media_type: str = Field("", alias="mediaType")
     file_size: int = Field(0, alias="fileSize")
 
 
 class ContentLinks(Links):
-    """Where content is seen, and fetched."""
+    """Links to the web address and the download of content."""
 
     webui: str = ""
     download: str = ""
 
 
 class Content(BaseModel):
-    """A page, a blog post or an attachment; what was not expanded is None."""
+    """A page, a blog post or an attachment; fields that were not expanded are None."""
 
     id: str
     type: str
@@ -203,12 +203,12 @@ GroupPart = Part[Group]
 
 
 def labels_of(labels: tuple[Label, ...]) -> tuple[str, ...]:
-    """Return the labels that everybody sees, in order."""
+    """Return the global labels, in order."""
     return tuple(sorted({label.name for label in labels if label.prefix == "global"}))
 
 
 def page_kind(content_type: str) -> Kind | None:
-    """Return which kind of page it is; None for what is none."""
+    """Return the kind of page of a content type; None for content that is no page."""
     match content_type:
         case "page":
             return "page"
@@ -219,7 +219,7 @@ def page_kind(content_type: str) -> Kind | None:
 
 
 def marks_of(content: Content) -> PageMarks | None:
-    """Return restrictions and labels; None where the answer does not hold all of them."""
+    """Return restrictions and labels; None where the response does not hold all of them."""
     restrictions, metadata = content.restrictions, content.metadata
     if restrictions is None or restrictions.read is None or metadata is None:
         return None
@@ -232,7 +232,7 @@ def marks_of(content: Content) -> PageMarks | None:
 
 
 def head_of(content: Content, *, base: str) -> PageHead:
-    """Return a page's head. Raises PageUnreadable, which names what is missing."""
+    """Return a page's head. Raises PageUnreadable, which names the missing field."""
     kind = page_kind(content.type)
     if kind is None:
         raise PageUnreadable(f"{content.id} is no page but {content.type!r}.")
@@ -256,7 +256,7 @@ def head_of(content: Content, *, base: str) -> PageHead:
 
 
 def attachment_of(content: Content, *, base: str, page_id: str = "") -> WikiAttachment | None:
-    """Return an attachment; None for one that is not current, or is on nothing."""
+    """Return an attachment; None for one that is not current or has no page."""
     on = content.container.id if content.container else page_id
     if content.status != "current" or content.version is None or not on:
         return None

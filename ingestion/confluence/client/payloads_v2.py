@@ -36,7 +36,7 @@ class Space(BaseModel):
 
 
 class Version(BaseModel):
-    """A version, and who made it when."""
+    """A version, its author and its time."""
 
     number: int
     created_at: AwareDatetime = Field(alias="createdAt")
@@ -44,13 +44,13 @@ class Version(BaseModel):
 
 
 class LabelsMeta(BaseModel):
-    """Whether there are more labels than came along."""
+    """Whether there are more labels than the response holds."""
 
     has_more: bool = Field(default=False, alias="hasMore")
 
 
 class Labels(BaseModel):
-    """The labels that came along with a page."""
+    """The labels in a page's response."""
 
     results: tuple[Label, ...] = ()
     meta: LabelsMeta = Field(default_factory=lambda: LabelsMeta.model_validate({}))
@@ -86,20 +86,20 @@ class Page(BaseModel):
 
 
 class Ancestor(BaseModel):
-    """What a page hangs under: a page, a folder, a whiteboard, a database."""
+    """An ancestor of a page: a page, a folder, a whiteboard or a database."""
 
     id: str
     type: str = "page"
 
 
 class Ancestors(BaseModel):
-    """All that a page hangs under, outermost first."""
+    """All ancestors of a page, outermost first."""
 
     results: tuple[Ancestor, ...]
 
 
 class Attachment(BaseModel):
-    """A file on a page."""
+    """A file attached to a page."""
 
     id: str
     status: str = "current"
@@ -124,21 +124,21 @@ class Attachment(BaseModel):
 
 
 class Principal(BaseModel):
-    """Who a permission is for."""
+    """The principal of a permission."""
 
     type: str
     id: str | None = None
 
 
 class Operation(BaseModel):
-    """What a permission allows."""
+    """The operation that a permission allows."""
 
     key: str
     target_type: str = Field(alias="targetType")
 
 
 class Permission(BaseModel):
-    """One permission of a space; a principal that is not told is nobody."""
+    """One permission of a space; a permission without a principal lets nobody in."""
 
     principal: Principal | None = None
     operation: Operation
@@ -156,10 +156,10 @@ LabelPart = Part[Label]
 
 
 def space_viewers(permissions: list[Permission]) -> Subjects:
-    """Return who may view a space.
+    """Return the viewers of a space.
 
-    Roles and whatever else comes lets nobody in, which hides more, not less; but for the one that
-    says in its name that it is for people who are not signed in.
+    Roles and unknown kinds of principals let nobody in, which hides more, not less; except the role
+    that is named for anonymous users.
     """
     named = [each.principal for each in permissions if each.reads and each.principal]
     others = [each for each in named if each.type not in {"user", "group"}]

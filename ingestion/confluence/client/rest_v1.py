@@ -1,11 +1,11 @@
 """Call the REST v1 endpoints that Cloud and Data Center share.
 
-Restrictions and labels, search by CQL, people and their groups, spaces, the site itself, files.
+Restrictions and labels, search by CQL, people and their groups, spaces, site information, files.
 
-Restrictions come for a hundred pages a request. A batch is asked for by its ids, so that it
-neither shifts while pages change nor depends on what came before; what is missing in its answer
-(the search lags, a restriction was not told whole) is asked for on its own. The search index
-lags a little behind what was edited.
+Restrictions are fetched for a hundred pages per request. A batch is requested by page ids, so that
+it neither shifts while pages change nor depends on earlier batches; pages missing from a response
+(the search index lags, a restriction was incomplete) are requested one by one. The search index
+lags a little behind edits.
 """
 
 from __future__ import annotations
@@ -84,15 +84,15 @@ _MOST_PARTS = 500
 _FAILS_ON_IT = 500
 _TOO_MANY = 429
 _BATCH_LIMITS = RetryLimits(attempts=2, deadline_seconds=90.0)
-"""A batch with one page that Confluence fails on fails always: not worth eight tries."""
+"""A batch that contains one failing page always fails, so it is not worth eight tries."""
 
 LabelsOf = Callable[[str], Awaitable[tuple[str, ...]]]
 
 
 class PageMarksReader:
-    """Marks of pages. ``labels_of`` reads one page's labels, as the edition has it.
+    """Reads restrictions and labels of pages. ``labels_of`` is the edition's way to read labels.
 
-    ``counted``: whether the edition's search counts (see paging).
+    ``counted``: whether the edition's search pages by count (see paging).
     """
 
     def __init__(self, transport: Transport, *, labels_of: LabelsOf, counted: bool = False) -> None:
@@ -101,7 +101,7 @@ class PageMarksReader:
         self._counted = counted
 
     async def of_all(self, ids: AsyncIterator[str]) -> AsyncIterator[PageMarks]:
-        """Yield the marks of pages; those that can't be read are left out."""
+        """Yield the marks of pages; pages that cannot be read are left out."""
         async for batch in _batches(ids):
             found = await self._batch(batch)
             for marks in found.values():
@@ -110,7 +110,7 @@ class PageMarksReader:
                 yield marks
 
     async def _batch(self, ids: Sequence[str]) -> dict[str, PageMarks]:
-        """Return what one request tells; nothing where Confluence fails on the batch."""
+        """Return the marks in one response; empty where Confluence fails on the batch."""
         query: Query = {"cql": f"id in ({','.join(ids)})", "expand": _EXPAND, "limit": BATCH}
         found = items(
             self._transport,
@@ -133,7 +133,7 @@ class PageMarksReader:
 
     async def _singly(self, ids: Sequence[str]) -> list[PageMarks]:
         reading = (self._unless_hidden(each) for each in ids)
-        # All are waited for: none goes on asking after another has failed.
+        # All requests are awaited, so that none continues after another has failed.
         read = await asyncio.gather(*reading, return_exceptions=True)
         for error in read:
             if isinstance(error, BaseException):
@@ -151,7 +151,7 @@ class PageMarksReader:
             raise
 
     async def of(self, page_id: str, *, patience: RetryLimits | None = None) -> PageMarks:
-        """Return one page's marks. Raises NotVisible, also where who is named can't be told."""
+        """Return one page's marks. Raises NotVisible, also where readers can't be identified."""
         subjects = await self._restriction(page_id, patience)
         return PageMarks(id=page_id, readers=subjects, labels=await self._labels_of(page_id))
 
@@ -177,7 +177,7 @@ def _joined(told: Sequence[NamedSubjects], page_id: str) -> Subjects:
         groups=frozenset().union(*(part.groups for part in parts)),
     )
     if subjects.empty and any(each.unnamed for each in told):
-        # No id is no restriction to who reads this: the page would be open to all.
+        # No identified reader would mean no restriction, and the page would be open to all.
         raise NotVisible(f"Confluence does not say who may read {page_id}, only that some may.")
     return subjects
 
@@ -194,7 +194,7 @@ async def _batches(ids: AsyncIterator[str]) -> AsyncIterator[list[str]]:
 
 
 async def _first(found: AsyncIterator[Content], number: int) -> list[Content]:
-    """Return so many of what is found, and ask for no more than that takes."""
+    """Return the first ``number`` results, requesting no more than needed."""
     told: list[Content] = []
     async for content in found:
         told.append(content)
@@ -207,7 +207,7 @@ _PEOPLE_LIMIT = 200
 
 
 class PersonHit(BaseModel):
-    """What a search for people finds."""
+    """A result of a user search."""
 
     user: Person | None = None
 
@@ -216,7 +216,7 @@ HitPart = Part[PersonHit]
 
 
 class PeopleReader:
-    """People of a site. ``by`` is what the edition calls the id of one."""
+    """Looks up people of a site. ``by`` is the edition's name for a user's id parameter."""
 
     def __init__(self, transport: Transport, *, by: Literal["accountId", "key"]) -> None:
         self._transport = transport
@@ -237,10 +237,10 @@ class PeopleReader:
 async def person_by_email(
     transport: Transport, path: str, queries: tuple[str, ...], email: str
 ) -> WikiUser | None:
-    """Return the one person among those found who shows this very address.
+    """Return the only person among the results who shows exactly this address.
 
-    ``queries`` (CQL) are tried until one finds somebody who does. None for nobody, and for
-    several, who can't be told apart.
+    ``queries`` (CQL) are tried in order until one finds a match. None for no match, and for
+    several, which are ambiguous.
     """
     for cql in queries:
         found = {person.id: person async for person in _found(transport, path, cql)}
@@ -262,7 +262,7 @@ async def _found(transport: Transport, path: str, cql: str) -> AsyncIterator[Wik
 
 
 ListSpaces = Callable[[Sequence[str] | None], AsyncIterator[WikiSpace]]
-"""Yields the spaces with these keys, or all; some twice, or others too, does no harm."""
+"""Yields the spaces with these keys, or all; duplicates and other spaces are harmless."""
 
 
 async def visible_spaces(
@@ -281,19 +281,19 @@ _ANONYMOUS = "anonymous"
 
 
 class _Account(Person):
-    """Who asks; people who are not signed in have a type, too."""
+    """The account of the token; anonymous users have a type, too."""
 
     type: str = "known"
 
 
 class _Server(BaseModel):
-    """What a Data Center says of itself since 9.1."""
+    """The server information of a Data Center since 9.1."""
 
     version: str = ""
 
 
 async def site_about(transport: Transport) -> WikiAbout:
-    """Ask a site about itself. Raises as every request does."""
+    """Return the site's edition, version, account and time. Raises as every request does."""
     told = await transport.get("/rest/api/user/current", shape=_Account)
     account = told.value
     return WikiAbout(
@@ -320,9 +320,10 @@ _MB = 1_000_000
 async def download(
     transport: Transport, attachment: WikiAttachment, *, path: str, into: Path, most: int
 ) -> int:
-    """Write the file and return its bytes; on an error there is none.
+    """Download an attachment into a file and return its bytes; on an error the file is removed.
 
-    Raises PageUnreadable where it is not as told, WikiUnavailable.
+    Raises PageUnreadable where it is too large or its size differs from the listing,
+    WikiUnavailable.
     """
     if attachment.bytes > most:
         raise _too_big(attachment, most)
@@ -338,7 +339,7 @@ def _expected_bytes(attachment: WikiAttachment, fetched: int | None, most: int) 
     if fetched is None:
         raise _too_big(attachment, most)
     if attachment.bytes and fetched != attachment.bytes:
-        # A login page, say, or a newer version: the next run sees which.
+        # It may be a login page or a newer version; the next run finds out.
         raise PageUnreadable(
             f"{attachment.name!r} came with {fetched} bytes where Confluence says "
             f"{attachment.bytes}. It is tried again."

@@ -1,7 +1,8 @@
-"""Pace requests to a Confluence, retry them, and map the status of an answer to an error.
+"""Pace and retry requests to a Confluence, and map response statuses to errors.
 
-Requests go few at once, slower when the site says so, and again where that may help, within one
-deadline. No message holds a header or a body: a token, or a page's text, may be in there.
+Few requests run concurrently, fewer when the site asks for that; they are retried where that may
+help, within one deadline. No message contains a header or a body: these may hold a token or a
+page's text.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ Result = TypeVar("Result")
 
 
 class TryAgain(WikiUnavailable):
-    """A failure that may pass; ``wait_seconds`` is what Confluence asked for, or None.
+    """A transient failure; ``wait_seconds`` is the delay that Confluence asked for, or None.
 
-    ``status`` is what it answered, None where there was no answer.
+    ``status`` is the response status, None where there was no response.
     """
 
     def __init__(
@@ -38,10 +39,10 @@ class TryAgain(WikiUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class RetryLimits:
-    """How long one request may take with all its tries; in seconds.
+    """Limits for one request including all its tries; in seconds.
 
-    Between tries it waits at random up to a bound that doubles (full jitter), or what
-    Confluence asks for.
+    Between tries it waits a random time below a bound that doubles (full jitter), or as long as
+    Confluence asks.
     """
 
     attempts: int = 8
@@ -52,7 +53,7 @@ class RetryLimits:
     jitter_seconds: float = 1.0
 
     def wait(self, tries: int) -> float:
-        """Return how long to wait after so many failed tries, from 1."""
+        """Return the delay in seconds after this many failed tries, from 1."""
         bound = min(self.longest_wait_seconds, self.first_wait_seconds * 2 ** (tries - 1))
         return random.uniform(0, bound)  # noqa: S311 - spreads load, no secret
 
@@ -62,8 +63,8 @@ async def retry_within(
 ) -> Result:
     """Await ``call`` until it does not raise TryAgain.
 
-    A wait that ends after the deadline ends the tries at once: nobody would hear the answer.
-    Raises the last TryAgain.
+    A delay that would end after the deadline ends the tries at once: the caller would have given
+    up. Raises the last TryAgain.
     """
     tries = 0
 
@@ -82,14 +83,14 @@ async def retry_within(
 
 
 AT_ONCE = 4
-"""Requests under way; Atlassian's own advice for crawlers, shared by all that use one client."""
+"""Concurrent requests; Atlassian's own advice for crawlers, shared by all users of one client."""
 
 SPACING_SECONDS = 1.0
-"""Between two requests while the limit is near."""
+"""Seconds between two requests while the rate limit is near."""
 
 
 class Pacer:
-    """Gives turns to requests; one for all requests to a site."""
+    """Rate limiter for all requests to a site."""
 
     def __init__(self, *, at_once: int = AT_ONCE, spacing_seconds: float = SPACING_SECONDS) -> None:
         self._places = asyncio.Semaphore(at_once)
@@ -99,7 +100,7 @@ class Pacer:
 
     @asynccontextmanager
     async def turn(self, deadline: Deadline) -> AsyncIterator[None]:
-        """Wait for a turn. Raises TryAgain where it would come after the deadline."""
+        """Wait for a free slot. Raises TryAgain where it would come after the deadline."""
         async with self._places:
             await self._until_due(deadline)
             yield
@@ -117,11 +118,11 @@ class Pacer:
             self._due = clock() + self._spacing_seconds
 
     def heard(self, headers: Mapping[str, str]) -> None:
-        """Take note of an answer's headers: whether the limit is near."""
+        """Record from a response's headers whether the rate limit is near."""
         self._near_limit = headers.get("X-RateLimit-NearLimit", "").lower() == "true"
 
     def hold(self, seconds: float) -> None:
-        """Let no request begin for a while: Confluence asked for that."""
+        """Start no request for this long, because Confluence asked for that."""
         self._due = max(self._due, asyncio.get_running_loop().time() + seconds)
 
 
@@ -132,7 +133,7 @@ _TOO_MANY = 429
 
 
 def error_of(status: int, headers: Mapping[str, str], asked: str) -> IngestionError | None:
-    """Return what an answer to ``asked`` ("GET /path") fails with; None where it is an answer."""
+    """Return the error of a response to ``asked`` ("GET /path"); None for a success."""
     if status == _OK:
         return None
     if status in _TRANSIENT:
@@ -186,7 +187,7 @@ def _unavailable(status: int, headers: Mapping[str, str], asked: str) -> str:
 
 
 def json_error(content_type: str, asked: str) -> WikiRefused | WikiUnavailable | None:
-    """Return what it means when something else comes where JSON was due; None where it is JSON."""
+    """Return the error for a response that is not JSON although JSON was due; None for JSON."""
     if content_type.endswith("json"):
         return None
     if content_type in {"text/html", "application/xhtml+xml"}:
@@ -198,14 +199,14 @@ def json_error(content_type: str, asked: str) -> WikiRefused | WikiUnavailable |
 
 
 def redirect_error(asked: str, host: str) -> WikiRefused:
-    """Return what it means when the API sends to another site, where the token must not go."""
+    """Return the error for an API redirect to another site, which must not get the token."""
     return WikiRefused(
         f"{asked} was sent on to {host}: that is a login page. Check CONFLUENCE_URL."
     )
 
 
 def no_spaces_error(base: str, error: NotVisible) -> WikiRefused:
-    """Return what it means when even the list of spaces is not there."""
+    """Return the error for a site whose list of spaces does not exist."""
     return WikiRefused(
         f"There is no Confluence at {base}, or the token may not use it. Check CONFLUENCE_URL, and "
         f"what the token may read. {error}"

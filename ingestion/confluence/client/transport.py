@@ -1,8 +1,8 @@
-"""Request JSON and files from a site, and follow its listings by their ``next`` links.
+"""Request JSON and files from a site, and follow its paginated listings.
 
-Requests go at the site's pace, within limits, again where it helps. Links never lead to another
-site, never round. A part without a ``next`` link is the last one, but where Confluence counts
-(``start`` and ``limit``): there a full part may have another after it.
+Requests are paced, limited in time and retried. ``next`` links to another site and cycles are
+rejected. A page without a ``next`` link is the last one, except where Confluence pages by count
+(``start`` and ``limit``): there another page may follow a full one.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ Shape = TypeVar("Shape", bound=BaseModel)
 Result = TypeVar("Result")
 
 Query: TypeAlias = Mapping[str, str | int | Sequence[str]]
-"""What is asked with an address; a sequence is one name several times."""
+"""Query parameters; a sequence repeats its name."""
 
 MOST_JSON_BYTES = 64 * 1024 * 1024
 _READ_BYTES = 256 * 1024
 _MB = 1024 * 1024
 _SLOWEST_BYTES_A_SECOND = _MB
-"""A file that comes slower than this is given up."""
+"""A download that is slower than this is aborted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[Shape]):
-    """What was answered. ``asked_at`` is the site's own time just before it was asked."""
+    """A parsed response. ``asked_at`` is the site's own time just before the request."""
 
     value: Shape
     asked_at: datetime
@@ -56,7 +56,7 @@ class Answer(Generic[Shape]):
 
 
 class Transport:
-    """Requests to one site. Raises what ``error_of`` says; WikiUnavailable after all tries."""
+    """Sends requests to one site. Raises as ``error_of`` maps; WikiUnavailable after all tries."""
 
     def __init__(
         self,
@@ -79,14 +79,14 @@ class Transport:
         shape: type[Shape],
         patience: RetryLimits | None = None,
     ) -> Answer[Shape]:
-        """Ask for JSON of a shape. ``path`` is below the site's base, encoded."""
+        """Request JSON of a shape. ``path`` is below the site's base, encoded."""
         url = self.address.below(path)
         return await self.follow(url.update_query(query or {}), shape=shape, patience=patience)
 
     async def follow(
         self, url: URL, *, shape: type[Shape], patience: RetryLimits | None = None
     ) -> Answer[Shape]:
-        """Ask for JSON at an address of the site."""
+        """Request JSON at an absolute address of the site."""
         patience = patience or self._patience
         deadline = Deadline(patience.deadline_seconds)
 
@@ -117,9 +117,9 @@ class Transport:
             raise error
 
     async def fetch(self, path: str, into: Path, most: int) -> int | None:
-        """Write a file of the site, wherever it is kept, and return its bytes.
+        """Download a file of the site, also from another host, and return its bytes.
 
-        None where it has more than ``most``; part of it may be written then, or on an error.
+        None where it has more than ``most``; the file may be partly written then, or on an error.
         """
         url = self.address.below(path)
         deadline = Deadline(self._patience.deadline_seconds + most / _SLOWEST_BYTES_A_SECOND)
@@ -139,7 +139,7 @@ class Transport:
             try:
                 self._check(response, asked)
             except WikiRefused as error:
-                # Where a file is kept nobody is told the token; the page itself may be fine.
+                # The storage host never gets the token, so its refusal says nothing about the page.
                 raise NotVisible(f"{asked} was sent on to where it is refused.") from error
             if (response.content_length or 0) > most:
                 return None
@@ -150,7 +150,7 @@ class Transport:
 
 
 def request_line(url: URL) -> str:
-    """Return what was asked for, without the query, which may hold an e-mail address."""
+    """Return method and path without the query, which may hold an e-mail address."""
     return f"GET {url.raw_path}"
 
 
@@ -185,7 +185,7 @@ def _read(raw: bytes, shape: type[Shape], asked: str) -> Shape:
     try:
         return shape.model_validate_json(raw)
     except ValidationError as error:
-        # What was found is left out: it may be a page's text.
+        # The received value is left out: it may be a page's text.
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         raise TryAgain(f"{asked} was answered with what is no whole JSON. Try again later.")
@@ -213,7 +213,7 @@ async def _written(
 
 @contextmanager
 def _writing(asked: str) -> Iterator[None]:
-    """Tell a full disk from a cut connection; both are an OSError."""
+    """Distinguish a full disk from a broken connection; both raise OSError."""
     try:
         yield
     except OSError as error:
@@ -229,14 +229,14 @@ _API = re.compile(r"/(?:api/v2|rest/api)/.*$")
 
 
 class Links(BaseModel):
-    """Where the next part is, and what page addresses of this answer begin with."""
+    """Link to the next page of a listing, and the base of web addresses in this response."""
 
     next: str | None = None
     base: str = ""
 
 
 class Part(BaseModel, Generic[Item]):
-    """One answer of a listing; ``start`` and ``limit`` where Confluence counts."""
+    """One page of a listing; ``start`` and ``limit`` where Confluence pages by count."""
 
     results: tuple[Item, ...]
     links: Links = Field(default_factory=Links, alias="_links")
@@ -253,9 +253,9 @@ async def parts(
     counted: bool = False,
     patience: RetryLimits | None = None,
 ) -> AsyncIterator[Answer[Part[Item]]]:
-    """Yield the answers of a listing, the first with ``query``.
+    """Yield the pages of a listing, the first with ``query``.
 
-    Raises WikiUnavailable where the links go round, elsewhere, or on without end.
+    Raises WikiUnavailable where links form a cycle, lead to another site, or never end.
     """
     url = transport.address.below(path).update_query(query)
     seen = {str(url)}
@@ -281,7 +281,7 @@ async def items(
     counted: bool = False,
     patience: RetryLimits | None = None,
 ) -> AsyncIterator[Item]:
-    """Yield what a listing holds, part by part."""
+    """Yield the items of a listing, page by page."""
     async for answer in parts(transport, path, query, of=of, counted=counted, patience=patience):
         for item in answer.value.results:
             yield item
@@ -297,10 +297,11 @@ def _next(address: Address, url: URL, part: Part[Item], *, counted: bool) -> URL
 
 
 def _checked_link(address: Address, links: Links) -> URL:
-    """Return the address that a link means, which is always one below the site's base.
+    """Return the absolute address of a link, always below the site's base.
 
-    Confluence writes it relative to the host, to the site, or in whole; behind the gateway of
-    api.atlassian.com it names the site itself. What counts is its part from the API on.
+    Confluence writes links relative to the host, relative to the site, or absolute; behind the
+    gateway of api.atlassian.com they name the site itself. Only the part from the API path on is
+    used.
     """
     link = _link_url(links.next or "")
     if link.host and not (link.scheme and link.origin() in _origins(address, links)):

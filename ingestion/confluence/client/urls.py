@@ -1,4 +1,4 @@
-"""Parse Confluence's addresses of pages and spaces, and build parts of request addresses. Pure."""
+"""Parse web addresses of Confluence pages and spaces; build parts of request addresses. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class AddressTarget:
-    """What an address names: a page by ``page_id``, or by ``title`` in ``space``, or a space.
+    """The target of an address: a page by ``page_id``, or by ``title`` in ``space``, or a space.
 
     ``attachment_id`` is set where the address shows a file of the page.
     """
@@ -38,9 +38,9 @@ class AddressTarget:
 
 
 def address_target(url: str) -> AddressTarget | None:
-    """Return what an address names, whatever site it is on; None for what is no such address.
+    """Return the target of an address on any site; None for other addresses.
 
-    A bare page id is taken too. Short links (``/x/…``) hold the id, so nobody needs to be asked.
+    A bare page id is accepted too. Short links (``/x/…``) encode the id, so no request is needed.
     """
     if re.fullmatch(_NUMBER, url.strip()):
         return AddressTarget(page_id=url.strip())
@@ -59,7 +59,7 @@ def _by_query(path: str, query: dict[str, list[str]]) -> AddressTarget | None:
 
 
 def _previewed(query: dict[str, list[str]], page_id: str) -> str | None:
-    """Return the file of ``preview=/PAGE/ATTACHMENT/name``."""
+    """Return the attachment id in ``preview=/PAGE/ATTACHMENT/name``."""
     found = re.match(rf"/{page_id}/{_NUMBER}(?:/|$)", query.get("preview", [""])[0])
     return f"att{found['id']}" if found else None
 
@@ -83,7 +83,7 @@ def _target_of_match(found: dict[str, str | None]) -> AddressTarget:
 
 
 def _id_of_tiny_link(tiny: str) -> str | None:
-    """Return the id that a short link is: little-endian base64 without its last zeros."""
+    """Return the page id of a short link: little-endian base64 without its trailing zeros."""
     text = tiny.replace("-", "/").replace("_", "+").ljust(_LONGEST_TINY, "A") + "="
     try:
         number = int.from_bytes(base64.b64decode(text, validate=True)[:_BYTES], "little")
@@ -96,23 +96,23 @@ KEYS_PER_REQUEST = 50
 
 
 def web_address(base: str, webui: str) -> str:
-    """Return the address people open; ``webui`` is relative to the site's base."""
+    """Return the web address of a page; ``webui`` is relative to the site's base."""
     return f"{base.rstrip('/')}/{webui.lstrip('/')}"
 
 
 def path_segment(value: str) -> str:
-    """Return an id or name as one segment of a path."""
+    """Return an id or name encoded as one path segment."""
     return quote(value, safe="")
 
 
 def cql_quoted(value: str) -> str:
-    """Return a text in quotes, as CQL wants it."""
+    """Return a text quoted for CQL."""
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def key_batches(keys: Sequence[str] | None) -> list[Sequence[str]]:
-    """Return the keys in lots that an address has room for; one empty lot asks for all."""
+    """Return the keys in batches that fit into an address; one empty batch requests all."""
     if keys is None:
         return [()]
     return [keys[at : at + KEYS_PER_REQUEST] for at in range(0, len(keys), KEYS_PER_REQUEST)]

@@ -1,1 +1,1 @@
-"""Which colleague is whom in Confluence, and in which groups there."""
+"""Map colleagues to their Confluence accounts and groups."""

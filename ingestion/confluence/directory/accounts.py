@@ -1,4 +1,4 @@
-"""Tell what a colleague may read of Confluence, and how many colleagues are known there."""
+"""Cache the Confluence principals of colleagues, and count how many colleagues can be found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_KEPT = 10_000
 ANSWER_SECONDS = 3.0
 FAILED_SECONDS = 60.0
 LONGEST_SECONDS = 60.0
-"""A look-up that goes on after its asker was answered ends then."""
+"""A look-up that goes on after its caller was answered is cancelled after this time."""
 
 _MOST_AT_ONCE = 500
 _WARNING_SECONDS = 60.0
@@ -30,16 +30,17 @@ _log = structlog.get_logger(__name__)
 
 
 class Accounts:
-    """Looks people up, each once at a time, and believes the answer for a while.
+    """Looks up the principals of people, at most one look-up per person at a time, and caches them.
 
-    Who is not found, or not in time, is everyone and no more; never an error.
+    A person who is not found, or not in time, gets only the principal of everyone; no error is
+    raised.
 
     Args:
-        finds: who looks.
-        seconds: how long an answer is believed; a failure for a minute at most.
-        patience: how many seconds one who asks is kept waiting.
-        most: how many people are remembered.
-        clock: seconds that only grow.
+        finds: the person finder.
+        seconds: how long an answer is cached; a failure for a minute at most.
+        patience: how many seconds a caller waits at most.
+        most: how many people are cached.
+        clock: monotonic seconds.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class Accounts:
         self._complaints = ThrottledWarnings(clock)
 
     async def principals(self, email: str) -> Principals:
-        """Return the principals of whoever has a verified address; always with everyone."""
+        """Return the principals of the owner of a verified address; always includes everyone."""
         key = normalized_email(email)
         known = self._known.get(key)
         if known is not None:
@@ -68,7 +69,7 @@ class Accounts:
         if task is None:
             self._complaints.say("too many people are being looked up", key)
             return EVERYBODY
-        # Whoever asked may go; the look-up stays for the next one.
+        # The caller may be cancelled; the look-up goes on for the next one.
         done, _ = await asyncio.wait({task}, timeout=self._patience)
         if done and not task.cancelled():
             return task.result()
@@ -76,7 +77,7 @@ class Accounts:
         return EVERYBODY
 
     async def close(self) -> None:
-        """End what is being looked up."""
+        """Cancel running look-ups."""
         tasks = list(self._asking.values())
         for task in tasks:
             task.cancel()
@@ -113,7 +114,7 @@ class Accounts:
 
 
 class ThrottledWarnings:
-    """Logs each kind of trouble once a minute, with whom it met first: not by their address."""
+    """Logs each kind of error once a minute, with a hash of the first address affected."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._said: TtlCache[bool] = TtlCache(most=100, clock=clock)
@@ -125,7 +126,7 @@ class ThrottledWarnings:
 
 
 def address_hash(email: str) -> str:
-    """Return a name for an address by which lines of a log can be compared."""
+    """Return a hash of an address by which log lines can be correlated."""
     return hashlib.sha256(normalized_email(email).encode()).hexdigest()[:12]
 
 
@@ -135,7 +136,7 @@ SHARE_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class KnownShare:
-    """``unsure`` are those of whom it could not be found out; ``trouble`` says why, of one."""
+    """Counts of people looked up; ``unsure`` could not be determined, ``trouble`` is one reason."""
 
     found: int = 0
     missing: int = 0
@@ -150,7 +151,7 @@ class KnownShare:
 async def known_share_of(
     finder: PersonFinder, emails: Collection[str], seconds: float = SHARE_SECONDS
 ) -> KnownShare:
-    """Look everybody up; who is not looked up in time is unsure."""
+    """Look up all people; those not looked up in time count as unsure."""
     places, told = asyncio.Semaphore(_AT_ONCE), list[bool | str]()
 
     async def look(email: str) -> None:

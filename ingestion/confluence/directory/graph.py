@@ -1,7 +1,6 @@
-"""Ask Microsoft Graph which groups somebody is in, theirs and those that these are in.
+"""Query Microsoft Graph for a person's groups, direct and nested.
 
-The token is of the identity that this process has: managed or workload identity, environment or
-command line.
+The token is of this process's identity: managed or workload identity, environment or command line.
 """
 
 from __future__ import annotations
@@ -59,16 +58,16 @@ class _Users(_Part):
 
 
 class _Unknown(Exception):
-    """404: there is nobody of that name."""
+    """404: there is no such user."""
 
 
 class Graph:
-    """Implements ingestion.confluence.directory.person_finder.GroupDirectory.
+    """Queries groups of people from Microsoft Graph. Implements ``GroupDirectory``.
 
     Args:
-        token: what is sent, to ``origin`` and nowhere else.
-        origin: the service; another one for tests and national clouds.
-        policy: how often it is asked again.
+        token: returns the access token, which is sent to ``origin`` only.
+        origin: the service's address; another one for tests and national clouds.
+        policy: the retry policy.
     """
 
     def __init__(
@@ -81,9 +80,10 @@ class Graph:
         self._session: aiohttp.ClientSession | None = None
 
     async def groups_of(self, email: str) -> Sequence[str] | None:
-        """Return the names of all groups that a person is in; None for nobody.
+        """Return the names of all groups that a person is in; None for an unknown person.
 
-        The address is their principal name, or else the mail address of one person alone.
+        The address is matched with the user principal name, else with the mail address of exactly
+        one person.
         """
         deadline = Deadline(_SECONDS)
         try:
@@ -102,7 +102,8 @@ class Graph:
 
     async def _groups(self, person: str, deadline: Deadline) -> Sequence[str]:
         path = f"/v1.0/users/{quote(person, safe='')}/transitiveMemberOf/microsoft.graph.group"
-        # Graph casts only where it may be a moment behind, and says so by these two.
+        # Graph supports this cast only with eventual consistency: $count and the ConsistencyLevel
+        # header.
         query = "$select=id,displayName&$top=999&$count=true"
         url: URL | None = self._at(path, query)
         found: list[_Group] = []
@@ -166,7 +167,7 @@ class Graph:
                 _check(response)
                 return _read(await _body(response), shape)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            # The error's own text may hold the address of a person.
+            # The error's own text may hold a person's address.
             raise TryAgain(f"No answer from Microsoft Graph ({type(error).__name__}).") from None
 
     def _open(self) -> aiohttp.ClientSession:
@@ -204,7 +205,7 @@ def _read(raw: bytes, shape: type[Shape]) -> Shape:
     try:
         return shape.model_validate_json(raw)
     except ValidationError:
-        # Not chained: it quotes what was answered.
+        # Not chained: the cause quotes the response.
         raise DirectoryUnavailable("Microsoft Graph answered in an unknown shape.") from None
 
 
@@ -216,7 +217,7 @@ def _names(groups: Sequence[_Group]) -> Sequence[str]:
 
 
 class GraphToken:
-    """Managed or workload identity, environment or command line; made when first asked for."""
+    """Returns tokens of the default Azure credential, which is created on first use."""
 
     def __init__(self) -> None:
         self._credential: DefaultAzureCredential | None = None
@@ -228,7 +229,7 @@ class GraphToken:
         try:
             return (await self._credential.get_token(SCOPE)).token
         except AzureError as error:
-            # Its text lists all that was tried, with paths and ids.
+            # The cause lists everything that was tried, with paths and ids.
             raise DirectoryUnavailable(
                 f"There is no token for Microsoft Graph ({type(error).__name__}). Give this "
                 "process a managed identity, or sign in by `az login`."

@@ -1,4 +1,4 @@
-"""Read the CSV file that says which colleague is whom in Confluence: all of it, or nothing.
+"""Parse the CSV file that maps colleagues to Confluence accounts, as a whole or not at all.
 
 The file is read again when it has changed.
 """
@@ -33,9 +33,10 @@ class ListedPerson:
 
 
 def parse_people(raw: bytes) -> Mapping[str, ListedPerson]:
-    """Return people by e-mail address in small letters.
+    """Return people by lower-case e-mail address.
 
-    A person may have several lines, one a group. Raises DirectoryInvalid: the line and the cure.
+    A person may have several lines, one per group. Raises DirectoryInvalid: the line and the
+    remedy.
     """
     rows = _rows(_text(raw))
     columns = _columns(next(rows, (1, [])))
@@ -90,7 +91,7 @@ def _person(
     if len(cells) > len(columns):
         cure = "put what has a comma into quotes, and ; between groups"
         raise _invalid(line, f"it has {len(cells)} cells, the first line {len(columns)}", cure)
-    # Spreadsheets leave out empty cells at the end of a line.
+    # Spreadsheets omit empty cells at the end of a line.
     told = {name: cells[at] if at < len(cells) else "" for name, at in columns.items()}
     if not _EMAIL.fullmatch(told["email"]):
         raise _invalid(line, "it has no e-mail address", "write one person's address in it")
@@ -117,7 +118,7 @@ def _joined(line: int, known: ListedPerson | None, person: ListedPerson) -> List
 
 
 def _invalid(line: int, what: str, cure: str) -> DirectoryInvalid:
-    # No cell is shown but a column's name: lines hold addresses.
+    # Messages quote no cell except column names: lines hold addresses.
     return DirectoryInvalid(f"line {line}: {what}; {cure}.")
 
 
@@ -128,9 +129,9 @@ _log = structlog.get_logger(__name__)
 
 
 class PeopleFile:
-    """Holds what the file said when it could last be read whole.
+    """The last valid content of the people file.
 
-    ``trouble`` says what is wrong with the file as it is now, "" when nothing is.
+    ``trouble`` is the error in the current file, "" when it is valid.
     """
 
     def __init__(self, path: Path) -> None:
@@ -141,7 +142,7 @@ class PeopleFile:
         self.trouble = ""
 
     async def people(self) -> Mapping[str, ListedPerson]:
-        """Return people by address. Raises DirectoryInvalid until the file could be read once."""
+        """Return people by address. Raises DirectoryInvalid until the file was valid once."""
         async with self._asking:
             await asyncio.to_thread(self._look)
         if self._people is None:

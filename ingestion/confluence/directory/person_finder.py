@@ -1,6 +1,6 @@
 """Find one colleague in Confluence: in a file, in Entra, or by the address shown there.
 
-Answers are remembered for a while. Which finders are used, the settings name.
+Answers are cached for a while. The settings decide which finders are used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Value = TypeVar("Value")
 
 
 class TtlCache(Generic[Value]):
-    """Values by text. ``clock`` gives seconds that only grow."""
+    """Cache of values by text with a time to live. ``clock`` gives monotonic seconds."""
 
     def __init__(self, *, most: int, clock: Callable[[], float]) -> None:
         self._most = most
@@ -31,7 +31,7 @@ class TtlCache(Generic[Value]):
         self._values: OrderedDict[str, tuple[float, Value]] = OrderedDict()
 
     def get(self, key: str) -> Value | None:
-        """Return what is kept and still believed; None for nothing."""
+        """Return the cached value that has not expired; None without one."""
         ends, value = self._values.get(key, (float("-inf"), None))
         if ends <= self._clock():
             self._values.pop(key, None)
@@ -54,23 +54,23 @@ _MOST_NAMES = 10_000
 
 
 class PersonFinder(Protocol):
-    """Raises IngestionError for whatever leaves it in doubt who somebody is."""
+    """Finds a person's principals. Raises IngestionError whenever the identity is in doubt."""
 
     async def find(self, email: str) -> Principals | None:
-        """Return the principals of whoever has an address in small letters; None for nobody."""
+        """Return the principals of the owner of a lower-case address; None if it has none."""
         ...
 
 
 class GroupDirectory(Protocol):
-    """A directory of the company. Raises DirectoryUnavailable."""
+    """A company directory of groups. Raises DirectoryUnavailable."""
 
     async def groups_of(self, email: str) -> Sequence[str] | None:
-        """Return the names of all groups that a person is in; None for nobody."""
+        """Return the names of all groups that a person is in; None for an unknown person."""
         ...
 
 
 class GroupIds:
-    """Ids of Confluence's groups by name, each asked for once in a while."""
+    """Ids of Confluence groups by name, cached for a while."""
 
     def __init__(self, wiki: Wiki, *, seconds: float, clock: Callable[[], float]) -> None:
         self._wiki = wiki
@@ -78,7 +78,7 @@ class GroupIds:
         self._kept: TtlCache[tuple[str, ...]] = TtlCache(most=_MOST_NAMES, clock=clock)
 
     async def of(self, names: Collection[str]) -> frozenset[str]:
-        """Return the ids of those that there are. Raises IngestionError."""
+        """Return the ids of those groups that exist. Raises IngestionError."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 asked = [tasks.create_task(self._id(name)) for name in sorted(set(names))]
@@ -96,7 +96,7 @@ class GroupIds:
 
 
 class FileFinder:
-    """Implements PersonFinder by a file."""
+    """Finds people in the people file. Implements ``PersonFinder``."""
 
     def __init__(self, file: PeopleFile, wiki: Wiki, ids: GroupIds) -> None:
         self._file = file
@@ -113,10 +113,11 @@ class FileFinder:
 
 
 class EntraFinder:
-    """Implements PersonFinder by Entra's groups, whose names are compared with Confluence's.
+    """Finds people's groups in Entra and matches them with Confluence's by name.
 
-    Who shows their address in Confluence also has their account, and the groups that are only
-    there. Whoever may name groups in Entra says by that what people may read.
+    Implements ``PersonFinder``. People who show their address in Confluence also get their account
+    and the groups that exist only there. Whoever may name groups in Entra thereby decides what
+    people may read.
     """
 
     def __init__(self, entra: GroupDirectory, wiki: Wiki, ids: GroupIds) -> None:
@@ -137,7 +138,7 @@ class EntraFinder:
 
 
 class EmailFinder:
-    """Implements PersonFinder by the address that somebody shows in Confluence."""
+    """Finds people by the address that they show in Confluence. Implements ``PersonFinder``."""
 
     def __init__(self, wiki: Wiki) -> None:
         self._wiki = wiki
@@ -148,7 +149,7 @@ class EmailFinder:
 
 
 class FirstMatchFinder:
-    """Implements PersonFinder by several, of which the first that knows somebody says all."""
+    """Asks several finders; the first that finds the person decides. Implements PersonFinder."""
 
     def __init__(self, finders: Sequence[PersonFinder]) -> None:
         self._finders = tuple(finders)
@@ -176,7 +177,7 @@ ENTRA = "entra"
 async def open_finder(
     settings: Settings, wiki: Wiki, *, clock: Callable[[], float] = time.monotonic
 ) -> AsyncIterator[PersonFinder]:
-    """Open who looks people up: what CONFLUENCE_DIRECTORY names first, then Confluence itself."""
+    """Open the finders: what CONFLUENCE_DIRECTORY names first, then Confluence itself."""
     named = settings.confluence_directory
     ids = GroupIds(wiki, seconds=settings.confluence_directory_minutes * 60, clock=clock)
     async with AsyncExitStack() as closing:
@@ -191,7 +192,7 @@ async def open_finder(
 
 
 def _entra_finder(wiki: Wiki, ids: GroupIds, closing: AsyncExitStack) -> EntraFinder:
-    # What is not configured is not imported.
+    # Imported here, so that what is not configured is not imported.
     from ingestion.confluence.directory.graph import Graph, GraphToken
 
     token = GraphToken()

@@ -1,5 +1,5 @@
-"""Confluence's storage format (XHTML with ``ac:`` and ``ri:`` elements) to blocks. Pure.
+"""Convert Confluence's storage format (XHTML with ``ac:`` and ``ri:`` elements) to blocks. Pure.
 
-``convert.needs(storage, space)`` says what a page refers to; who calls looks it up into a
-``types.Resolve``; ``convert.convert(storage, resolve)`` gives the blocks.
+``convert.needs(storage, space)`` returns a page's references; the caller resolves them into a
+``writer.Resolve``; ``convert.convert(storage, resolve)`` returns the blocks.
 """

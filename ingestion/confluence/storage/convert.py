@@ -1,7 +1,7 @@
-"""Convert a page in storage format to blocks, each element as the HTML that says the same. Pure.
+"""Convert a page in storage format to blocks, each element by way of equivalent HTML. Pure.
 
-Emoticons become characters; task lists and what else Cloud's editor keeps in its own form (ADF)
-become lists and quotes.
+Emoticons become characters; task lists and other elements of Cloud's editor format (ADF) become
+lists and quotes.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _SIGNS = {
 
 
 def write_emoticon(element: etree._Element, out: Writer) -> None:
-    """Write the character that is shown, else the name between colons."""
+    """Write an emoticon as a character, else as its name between colons."""
     name = attribute(element, "ac:name")
     shown = attribute(element, "ac:emoji-fallback")
     short = attribute(element, "ac:emoji-shortname") or (f":{name}:" if name else "")
@@ -64,14 +64,14 @@ def write_emoticon(element: etree._Element, out: Writer) -> None:
 
 
 def write_task_list(element: etree._Element, out: Writer) -> None:
-    """Write a task list as a list; lists inside it hang below the task before."""
+    """Write a task list as a list; nested lists go below the preceding task."""
     with out.element("ul"):
         for child in children_named(element, "ac:task", "ac:task-list"):
             out.write(child)
 
 
 def write_task(element: etree._Element, out: Writer) -> None:
-    """Write a task with a box, ticked when it is done."""
+    """Write a task with a check box, ticked when it is done."""
     status = child_named(element, "ac:task-status")
     done = status is not None and all_text(status).strip() == "complete"
     with out.element("li"):
@@ -81,7 +81,7 @@ def write_task(element: etree._Element, out: Writer) -> None:
 
 
 def write_adf_extension(element: etree._Element, out: Writer) -> None:
-    """Write what the editor keeps in its own form, or else what stands for it; never both."""
+    """Write an ADF element, or else its fallback; never both."""
     for node in children_named(element, "ac:adf-node"):
         if any(all_text(part).strip() for part in node.iter("{ac}adf-content")):
             out.write(node)
@@ -91,7 +91,7 @@ def write_adf_extension(element: etree._Element, out: Writer) -> None:
 
 
 def write_adf_node(element: etree._Element, out: Writer) -> None:
-    """Write a panel as a quote, decisions as a list, anything else as it comes."""
+    """Write a panel as a quote, decisions as a list, anything else without its form."""
     tag = _TAGS.get(attribute(element, "type") or attribute(element, "ac:type"))
     if tag is None:
         _write_content(element, out)
@@ -124,7 +124,7 @@ _DROPPED = frozenset(
 
 
 def write_element(element: etree._Element, out: Writer) -> None:
-    """Write one element and what is inside it."""
+    """Write one element and its content."""
     name = name_of(element)
     rule = _RULES.get(name)
     if rule is not None:
@@ -169,7 +169,7 @@ _RULES: Mapping[str, Rule] = {
 
 
 def needs(storage: str, space: str = "") -> Needs:
-    """Return what a page refers to; ``space`` is the key of its own.
+    """Return a page's references; ``space`` is its space's key.
 
     Raises:
         PageUnreadable: it is too large, or nested too deeply.
@@ -178,7 +178,7 @@ def needs(storage: str, space: str = "") -> Needs:
 
 
 def convert(storage: str, resolve: Resolve) -> Converted:
-    """Return the blocks of a page, with what it refers to in words.
+    """Return the blocks of a page, with its references resolved.
 
     Raises:
         PageUnreadable: it is too large, or nested too deeply.
@@ -198,7 +198,7 @@ def convert(storage: str, resolve: Resolve) -> Converted:
 
 
 def _writer_notes(storage: str, out: Writer) -> tuple[str, ...]:
-    """Write a page and return what was odd about it; what is written is not kept."""
+    """Write a page and return the notes about it; the output of the writer is discarded."""
     parsed = parse(storage)
     out.text(parsed.root.text)
     for element in parsed.root:

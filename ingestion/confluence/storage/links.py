@@ -1,4 +1,4 @@
-"""Read what ``ri:`` elements refer to, and write links, mentions and images as words. Pure."""
+"""Resolve ``ri:`` elements, and write links, mentions and images as text. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _USER_KEYS = ("ri:account-id", "ri:userkey", "ri:username")
 
 
 def needs_of(root: etree._Element, space: str) -> Needs:
-    """Return what a page refers to; ``space`` is the key of its own."""
+    """Return a page's references; ``space`` is its space's key."""
     users: dict[str | None, None] = {}
     pages: dict[PageRef | None, None] = {}
     includes: dict[PageRef | None, None] = {}
@@ -47,7 +47,7 @@ def needs_of(root: etree._Element, space: str) -> Needs:
 
 
 def page_of(element: etree._Element, space: str) -> PageRef | None:
-    """Return the page that an ``ri:page`` or ``ri:blog-post`` names."""
+    """Return the page that an ``ri:page`` or ``ri:blog-post`` refers to."""
     title = attribute(element, "ri:content-title")
     if name_of(element) not in _PAGES or not title:
         return None
@@ -55,14 +55,14 @@ def page_of(element: etree._Element, space: str) -> PageRef | None:
 
 
 def user_of(element: etree._Element) -> str | None:
-    """Return the person that an ``ri:user`` names, by whatever id there is."""
+    """Return the id of the person in an ``ri:user``, of whichever kind there is."""
     if name_of(element) != "ri:user":
         return None
     return next(filter(None, (attribute(element, key) for key in _USER_KEYS)), None)
 
 
 def file_of(element: etree._Element, space: str) -> FileRef | None:
-    """Return the attachment that an ``ri:attachment`` names."""
+    """Return the attachment that an ``ri:attachment`` refers to."""
     name = attribute(element, "ri:filename")
     if name_of(element) != "ri:attachment" or not name:
         return None
@@ -71,7 +71,7 @@ def file_of(element: etree._Element, space: str) -> FileRef | None:
 
 
 def included(macro: etree._Element, space: str) -> PageRef | None:
-    """Return the page that an include or excerpt-include shows."""
+    """Return the page that an include or excerpt-include macro shows."""
     if macro_name(macro) not in INCLUDING:
         return None
     for one in parameters(macro, "", "page", "pagetitle"):
@@ -85,7 +85,7 @@ def included(macro: etree._Element, space: str) -> PageRef | None:
 
 
 def _page_in_text(text: str, space: str) -> PageRef:
-    """Return a page that is named in text, ``KEY:Title`` or its title alone."""
+    """Parse a page reference in text, ``KEY:Title`` or the title alone."""
     key, colon, title = text.partition(":")
     if colon and title.strip() and key.isascii() and key.lstrip("~").isalnum() and key.isupper():
         return PageRef(key, title.strip())
@@ -102,13 +102,13 @@ def _distinct(keys: Iterable[_One | None]) -> tuple[_One, ...]:
 
 
 SOMEBODY = "@somebody"
-"""A person whose name is not known."""
+"""Shown for a person whose name is unknown."""
 
 _LINK_BODIES = ("ac:link-body", "ac:plain-text-link-body")
 
 
 def write_link(element: etree._Element, out: Writer) -> None:
-    """Write an ``ac:link``: its own words, else what it leads to."""
+    """Write an ``ac:link`` with its own text, else the name of its target."""
     target = next((each for each in element if name_of(each).startswith("ri:")), None)
     person = None if target is None else user_of(target)
     if person:
@@ -125,7 +125,7 @@ def write_link(element: etree._Element, out: Writer) -> None:
 
 
 def link_target(target: etree._Element, out: Writer) -> tuple[str, str | None]:
-    """Return the words for what an ``ri:`` element names, and where it is."""
+    """Return the text for the target of an ``ri:`` element, and its URL."""
     page = page_of(target, out.here.space)
     if page:
         return page.title, out.resolve.pages.get(page)
@@ -139,7 +139,7 @@ def link_target(target: etree._Element, out: Writer) -> tuple[str, str | None]:
 
 
 def may_be_followed(url: str) -> bool:
-    """Whether an address is of a kind that is shown: a page or a mailbox, nothing that runs."""
+    """Return whether an address has a safe scheme: web or mail, nothing executable."""
     return url.strip().lower().startswith(("http://", "https://", "mailto:"))
 
 
@@ -154,7 +154,7 @@ def _named_space(person: str, out: Writer) -> str:
 
 
 def _other_target(target: etree._Element) -> tuple[str, str | None]:
-    """Return words for a web address, a space or a short form of another site."""
+    """Return the text for a web address, a space or a short link to another site."""
     url = attribute(target, "ri:value")
     if may_be_followed(url):
         return url, url
@@ -172,7 +172,7 @@ _WRAPS = frozenset({"p", "div"})
 
 
 def write_image(element: etree._Element, out: Writer) -> None:
-    """Write an ``ac:image``; inside running text it stays there, else it is a paragraph."""
+    """Write an ``ac:image``, inline in running text, else as a paragraph."""
     parent = element.getparent()
     if parent is not None and name_of(parent) in _RUNNING:
         out.text(" ")
@@ -184,7 +184,7 @@ def write_image(element: etree._Element, out: Writer) -> None:
 
 
 def _words(element: etree._Element, out: Writer) -> None:
-    """Write ``[Image: alt - caption - file]``, saying nothing twice."""
+    """Write ``[Image: alt - caption - file]`` without repetitions."""
     caption = child_named(element, "ac:caption")
     written = "" if caption is None else " ".join(all_text(caption).split())
     file = _file_name(element)
@@ -199,7 +199,7 @@ def _words(element: etree._Element, out: Writer) -> None:
 
 
 def _inline(caption: etree._Element, out: Writer) -> None:
-    """Write a caption without its paragraphs."""
+    """Write a caption inline, without its paragraphs."""
     with out.element("span"):
         out.text(caption.text)
         for child in caption:
@@ -213,7 +213,7 @@ def _inline(caption: etree._Element, out: Writer) -> None:
 
 
 def _file_name(element: etree._Element) -> str:
-    """Return the name of the file, the last part of an address elsewhere."""
+    """Return the file name: of an external image, the last part of its address."""
     for child in element:
         name = attribute(child, "ri:filename")
         if name:

@@ -1,6 +1,6 @@
-"""Write what each macro shows: callouts, code, excerpts, included pages, page properties. Pure.
+"""Write the content of macros: callouts, code, excerpts, included pages, page properties. Pure.
 
-Page properties are tables of a name and its value, written as lines "name: value".
+Page properties are tables of names and values, written as lines "name: value".
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from ingestion.documents.html_elements import all_text
 from ingestion.errors import PageUnreadable
 
 DEEPEST = 2
-"""An included page's own includes are shown too, and theirs are links."""
+"""Depth to which includes within included pages are shown; deeper ones are links."""
 
 
 def write_include(macro: etree._Element, out: Writer) -> None:
-    """Write the text of another page, or a link to it where its text is not to be had."""
+    """Write the text of another page, or a link to it where its text is unavailable."""
     page = included(macro, out.here.space)
     if page is None:
         out.note("an include names no page")
@@ -59,7 +59,7 @@ def write_include(macro: etree._Element, out: Writer) -> None:
 def _included_elements(
     macro: etree._Element, page: PageRef, out: Writer
 ) -> list[etree._Element] | None:
-    """Return what is shown of the page; None, with a note, where it becomes a link."""
+    """Return the included elements; None, with a note, where only a link is written."""
     storage = out.resolve.includes.get(page)
     if storage is None:
         out.note(
@@ -97,7 +97,7 @@ _PAIR = 2
 
 
 def write_details(macro: etree._Element, out: Writer) -> None:
-    """Write the macro's body, its tables of properties as lists of them."""
+    """Write the macro's body, its property tables as lists of properties."""
     found = body(macro)
     if found is None:
         return
@@ -121,7 +121,7 @@ def _listed(pairs: list[tuple[etree._Element, etree._Element]], out: Writer) -> 
 
 
 def _pairs(table: etree._Element) -> list[tuple[etree._Element, etree._Element]]:
-    """Return names and values, written in rows or in columns; nothing for any other table."""
+    """Return names and values from rows or columns; empty for any other table."""
     rows = [_cells(row) for row in _rows(table)]
     if rows and all(len(row) == _PAIR and row[0].tag == "th" != row[1].tag for row in rows):
         return [(row[0], row[1]) for row in rows]
@@ -159,7 +159,7 @@ _UNWRAPPED = frozenset("section column toc-zone div span center excerpt-body".sp
 
 
 def write_macro(element: etree._Element, out: Writer) -> None:
-    """Write what a macro shows; what has no rule is counted, its text kept."""
+    """Write a macro; one without a rule is counted and its text kept."""
     name = macro_name(element)
     rule = _RULES.get(name)
     if rule is not None:
@@ -206,7 +206,7 @@ def _code(element: etree._Element, out: Writer) -> None:
 
 
 def _drawn(element: etree._Element, out: Writer) -> None:
-    """Write a diagram that is kept as text."""
+    """Write a diagram whose source is text."""
     text = plain_body(element)
     if text.strip():
         out.code(text, macro_name(element).removesuffix("-macro"))
@@ -241,7 +241,7 @@ def _formula_block(element: etree._Element, out: Writer) -> None:
 
 
 def _file(element: etree._Element, out: Writer) -> None:
-    """Write the name of a file that the page shows, with where it is."""
+    """Write the name of an embedded file, linked to its URL."""
     for one in parameters(element, "name", "", "file", "filename"):
         for each in one.iter():
             file = file_of(each, out.here.space)
@@ -260,7 +260,7 @@ def _diagram(element: etree._Element, out: Writer) -> None:
 
 
 def _address(element: etree._Element, out: Writer) -> None:
-    """Write what is embedded from elsewhere as a link."""
+    """Write content embedded from another site as a link."""
     for one in parameters(element, "url", "src", "link", ""):
         targets = [each for each in one if name_of(each).startswith("ri:")]
         shown, url = link_target(targets[0], out) if targets else (None, all_text(one).strip())
@@ -280,7 +280,7 @@ def _profile(element: etree._Element, out: Writer) -> None:
 
 
 def _dropped(_element: etree._Element, _out: Writer) -> None:
-    """Write nothing: it is navigation, or made of other pages."""
+    """Write nothing: the macro is navigation, or generated from other pages."""
 
 
 _RULES: Mapping[str, Rule] = {

@@ -1,6 +1,6 @@
-"""Parse storage format to a tree, as XML: no network, no entities but characters, bounded. Pure.
+"""Parse storage format as XML to a tree: no network, only character entities, bounded. Pure.
 
-Markup that is not well-formed is mended without losing its text: ends are matched, loose signs
+Malformed markup is repaired without losing its text: end tags are matched, stray characters
 escaped.
 """
 
@@ -16,7 +16,7 @@ from lxml import etree
 
 from ingestion.errors import PageUnreadable
 
-# Possessive throughout: what does not match fails at once, so that time stays linear.
+# Possessive quantifiers throughout: a mismatch fails at once, so time stays linear.
 _NAME = r"[A-Za-z_][A-Za-z0-9_.-]*+(?::[A-Za-z_][A-Za-z0-9_.-]*+)?+"
 _ATTRIBUTE = re.compile(
     rf"({_NAME})(?:\s*+=\s*+(?:\"([^\"<]*+)\"|'([^'<]*+)'|([^\s\"'<>=]++)))?+", re.ASCII
@@ -31,7 +31,7 @@ _LOOSE = {"<": "&lt;", ">": "&gt;"}
 def well_formed(markup: str) -> str:
     """Return the markup with each element closed where its parent ends, and nothing else closed.
 
-    What looks like no tag is text. Entities must be resolved beforehand.
+    Anything that is no valid tag becomes text. Entities must be resolved beforehand.
     """
     written = StringIO()
     open_names: list[str] = []
@@ -61,7 +61,7 @@ def _repaired_tag(match: re.Match[str], open_names: list[str], counts: Counter[s
 
 
 def _closing_tags(name: str, open_names: list[str], counts: Counter[str]) -> str:
-    """Return the ends of all that is open inside ``name``, or nothing where it is not open."""
+    """Return end tags for everything open inside ``name``, or "" where ``name`` is not open."""
     if not counts[name]:
         return ""
     ends = []
@@ -83,7 +83,7 @@ def _attributes(written: str) -> str:
 
 MOST_CHARACTERS = 10_000_000
 MOST_TAGS = 600_000
-"""Opening and closing ones; a page of 5 MB has about 400,000."""
+"""Limit of start and end tags; a page of 5 MB has about 400,000."""
 
 _PREFIXES = {"ac": "ac", "ri": "ri", "at": "at"}
 _OPENING = "<r " + " ".join(f'xmlns:{prefix}="{name}"' for prefix, name in _PREFIXES.items()) + ">"
@@ -103,14 +103,14 @@ _DOCTYPE = "a document type was left out"
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The element that holds a page's content, and what was odd about it."""
+    """The root element of a page's content, and notes about malformed markup."""
 
     root: etree._Element
     notes: tuple[str, ...] = ()
 
 
 def parse(storage: str) -> Parsed:
-    """Return the tree of a text in storage format; what is malformed is read as far as it goes.
+    """Return the tree of a text in storage format; malformed markup is parsed as far as possible.
 
     Raises:
         PageUnreadable: it is too large, or nested too deeply.
@@ -135,12 +135,12 @@ def parse(storage: str) -> Parsed:
 
 
 def xml_text(text: str) -> str:
-    """Return a text without the characters that XML does not know."""
+    """Return a text without the characters that XML does not allow."""
     return _NOT_XML.sub("", text)
 
 
 def _tree(markup: str) -> tuple[etree._Element, str]:
-    """Return the tree, and what was not well-formed."""
+    """Return the tree, and a note about what was not well-formed."""
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -160,7 +160,7 @@ def _without_entities(text: str) -> str:
 
 
 def _xml_token(match: re.Match[str]) -> str:
-    """Return a token without entities; a loose ``&``, ``<!`` or an open end is mended."""
+    """Return a token without entities; a stray ``&``, ``<!`` or unclosed tag is repaired."""
     found = match[0]
     if found.startswith("<![CDATA["):
         return found if found.endswith("]]>") else f"{found}]]>"
@@ -193,7 +193,7 @@ def _escaped(text: str) -> str:
 
 
 def _parse_errors(parser: etree.XMLParser) -> str:
-    """Return what the parser could not take, but for prefixes that nobody declared."""
+    """Return the parser's errors, except those about undeclared prefixes."""
     if any("depth" in entry.message for entry in parser.error_log):
         raise PageUnreadable("is nested too deeply")
     errors = [entry for entry in parser.error_log if entry.domain_name != "NAMESPACE"]

@@ -1,7 +1,7 @@
 """Write storage format as HTML elements, which ingestion.documents.convert_html reads. Pure.
 
-Here are also the values that a page refers to, and how names, attributes, parameters and bodies
-of single elements are read.
+Also defines the references of a page, and accessors for names, attributes, parameters and bodies of
+single elements.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ingestion.types import Block
 
 
 class PageRef(NamedTuple):
-    """A page or blog post as another one names it; ``space`` "" is the space of that other one."""
+    """A reference to a page or blog post; ``space`` "" is the space of the referring page."""
 
     space: str
     title: str
 
 
 class FileRef(NamedTuple):
-    """An attachment by its name, on a page; ``page`` None is the page that names it."""
+    """A reference to an attachment by name; ``page`` None is the referring page."""
 
     page: PageRef | None
     name: str
@@ -35,11 +35,11 @@ class FileRef(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a page refers to, each once, in reading order.
+    """The references of a page, each once, in reading order.
 
-    ``pages`` are linked or included; ``includes`` are those whose text (or excerpt) the page
-    shows. ``users`` are account ids on Cloud, user keys or names on Data Center. ``files`` are
-    attachments that are linked; pictures are no part of it.
+    ``pages`` are linked or included; ``includes`` are those whose text (or excerpt) the page shows.
+    ``users`` are account ids on Cloud, user keys or names on Data Center. ``files`` are linked
+    attachments, without pictures.
     """
 
     users: tuple[str, ...] = ()
@@ -50,10 +50,10 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Resolve:
-    """What the references stand for, looked up beforehand; what is missing is named by its title.
+    """The resolved references of a page; a missing one is shown by its title.
 
-    ``here`` is the page itself. ``pages`` and ``files`` hold URLs, ``users`` names, ``includes``
-    texts in storage format. A file of this page may be named with its page or with None.
+    ``here`` is the page itself. ``pages`` and ``files`` map to URLs, ``users`` to names,
+    ``includes`` to texts in storage format. A file of this page may have its page or None as key.
     """
 
     here: PageRef = field(default_factory=lambda: PageRef("", ""))
@@ -65,11 +65,11 @@ class Resolve:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A page's blocks.
+    """The blocks of a page.
 
-    ``unknown_macros`` counts by name the macros that have no rule: what text they hold is in the
-    blocks. ``included`` are the pages whose text is in the blocks, so that who may not read all of
-    them must not read this one. ``notes`` say what was odd, fit for the report.
+    ``unknown_macros`` counts by name the macros without a rule, whose text is in the blocks.
+    ``included`` are the pages whose text is in the blocks; readers of this page must be allowed to
+    read them all. ``notes`` describe problems, worded for the report.
     """
 
     blocks: tuple[Block, ...]
@@ -83,7 +83,7 @@ _BODIES = frozenset({"ac:rich-text-body", "ac:plain-text-body"})
 
 
 def name_of(element: etree._Element) -> str:
-    """Return an element's name as it is written, ``ac:link`` or ``p``; "" for what is none."""
+    """Return an element's qualified name, ``ac:link`` or ``p``; "" for a non-element."""
     if not is_tag(element):
         return ""
     tag = str(element.tag)
@@ -91,7 +91,7 @@ def name_of(element: etree._Element) -> str:
 
 
 def attribute(element: etree._Element, name: str) -> str:
-    """Return an attribute named as ``ac:name`` or ``ri:value``; "" when it is missing."""
+    """Return an attribute such as ``ac:name`` or ``ri:value``; "" when it is missing."""
     prefix, _, local = name.rpartition(":")
     own = element.get(f"{{{prefix}}}{local}") if prefix else None
     return own or element.get(local) or ""
@@ -108,12 +108,12 @@ def child_named(element: etree._Element, *names: str) -> etree._Element | None:
 
 
 def is_macro(element: etree._Element) -> bool:
-    """Whether an element is a macro, in today's form or the old one."""
+    """Return whether an element is a macro, in the current or the old form."""
     return name_of(element) in MACRO_TAGS
 
 
 def macro_name(element: etree._Element) -> str:
-    """Return what kind of macro it is, in small letters."""
+    """Return the macro's name in lower case."""
     return attribute(element, "ac:name").strip().lower()
 
 
@@ -126,7 +126,7 @@ def parameters(macro: etree._Element, *names: str) -> Iterator[etree._Element]:
 
 
 def parameter(macro: etree._Element, *names: str) -> str:
-    """Return the text of the first of these parameters that says something."""
+    """Return the text of the first non-empty of these parameters."""
     texts = (" ".join(all_text(one).split()) for one in parameters(macro, *names))
     return next((text for text in texts if text), "")
 
@@ -143,25 +143,25 @@ def plain_body(macro: etree._Element) -> str:
 
 
 MOST_INCLUDED = 5_000_000
-"""Characters in storage format that one page may show of others."""
+"""Limit of included text in one page, in characters of storage format."""
 
 _DEEPEST = 100
-"""Levels; what is nested deeper keeps its text and loses its form."""
+"""Maximum nesting; deeper elements keep their text and lose their form."""
 
 _PARTED = frozenset("ul ol table thead tbody tfoot tr".split())
-"""Text may stand in their parts only."""
+"""Elements that allow text only inside their parts."""
 
 
 class Rule(Protocol):
-    """Writes one element and what is inside it."""
+    """Writes one element and its content."""
 
     def __call__(self, element: etree._Element, out: Writer, /) -> None: ...
 
 
 class Writer:
-    """Elements of one page, written in reading order; ``here`` is the page that is being read.
+    """Builds the HTML elements of one page in reading order; ``here`` is the page being read.
 
-    ``write`` is what turns a single element into calls of this writer.
+    ``write`` is the function that dispatches a single element to this writer.
     """
 
     def __init__(self, resolve: Resolve, write: Rule) -> None:
@@ -178,20 +178,20 @@ class Writer:
         self._tree.start("body", {})
 
     def root(self) -> etree._Element:
-        """Return all that was written; nothing can be written after this."""
+        """Finish and return all elements; nothing can be written after this."""
         self._tree.end("body")
         return self._tree.close()
 
     @contextmanager
     def element(self, tag: str, attributes: dict[str, str] | None = None) -> Iterator[None]:
-        """Write an element around what is written meanwhile."""
+        """Enclose what is written inside the block in an element."""
         given = attributes or {}
         self._tree.start(tag, {name: xml_text(value) for name, value in given.items()})
         yield
         self._tree.end(tag)
 
     def copy(self, element: etree._Element, attributes: dict[str, str]) -> None:
-        """Write an HTML element as it is, with these attributes, and what is inside it."""
+        """Copy an HTML element with these attributes, and write its content."""
         self._tree.start(element.tag, dict(attributes.items()))
         self.inside(element)
         self._tree.end(element.tag)
@@ -202,13 +202,13 @@ class Writer:
             self._tree.data(xml_text(text))
 
     def paragraph(self, text: str) -> None:
-        """Write a paragraph, if there is something in it."""
+        """Write a paragraph, unless it is empty."""
         if text.strip():
             with self.element("p"):
                 self.text(text)
 
     def lines(self, text: str) -> None:
-        """Write text as it stands: its empty lines end paragraphs, its other lines are kept."""
+        """Write preformatted text: empty lines end paragraphs, other line breaks are kept."""
         for part in text.strip().split("\n\n"):
             with self.element("p"):
                 for number, line in enumerate(part.strip("\n").split("\n")):
@@ -223,16 +223,16 @@ class Writer:
             self.text(text)
 
     def link(self, text: str, url: str | None) -> None:
-        """Write a link, or its text where nobody knows where it leads."""
+        """Write a link, or its text alone without a URL."""
         with self.element("a", {"href": url or ""}):
             self.text(text)
 
     def write(self, element: etree._Element) -> None:
-        """Write an element as its rule says, without what follows it."""
+        """Write an element by its rule, without its tail."""
         self._write(element, self)
 
     def inside(self, element: etree._Element) -> None:
-        """Write what is inside an element."""
+        """Write the content of an element."""
         if self._depth > _DEEPEST and name_of(element) not in _PARTED:
             self.text(all_text(element))
             return
@@ -244,17 +244,17 @@ class Writer:
         self._depth -= 1
 
     def body(self, macro: etree._Element) -> None:
-        """Write what is inside a macro's body, if it has one."""
+        """Write the content of a macro's body, if it has one."""
         found = body(macro)
         if found is not None:
             self.inside(found)
 
     def note(self, text: str) -> None:
-        """Keep something to tell about the page, once."""
+        """Add a note about the page, once."""
         self.notes[text] = None
 
     def url_of(self, file: FileRef) -> str | None:
-        """Return where an attachment is found, that of the page being read by either name."""
+        """Return the URL of an attachment; one of this page may be named with or without it."""
         page = file.page or self.here
         own = (
             self.resolve.files.get(FileRef(None, file.name)) if page == self.resolve.here else None
@@ -262,13 +262,13 @@ class Writer:
         return self.resolve.files.get(FileRef(page, file.name)) or own
 
     def may_include(self, page: PageRef, storage: str) -> bool:
-        """Whether another page's text may be shown: no circle, and not too much in all."""
+        """Return whether another page's text may be included: no cycle, within the size limit."""
         circle = page in {self.resolve.here, *self.within}
         return not circle and len(storage) <= self._room
 
     @contextmanager
     def reading(self, page: PageRef, storage: str) -> Iterator[None]:
-        """Write what is written meanwhile as part of another page."""
+        """Treat what is written inside the block as part of another page."""
         before = self.here, self.within
         self.here, self.within = page, (*self.within, page)
         self.included[page] = None

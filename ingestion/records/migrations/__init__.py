@@ -1,7 +1,7 @@
-"""The history of ingestion's own tables, applied when they are not current.
+"""Migrate ingestion's own tables to the current revision.
 
-Alembic's operations, without its command: that one works through globals of its module, and the
-bot may be bringing its tables up to date in another thread at the same moment.
+Uses Alembic's operations without its command, which works through globals of its module: the bot
+may be migrating its own tables in another thread at the same moment.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from sqlalchemy import Connection, text
 from ingestion.records.migrations import r0001_records
 
 STEPS: Mapping[str, Callable[[Operations], None]] = {"0001": r0001_records.upgrade}
-"""From the oldest to the newest."""
+"""From oldest to newest."""
 
 
 def upgrade(connection: Connection, revision: str | None, version_table: str) -> None:
-    """Apply the steps after a revision, in the transaction that is open.
+    """Apply the migrations after a revision, in the open transaction.
 
-    Raises LookupError for a revision that is not known here.
+    Raises LookupError for an unknown revision.
     """
     names = list(STEPS)
     if revision is not None and revision not in STEPS:

@@ -1,4 +1,4 @@
-"""Runs, what fills spaces and since when, leases, passes; older files keep what they hold."""
+"""Create the tables of runs, sync states, folders, leases and passes; keep data of older files."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sqlalchemy as sa
 from alembic.operations import Operations
 
 _OLDER = ("runs", "synced", "sources")
-"""What ingestion.sqlite held before its tables had names that fit into any database."""
+"""Tables of ingestion.sqlite before their names had a prefix."""
 
 
 def upgrade(op: Operations) -> None:
-    """Take over the tables of an older file, make the others."""
+    """Rename the tables of an older file, create the others."""
     connection = op.get_bind()
     there = sa.inspect(connection).get_table_names() if connection.dialect.name == "sqlite" else []
     for name in _OLDER:

@@ -1,1 +1,1 @@
-"""The index in Azure AI Search: the only folder that knows its SDK."""
+"""Implement the index in Azure AI Search; the only package that imports its SDK."""

@@ -1,4 +1,4 @@
-"""List what the index holds page by page, and read chunks by their ids or their page."""
+"""List indexed spaces and pages, and read chunks by their ids or their page."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from rag.index.azure.schema import readable_by
 from rag.types import Chunk, Page, PageSummary, Principal, SpaceSummary
 
 _IDS_AT_ONCE = 500
-"""So many chunks are asked for in one request."""
+"""Number of chunks fetched per request."""
 
 
 class ChunkReader:
-    """Reads one service's indexes; each method is told which one, and finds what may be read."""
+    """Reads chunks from an index of one service, restricted to a set of readers."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -72,11 +72,11 @@ class ChunkReader:
 _MOST_WORDS = 10
 
 Principals = frozenset[Principal] | None
-"""Who looks; None sees everything."""
+"""Principals of the user; None sees everything."""
 
 
 class Catalogue:
-    """Lists one service's indexes; each method is told which one."""
+    """Lists spaces and pages of an index of one service."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -85,7 +85,7 @@ class Catalogue:
         return await count(self._connection, index, equals("kind", PAGE)) > 0
 
     async def chunks_said(self, index: str) -> int:
-        """Return how many chunks all pages of the index are said to have."""
+        """Return the total number of chunks according to the page documents."""
         pages = list_documents(
             self._connection, index, equals("kind", PAGE), select=("id", "chunks"), order="id"
         )
@@ -105,7 +105,7 @@ class Catalogue:
         return dict(sorted(by_space.items()))
 
     async def spaces(self, index: str, tenant: str, seen: Principals) -> tuple[SpaceSummary, ...]:
-        """Return what there is of each space; where sources mix, its commonest one."""
+        """Return the summary of each space; where sources mix, with the most frequent one."""
         condition = _readable(PAGE, tenant, seen)
         pages = await count_by_value(self._connection, index, condition, "space")
         sources = await self._sources(index, condition)
@@ -127,7 +127,7 @@ class Catalogue:
     ) -> tuple[PageSummary, ...]:
         """Return pages of a tenant's space by id.
 
-        The service finds words, not parts of them: with ``words`` the pages are gone through here.
+        The service matches whole words only, so ``words`` are matched here as substrings.
         """
         wanted = words.lower().split()[:_MOST_WORDS]
         condition = _readable(PAGE, place[0], seen, place[1])
@@ -160,7 +160,7 @@ class Catalogue:
         return None
 
     async def _sources(self, index: str, condition: str) -> dict[str, str]:
-        """Return the commonest source of each space's pages."""
+        """Return the most frequent source of each space's pages."""
         kinds = await count_by_value(self._connection, index, condition, "source_type")
         seen: dict[str, Counter[str]] = {}
         for kind in sorted(filter(None, kinds)):

@@ -1,7 +1,7 @@
-"""Call Azure AI Search: credentials, clients, deadlines with retries, and errors in our words.
+"""Call Azure AI Search: credentials, clients, deadlines, retries, and translation of errors.
 
-Errors say what happened and which setting to look at. Nothing that the service wrote is quoted:
-its errors repeat filters, and those name people.
+Messages give the cause and the setting to check. They never quote the service, because its errors
+repeat filters, which name people.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ _REDIRECT = (
 
 
 class TryAgain(retrying.TryAgain, IndexUnavailable):
-    """A failure of the service that may pass."""
+    """A transient failure of the service."""
 
 
 class IndexAbsent(IndexUnavailable):
-    """There is no index of this name."""
+    """The index does not exist."""
 
 
 class RequestRefused(IndexUnavailable):
-    """The service will not do what it was asked to; ``status`` is what it answered."""
+    """The service rejects the request; ``status`` is the response status."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -69,7 +69,7 @@ class RequestRefused(IndexUnavailable):
 
 
 def translate_error(error: AzureError, index: str) -> IndexUnavailable:
-    """Return our error for the SDK's; a TryAgain where trying again may help."""
+    """Return our error for the SDK's; a TryAgain where a retry may help."""
     if isinstance(error, DecodeError):
         return unexpected_answer()
     if isinstance(error, ClientAuthenticationError) and error.status_code is None:
@@ -99,7 +99,7 @@ def _answered(error: HttpResponseError, status: int, index: str) -> IndexUnavail
 
 
 def unexpected_answer() -> IndexUnavailable:
-    """Return the error for an answer that the service does not give."""
+    """Return the error for a malformed response."""
     return IndexUnavailable(
         "Azure AI Search answered with something that is not its own; check "
         "AZURE_SEARCH_ENDPOINT (https://NAME.search.windows.net), and proxies on the way."
@@ -107,7 +107,7 @@ def unexpected_answer() -> IndexUnavailable:
 
 
 def deadline_passed(seconds: float) -> IndexUnavailable:
-    """Return the error for a service that let a deadline pass."""
+    """Return the error for an exceeded deadline."""
     return IndexUnavailable(
         f"Azure AI Search did not answer within {seconds:.3g} seconds (all tries together have "
         "AZURE_SEARCH_TIMEOUT_SECONDS); look at its load, or add a replica."
@@ -115,7 +115,7 @@ def deadline_passed(seconds: float) -> IndexUnavailable:
 
 
 def index_mismatch(facts: Facts, expected: Fingerprint) -> IndexMismatch:
-    """Return the error for an index that was built with something else."""
+    """Return the error for an index built with another embedder or schema."""
     return IndexMismatch(
         f"The index {facts.index!r} was built with {facts.embedder!r} ({facts.dimensions!r} "
         f"dimensions, schema {facts.schema!r}), but {expected.embedder!r} "
@@ -131,18 +131,17 @@ Credential = AzureKeyCredential | AsyncTokenCredential
 NO_RETRIES = RetryPolicy(attempts=1)
 
 _TRY_SHARE = 0.6
-"""Of the deadline, for the first try: one that hangs leaves time for another."""
+"""Share of the deadline for the first try: one that hangs leaves time for another."""
 
 _OPTIONS: dict[str, Any] = {"retry_total": 0, "permit_redirects": False}
-"""The SDK's own retries leave out what matters most, and its redirects would take the key along."""
+"""The SDK's own retries miss important errors, and its redirects would forward the key."""
 
 
 class Connection:
-    """Clients of one service with one credential; a client an index, made when it is needed.
+    """Clients of one service with one credential; one client per index, created on first use.
 
-    ``authority`` is the file of who vouches for the service's certificate; None: whom all trust.
-    ``compares_texts`` is whether filters may compare texts by order, as far as the service has
-    been asked.
+    ``authority`` is the CA file for the service's certificate; None: the system's trust store.
+    ``compares_texts`` is whether filters support ordering of texts; unknown until tried.
     """
 
     def __init__(
@@ -165,7 +164,7 @@ class Connection:
         self._closed = False
 
     def documents(self, index: str) -> SearchClient:
-        """Return the client of an index's documents."""
+        """Return the client for an index's documents."""
         self._check_open()
         if index not in self._documents:
             self._documents[index] = SearchClient(
@@ -174,7 +173,7 @@ class Connection:
         return self._documents[index]
 
     def definitions(self) -> SearchIndexClient:
-        """Return the client of indexes and aliases; whoever only reads has no right to it."""
+        """Return the client for indexes and aliases; read-only roles have no right to it."""
         self._check_open()
         if self._definitions is None:
             self._definitions = SearchIndexClient(self._endpoint, self._credential, **self._options)
@@ -188,13 +187,13 @@ class Connection:
         seconds: float | None = None,
         policy: RetryPolicy | None = None,
     ) -> Result:
-        """Await a call of the SDK's within a deadline, again where that may help.
+        """Await an SDK call within a deadline, with retries.
 
         Args:
-            index: What it is about, for the words of an error.
-            ask: The call; called again it must do no harm.
+            index: Name of the index, for error messages.
+            ask: The call; must be safe to repeat.
             seconds: For all tries together; None for AZURE_SEARCH_TIMEOUT_SECONDS.
-            policy: How often it is tried; None for the connection's own.
+            policy: The retry policy; None for the connection's own.
 
         Raises IndexUnavailable.
         """
@@ -237,14 +236,14 @@ async def _one_try(index: str, ask: Callable[[], Awaitable[Result]], seconds: fl
     except json.JSONDecodeError:
         raise unexpected_answer() from None
     except AzureError as error:
-        # From nothing: what the service wrote may repeat a filter, and that names people.
+        # Raised from None: the service's message may repeat a filter, which names people.
         raise translate_error(error, index) from None
 
 
 def credential_of(endpoint: str, key: SecretStr | None) -> Credential:
     """Return the key, or the process's identity (AZURE_CLIENT_ID names a user-assigned one).
 
-    Raises IndexUnavailable where a token would go over a connection that anybody can read.
+    Raises IndexUnavailable where a token would be sent over an unencrypted connection.
     """
     if key is not None:
         return AzureKeyCredential(key.get_secret_value())

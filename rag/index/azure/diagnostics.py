@@ -32,9 +32,9 @@ _WORDS = "how do I get access"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was tried. ``works`` None: it does not, and whoever only answers needs none.
+    """The result of one check. ``works`` None: it fails, but answering questions does not need it.
 
-    ``detail`` is what came of it, with the cure.
+    ``detail`` is the outcome, with the remedy.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Check:
 async def check_service(
     settings: SearchSettings, *, policy: RetryPolicy | None = None
 ) -> tuple[Check, ...]:
-    """Try all that Frontdesk does with the service; nothing is changed there."""
+    """Try every operation on the service without changing anything there."""
     endpoint = settings.azure_search_endpoint
     if endpoint is None:
         return ()
@@ -117,7 +117,7 @@ async def _rank(connection: Connection, name: str) -> str:
 
 
 async def _lists(connection: Connection, name: str) -> Check:
-    """Ask for a range of texts, by which long lists are read."""
+    """Check text range filters, which are used to read long lists."""
     most = f"{MOST_SKIPPED + PAGE_SIZE:,}"
     beyond = all_of(equals("kind", PAGE), f"id gt {string_literal('0')}")
     try:
@@ -144,7 +144,7 @@ async def _define(connection: Connection, name: str) -> str:
 
 
 async def _write(connection: Connection, name: str) -> str:
-    """Change a document that is not there: the service says 404 to those who might."""
+    """Check write access by merging into a missing document: 404 means that writing is allowed."""
 
     async def merge() -> None:
         batch = IndexDocumentsBatch()
@@ -163,7 +163,7 @@ async def _try(name: str, work: Callable[[], Awaitable[str]]) -> Check:
 
 
 async def _try_write_right(name: str, work: Callable[[], Awaitable[str]]) -> Check:
-    """Try what only those who index need."""
+    """Check an operation that only ingestion needs."""
     role = {
         "definition": "Search Service Contributor",
         "writing": "Search Index Data Contributor",

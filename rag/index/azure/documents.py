@@ -1,4 +1,4 @@
-"""Convert chunks, pages and index facts to documents of the index, and back; pure."""
+"""Convert chunks, pages and index facts to index documents, and back; pure."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ StoredDocument = Mapping[str, Any]
 CHUNK, PAGE, FACTS = "chunk", "page", "facts"
 
 FACTS_ID = "facts="
-"""No chunk's id holds ``=``, so that neither this nor a page's document is ever one's."""
+"""Key of the facts document. Chunk ids never contain ``=``, so keys with it can't collide."""
 
 CHUNK_FIELDS = (
     "id", "tenant", "space", "page_id", "ordinal", "page_title", "section_title", "breadcrumb",
     "content", "url", "readers", "source_type", "source_id", "document_page", "updated_at",
     "labels", "updated_by",
 )  # fmt: skip
-"""What chunk_of reads."""
+"""The fields that chunk_of reads."""
 
 PAGE_FIELDS = (
     "tenant", "space", "page_id", "version", "readers", "page_title", "url", "chunks",
     "source_type", "updated_at",
 )  # fmt: skip
-"""What page_of and summary_of read."""
+"""The fields that page_of and summary_of read."""
 
 _DIGITS = 8
-"""More than a float32 of a unit vector tells; every digit is sent as text."""
+"""Exceeds the precision of a float32 in a unit vector; every digit is sent as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What an index says of itself.
+    """The metadata of an index.
 
-    ``index`` is its own name: behind a name that stands for it, it tells which one is meant.
-    ``dimensions`` is the length of its vectors, 0 while it takes none; ``embedder`` is "" until
-    the first of them. ``since`` is when it began to be the one that is read, in ISO 8601.
+    ``index`` is its own name, which identifies it behind an alias. ``dimensions`` is the length of
+    its vectors, 0 while it has no vector field; ``embedder`` is "" until the first vectors.
+    ``since`` is when it became the current version, in ISO 8601.
     """
 
     index: str
@@ -62,7 +62,7 @@ class Facts:
 
 
 def page_key(page: Page) -> str:
-    """Return the id of a page's own document."""
+    """Return the key of a page's own document."""
     place = json.dumps([page.tenant, page.space, page.id]).encode()
     return f"page={hashlib.sha256(place).hexdigest()[:40]}"
 
@@ -79,7 +79,7 @@ def chunk_documents(page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
 
 
 def page_document(page: Page, chunks: Sequence[Chunk]) -> Document:
-    """Return the document of a page, which says that all of the page is there."""
+    """Return the page's own document, which marks the page as completely written."""
     first = chunks[0] if chunks else None
     return {
         "id": page_key(page),
@@ -98,12 +98,12 @@ def page_document(page: Page, chunks: Sequence[Chunk]) -> Document:
 
 
 def permission_fields(readers: Readers) -> Document:
-    """Return who may read, exactly and as it is asked for."""
+    """Return the readers, both exactly and as filterable fields."""
     return {"readers": encode_readers(readers), **reader_fields(readers)}
 
 
 def facts_document(facts: Facts) -> Document:
-    """Return the document of an index's facts, of which there is one."""
+    """Return the single document of an index's facts."""
     return {"id": FACTS_ID, "kind": FACTS, "version": json.dumps(asdict(facts))}
 
 
@@ -142,7 +142,7 @@ def page_of(document: StoredDocument) -> Page:
 
 
 def summary_of(document: StoredDocument) -> PageSummary:
-    """Return what is told of a page, of a document read with PAGE_FIELDS."""
+    """Return the summary of a page, from a document read with PAGE_FIELDS."""
     return PageSummary(
         space=document["space"],
         id=document["page_id"],
@@ -156,7 +156,7 @@ def summary_of(document: StoredDocument) -> PageSummary:
 
 
 def facts_of(document: StoredDocument) -> Facts:
-    """Return the facts that facts_document wrote."""
+    """Return the facts stored in a facts document."""
     return Facts(**json.loads(document["version"]))
 
 

@@ -1,6 +1,6 @@
 """Open the index in Azure AI Search from the settings, or rebuild it as its next version.
 
-A rebuild fills the next version while the present one is read, and is then put in its place.
+A rebuild fills the next version while the current one serves queries, and then replaces it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from rag.types import (
 
 @dataclass(frozen=True, slots=True)
 class IndexParts:
-    """What an index in Azure is made of; ``writes`` is whether it was opened to be written."""
+    """The components of an Azure index; ``writes`` is whether it was opened for writing."""
 
     connection: Connection
     current: CurrentIndex
@@ -51,11 +51,11 @@ class IndexParts:
 
 
 class AzureIndex:
-    """Implements rag.ports.SearchIndex.
+    """An index in Azure AI Search. Implements ``rag.ports.SearchIndex``.
 
-    The service has no transactions: while a page is being replaced, a reader may find chunks of
-    the old and the new, each with the readers that it had then. What is written is seen a moment
-    later, so that nothing is read back. A kill leaves a page that the next run does again.
+    The service has no transactions: while a page is being replaced, a query may find old and new
+    chunks, each with the readers that it had. Writes become visible with a delay, so nothing is
+    read back. A kill leaves a page that the next run writes again.
     """
 
     def __init__(self, parts: IndexParts, expected: Fingerprint | None) -> None:
@@ -82,7 +82,7 @@ class AzureIndex:
     async def chunks(
         self, tenant: str, ids: Collection[str], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
-        """Return by id the chunks that are there and may be read."""
+        """Return by id the chunks that exist and may be read."""
 
         async def chunks(facts: Facts) -> Mapping[str, Chunk]:
             return await self._parts.chunks.by_id(facts.index, tenant, ids, readers)
@@ -92,7 +92,7 @@ class AzureIndex:
     async def upsert_page(
         self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
     ) -> None:
-        """Replace a page and its chunks, not at once: see the class."""
+        """Replace a page and its chunks, not atomically: see the class."""
         dimensions = self._expected.dimensions if self._expected else 0
         check_page(page, chunks, Embeddings(vectors), dimensions)
         await self._claim()
@@ -127,7 +127,7 @@ class AzureIndex:
         return await self._parts.current.used(spaces)
 
     async def tenants(self) -> Mapping[str, int]:
-        """Return how many pages there are of each tenant; all share one index."""
+        """Return the number of pages of each tenant; all share one index."""
 
         async def tenants(facts: Facts) -> Mapping[str, int]:
             return await self._parts.catalogue.pages_by_tenant(facts.index)
@@ -184,11 +184,11 @@ class AzureIndex:
         return await self._parts.current.used(at)
 
     async def close(self) -> None:
-        """Close the connections, and the credential with them."""
+        """Close the connections and the credential."""
         await self._parts.connection.close()
 
     async def _claim(self) -> None:
-        """Note whose vectors these are, while there are none of another's."""
+        """Record which embedder's vectors the index holds. Raises IndexMismatch for another's."""
         if self._expected is None or self._claimed:
             return
         if not self._parts.writes:
@@ -204,7 +204,7 @@ _POLL_SECONDS = 0.5
 
 
 class Rebuild:
-    """``index`` takes the pages; ``finish`` lets everybody read them."""
+    """A rebuild in progress: ``index`` takes the pages; ``finish`` makes them current."""
 
     def __init__(self, name: str, begun: Facts, parts: IndexParts) -> None:
         self.index = AzureIndex(parts, begun.fingerprint)
@@ -213,13 +213,13 @@ class Rebuild:
         self._parts = parts
 
     async def finish(self, *, seen_within_seconds: float = _VISIBLE_WITHIN_SECONDS) -> str:
-        """Let the name stand for the new version; return the new version's own name.
+        """Switch the name to the new version; return the new version's own name.
 
-        The former one is deleted when somebody opens the index to write ten minutes later.
+        The former one is deleted when somebody opens the index for writing ten minutes later.
 
         Raises:
-            IndexUnavailable: Not all that was written can be found, or there are no pages where
-                there were some. The former version stays in its place.
+            IndexUnavailable: Not everything written is visible, or there are no pages where there
+                were some. The former version stays current.
         """
         await self._seen(seen_within_seconds)
         current = await self._parts.versions.current(self._name)
@@ -235,7 +235,7 @@ class Rebuild:
         await self.index.close()
 
     async def _seen(self, seconds: float) -> None:
-        """Wait until as many chunks are found as the pages are said to have."""
+        """Wait until as many chunks are visible as the page documents count."""
         ends = asyncio.get_running_loop().time() + seconds
         while True:
             said = await self._parts.catalogue.chunks_said(self._begun.index)
@@ -252,11 +252,10 @@ class Rebuild:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What the settings do not say; ``policy`` None waits as long as is polite.
+    """Options beyond the settings; ``policy`` None uses the default retry policy.
 
-    ``may_be_absent``: an index that is not there yet is no error until it is used, so that a
-    server may be there before the first run of the ingestion. ``authority`` is the file of who
-    vouches for the service's certificate.
+    ``may_be_absent``: a missing index raises only when it is used, so that a server can start
+    before the first ingestion run. ``authority`` is the CA file for the service's certificate.
     """
 
     credential: Credential | None = None
@@ -276,15 +275,15 @@ async def open_azure_index(
     """Open the index that AZURE_SEARCH_* name; closing it closes the credential too.
 
     Args:
-        settings: Which one, and how it is ordered.
+        settings: The index and its ranking options.
         expected: What it must have been built with; None to use keywords alone.
-        create: Make it where there is none, and write to it; this needs the role `Search Service
-            Contributor`. Otherwise the role `Search Index Data Reader` is enough.
-        opening: What the settings do not say.
+        create: Create it where it is missing, and open it for writing; this needs the role `Search
+            Service Contributor`. Otherwise the role `Search Index Data Reader` is enough.
+        opening: Options beyond the settings.
 
     Raises:
-        IndexMismatch: It was built with another embedder or schema, or is not ours.
-        IndexUnavailable: It cannot be reached, or there is none.
+        IndexMismatch: It was built with another embedder or schema, or is not Frontdesk's.
+        IndexUnavailable: It cannot be reached, or does not exist.
     """
     _check_schema(expected)
     opening = opening or Opening()
@@ -308,9 +307,9 @@ async def open_azure_index(
 async def open_azure_rebuild(
     settings: SearchSettings, expected: Fingerprint, *, opening: Opening | None = None
 ) -> Rebuild:
-    """Open the next version of the index, to be filled while the present one is read.
+    """Open the next version of the index, to be filled while the current one serves queries.
 
-    Raises IndexUnavailable, IndexAbsent among them when there is no index to rebuild.
+    Raises IndexUnavailable, including IndexAbsent when there is no index to rebuild.
     """
     _check_schema(expected)
     name = settings.azure_search_index

@@ -1,6 +1,6 @@
-"""Build OData filters and run searches, lists and counts against one index, read to the end.
+"""Build OData filters, and run searches, lists and counts against one index, reading all pages.
 
-Filters are built so that no value is ever read as a condition.
+Filters escape every value, so that none is interpreted as a condition.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _DELIMITER = "|"
 
 
 def string_literal(value: str) -> str:
-    """Return a string literal."""
+    """Return a string literal for a filter."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def equals(field: str, value: str) -> str:
-    """Return a condition for one value."""
+    """Return a condition for equality with a value."""
     return f"{field} eq {string_literal(value)}"
 
 
 def one_of(field: str, values: Collection[str]) -> str:
-    """Return a condition for any of the values; of none of them nothing is found."""
+    """Return a condition for any of the values; an empty sequence matches nothing."""
     if not values:
         return "false"
     listed = sorted(value for value in values if _fits_in_list(value))
@@ -43,12 +43,12 @@ def one_of(field: str, values: Collection[str]) -> str:
 
 
 def none_of(field: str, values: Collection[str]) -> str:
-    """Return a condition for all but these values."""
+    """Return a condition that excludes all of the values."""
     return f"not ({one_of(field, values)})"
 
 
 def all_of(*conditions: str | None) -> str:
-    """Return a condition that all of these make; None is no condition."""
+    """Return the conjunction of conditions; None is no condition."""
     return " and ".join(_parenthesized(conditions))
 
 
@@ -57,18 +57,18 @@ def _parenthesized(conditions: Iterable[str | None]) -> Iterable[str]:
 
 
 def _fits_in_list(value: str) -> bool:
-    """Whether a value survives in a list: it may not hold the delimiter, nor begin with blanks."""
+    """Return whether a value is valid in search.in: without the delimiter or leading blanks."""
     return bool(value) and _DELIMITER not in value and value == value.strip()
 
 
 PAGE_SIZE = 1000
-"""The most documents that come at once."""
+"""The service's limit of documents per response."""
 
 MOST_SKIPPED = 100_000
-"""The most documents of a list that the service leaves out before those that it shows."""
+"""The service's limit of documents skipped in a list."""
 
 MOST_FACETS = 10_000
-"""The most values of a field that are counted."""
+"""The service's limit of values per facet."""
 
 _PARTIAL = 206
 _REASON = "@search.semanticPartialResponseReason"
@@ -76,14 +76,14 @@ _REASON = "@search.semanticPartialResponseReason"
 
 @dataclass(slots=True)
 class SearchResult:
-    """Documents in order; ``partial`` is why the semantic ranker did not see them all, else ""."""
+    """Documents in order; ``partial`` is why the semantic ranker skipped some of them, else ""."""
 
     documents: list[StoredDocument] = field(default_factory=list)
     partial: str = ""
 
 
 class _Paged(Protocol):
-    """What the SDK's pages of results are, beyond what it says of them."""
+    """The part of the SDK's result pages that it does not declare."""
 
     async def __anext__(self) -> AsyncIterator[StoredDocument]: ...
 
@@ -100,7 +100,7 @@ async def find(
     seconds: float | None = None,
     **parts: object,
 ) -> SearchResult:
-    """Return the documents of one search; ``parts`` are those of the SDK's ``search``.
+    """Return the documents of one search; ``parts`` are arguments of the SDK's ``search``.
 
     ``policy`` and ``seconds`` are those of Connection.call.
     """
@@ -129,10 +129,10 @@ async def list_documents(
     order: str,
     after: str = "",
 ) -> AsyncIterator[StoredDocument]:
-    """Yield all documents that meet a condition, ordered by a text field that tells them apart.
+    """Yield all documents that meet a condition, ordered by a text field with unique values.
 
-    Only those after a value of that field, where one is given. Raises IndexUnavailable also where
-    there are more than the service shows.
+    Only those after a value of that field, where one is given. Also raises IndexUnavailable where
+    there are more documents than the service can list.
     """
     asked = _Listing(connection, index, condition, select, order)
     last, skip = after, 0
@@ -149,7 +149,7 @@ async def list_documents(
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    """What ``listed`` asks for, part by part."""
+    """The query of ``list_documents``, requested part by part."""
 
     connection: Connection
     index: str
@@ -160,8 +160,8 @@ class _Listing:
     async def further(self, last: str, skip: int) -> Sequence[StoredDocument]:
         """Return the next documents: those after the last one, or after so many.
 
-        Whether the service compares texts by order is not documented, so the first answer decides
-        for the connection. What is written meanwhile may shift a list that is read by number.
+        Whether the service can order texts in filters is not documented, so the first response
+        decides for the connection. Concurrent writes may shift a list that is read by number.
         """
         if last and self.connection.compares_texts:
             beyond = f"{self.order} gt {string_literal(last)}"
@@ -215,7 +215,7 @@ async def count(connection: Connection, index: str, condition: str) -> int:
 async def count_by_value(
     connection: Connection, index: str, condition: str, by: str
 ) -> Mapping[str, int]:
-    """Return how many documents meet a condition, by the value of a field."""
+    """Return the number of documents that meet a condition, by the value of a field."""
 
     async def ask() -> Mapping[str, int]:
         paged = await _paged(
@@ -241,12 +241,12 @@ async def _paged(client: SearchClient, **parts: object) -> _Paged:
 async def _next(paged: _Paged) -> AsyncIterator[StoredDocument] | None:
     """Return the next page of results, or None after the last.
 
-    Fetched before it is asked for its counts: the SDK would search twice otherwise.
+    Must be fetched before its counts are read: the SDK would search twice otherwise.
     """
     try:
         return await anext(paged)
     except StopAsyncIteration:
         return None
     except TypeError:
-        # The SDK's own, over JSON that has no results in it.
+        # The SDK's own error for JSON without results.
         raise unexpected_answer() from None

@@ -1,7 +1,7 @@
-"""Find passages: one hybrid request with the permissions inside, then ranking and reranking.
+"""Retrieve passages: one hybrid request filtered by permissions, then ranking and reranking.
 
-Words and meaning are asked for together. The service's semantic ranker is optional, charged for
-and has little room; where it does not answer, the order of the fused searches stays.
+Keyword and vector search are requested together. The service's semantic ranker is optional, charged
+for and limited in capacity; where it does not answer, the fused order is kept.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from rag.types import Passage, Principal, Question
 log = structlog.get_logger(__name__)
 
 _PAUSE_SECONDS = 60.0
-"""After a refusal; each attempt in vain costs the asker a request."""
+"""Pause after a rejection; each failed attempt costs the user a request."""
 
 _LOGGED_EVERY_SECONDS = 60.0
 
@@ -44,10 +44,10 @@ RERANKER_SCORE = "@search.rerankerScore"
 
 
 class Reranker:
-    """The service's semantic ranker: optional, charged for, with little room.
+    """The service's semantic ranker: optional, charged for, limited in capacity.
 
-    An answer without it is an answer: its passages have the signal ``reranker_absent`` in place of
-    ``reranker``, and a log line a minute says why.
+    Without it, passages have the signal ``reranker_absent`` in place of ``reranker``, and one log
+    line per minute gives the reason.
     """
 
     def __init__(self, *, wanted: bool) -> None:
@@ -61,13 +61,13 @@ class Reranker:
         return self.wanted and asyncio.get_running_loop().time() >= self._pausing_until
 
     def refused(self, error: IndexUnavailable) -> None:
-        """Note that a search failed with it and succeeded without; leave it alone for a while."""
+        """Record that a search failed with the ranker and succeeded without; pause its use."""
         self._pausing_until = asyncio.get_running_loop().time() + _PAUSE_SECONDS
         status = error.status if isinstance(error, RequestRefused) else None
         self._say("refused", status)
 
     def answered(self, found: SearchResult) -> None:
-        """Note what came of asking it."""
+        """Record the outcome of using the ranker."""
         missing = any(document.get(RERANKER_SCORE) is None for document in found.documents)
         if found.partial or missing:
             self._say(found.partial or "no scores", None)
@@ -84,7 +84,7 @@ class Reranker:
 
 
 _NOT_FOUND_COSINE = -1.0
-"""The cosine of a chunk that has a vector, but not one of the nearest: less than theirs."""
+"""Cosine of a chunk whose vector is not among the nearest: below all of theirs."""
 
 _BEST_RERANKED = 4.0
 _DIGITS = 6
@@ -92,7 +92,7 @@ _DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class _Scores:
-    """What each search made of a document; None where it did not find it."""
+    """The scores of a document in each search; None where the search did not find it."""
 
     keyword: float | None
     vector: float | None
@@ -109,10 +109,10 @@ def ranked_passages(
 ) -> tuple[Passage, ...]:
     """Return all documents as passages, best first.
 
-    Those that the semantic ranker judged come first, by its score; then all others, by words and
-    meaning together. Where it judged none, the best are compared by the question's word pairs too.
-    The service's own fused score tells ranks only, and is not used. Where the ``ranker`` is
-    wanted, those that it did not judge say so by a signal.
+    Documents ranked by the semantic ranker come first, by its score; then all others, by keyword
+    and vector scores together. Where it ranked none, the best are also compared by the question's
+    word pairs. The service's own fused score depends on ranks only, and is not used. Where the
+    ``ranker`` is enabled, passages that it did not rank carry a signal.
     """
     scores = [_scores(document, hybrid=hybrid) for document in documents]
     candidates = _candidates(documents, scores)
@@ -181,7 +181,7 @@ def _candidates(documents: Sequence[StoredDocument], scores: Sequence[_Scores]) 
 
 
 def _ranks(ids: Sequence[str], scores: Sequence[float | None]) -> Mapping[int, int]:
-    """Return the place of each by its score, from 1; equal ones in the order of their ids."""
+    """Return the rank of each id by its score, from 1; ties in the order of their ids."""
     known = [
         (-score, ids[number], number) for number, score in enumerate(scores) if score is not None
     ]
@@ -230,16 +230,16 @@ def _passage(document: StoredDocument, place: Ranked, scores: _Scores, *, ranker
 
 
 CANDIDATES = 50
-"""How many are ordered: as many as the semantic ranker takes."""
+"""Number of candidates ranked: as many as the semantic ranker takes."""
 
 _LONGEST_QUESTION = 1000
 _RERANKER_WAIT_MS = 1500
 _RERANKED_SHARE = 0.5
-"""Of a search's deadline: what is left is for searching without the ranker."""
+"""Share of a search's deadline for the ranker: the rest is for searching without it."""
 
 
 class Retriever:
-    """Searches the index that the facts name."""
+    """Searches the index that the given facts name."""
 
     def __init__(self, connection: Connection, reranker: Reranker, weights: FusionWeights) -> None:
         self._connection = connection
@@ -249,7 +249,7 @@ class Retriever:
     async def search(
         self, facts: Facts, question: Question, readers: frozenset[Principal], k: int
     ) -> tuple[Passage, ...]:
-        """Do what rag.ports.Index.search says, in one index."""
+        """Implement rag.ports.Index.search in one index."""
         found = query_terms(question.text)
         if not found or k < 1 or not readers or question.spaces == frozenset():
             return ()
@@ -283,7 +283,7 @@ class Retriever:
         except IndexUnavailable as error:
             left = deadline.remaining_seconds
             answer = await find(self._connection, index, seconds=left, **parts)
-            # It answers without the ranker: the ranker was what it would not do.
+            # Succeeded without the ranker, so the ranker was the cause of the rejection.
             self._reranker.refused(error)
             return answer
         self._reranker.answered(answer)
@@ -291,7 +291,7 @@ class Retriever:
 
 
 def simple_query(found: tuple[str, ...]) -> str:
-    """Return words as a query in the service's simple syntax, with nothing read as an operator."""
+    """Return words as a query in the service's simple syntax, without operators."""
     return " ".join(
         "".join(sign if sign.isalnum() or sign == "_" else f"\\{sign}" for sign in word)
         for word in found
@@ -301,12 +301,12 @@ def simple_query(found: tuple[str, ...]) -> str:
 def _search_parts(
     facts: Facts, question: Question, found: tuple[str, ...], top: int
 ) -> dict[str, Any]:
-    """Return the search by words, and by meaning where both sides have vectors."""
+    """Return the search arguments for keywords, and for vectors where both sides have them."""
     parts: dict[str, Any] = {
         "search_text": simple_query(found),
         "search_fields": [*SEARCHED],
         "search_mode": "any",
-        "scoring_statistics": "global",  # or the same words score otherwise in another replica
+        "scoring_statistics": "global",  # otherwise scores differ between replicas
         "select": [*CHUNK_FIELDS, "embedded"],
         "top": top,
     }
@@ -334,7 +334,7 @@ def _semantic(question: Question) -> dict[str, Any]:
 
 
 def _permission_filter(question: Question, readers: frozenset[Principal]) -> str:
-    """Return the filter for what this asker may find; both searches are inside it."""
+    """Return the filter for what the user may find; it applies to both searches."""
     return all_of(
         equals("kind", CHUNK),
         equals("tenant", question.tenant),

@@ -1,12 +1,12 @@
-"""Define the index: its documents' fields, how they are searched, and who may read them; pure.
+"""Define the index: its fields, how they are searched, and its permission filters; pure.
 
-One index holds chunks, one document of each page (what ``pages`` and ``ListsPages`` tell) and
-one with facts of the index; ``kind`` tells them apart.
+One index holds chunks, one document per page (read by ``pages`` and ``ListsPages``) and one with
+the facts of the index; ``kind`` distinguishes them.
 
-Permissions fail closed. The service has no sets of sets: a document's sets of readers lie in as
-many fields, all of which must be met. A field that a document does not need holds what every
-question names; nobody is what no question names. The first field is always needed, so that there
-``EVERY`` is not named.
+Permissions fail closed. The service has no sets of sets: a document's sets of readers are stored in
+as many fields, all of which must match. An unused field holds a value that every query contains;
+nobody is a value that no query contains. The first field is always used, so the filter on it does
+not contain ``EVERY``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ READER_FIELDS = tuple(f"readers_{number}" for number in range(1, 6))
 EVERY = "*"
 NOBODY = "!"
 _EMPTY = "%"
-"""Neither these three nor the delimiter is what any principal is written as."""
+"""No principal is encoded as one of these three values or as the delimiter."""
 
 _DELIMITER = "|"
 _USER = "user:"
@@ -60,7 +60,7 @@ def reader_fields(readers: Readers) -> Mapping[str, list[str]]:
 
 
 def readable_by(principals: Collection[Principal]) -> str:
-    """Return the filter for documents of which each set of readers holds a principal."""
+    """Return the filter for documents of which each set of readers contains a principal."""
     names = sorted(map(_escaped, principals))
     first, *others = READER_FIELDS
     return " and ".join(
@@ -73,10 +73,10 @@ def _any_of(field: str, names: Iterable[str]) -> str:
 
 
 def _fitting(readers: Readers) -> Sets:
-    """Return at most as many sets as there are fields, that let in nobody else; none: nobody.
+    """Return sets that fit into the fields and admit nobody else; empty for nobody.
 
-    Where they are too many, sets of people alone become those who are in all of them. That keeps
-    out one who is in each under another name, and lets in nobody.
+    Where they are too many, sets that hold only people are replaced by their intersection. That may
+    exclude a person who is in each under another name, and admits nobody else.
     """
     kept = _least(readers)
     if len(kept) > len(READER_FIELDS):
@@ -87,18 +87,18 @@ def _fitting(readers: Readers) -> Sets:
 
 
 def _least(readers: Iterable[frozenset[Principal]]) -> Sets:
-    """Return the sets that no smaller one implies, in one order; none where one is empty."""
+    """Return minimal sets in a fixed order: none that a smaller one implies; [] if one is empty."""
     kept = minimal_readers(readers)
     return kept if all(kept) else []
 
 
 def _escaped(principal: Principal) -> str:
-    """Return the principal with nothing in it that a filter or a delimiter is made of."""
+    """Return the principal with all characters escaped that filters or delimiters use."""
     return quote(principal, safe=":@", errors="surrogatepass") or _EMPTY
 
 
 SCHEMA = 1
-"""Counts up whenever a field, or the text that is embedded, changes its meaning."""
+"""Incremented whenever a field, or the text that is embedded, changes its meaning."""
 
 Quantization = Literal["none", "scalar", "binary"]
 
@@ -113,12 +113,12 @@ _OVERSAMPLING = 4.0
 
 
 def index_definition(name: str, *, dimensions: int, quantization: Quantization) -> SearchIndex:
-    """Return the index as it is to be.
+    """Return the index definition.
 
     Args:
         name: Its name.
-        dimensions: Length of a vector; 0 for an index without vectors, which gets them later.
-        quantization: How vectors are compressed; the originals are kept to score the best again.
+        dimensions: Length of a vector; 0 for an index without vectors, which are added later.
+        quantization: How vectors are compressed; the originals are kept to rescore the best.
     """
     return SearchIndex(
         name=name,
@@ -129,7 +129,7 @@ def index_definition(name: str, *, dimensions: int, quantization: Quantization) 
 
 
 def _text_fields() -> list[SearchField]:
-    """What is read: searched as text, shown, or both."""
+    """Return the text fields: searched, returned, or both."""
     return [
         *(_text(name) for name in SEARCHED if name != "breadcrumb"),
         SearchableField(name="breadcrumb", collection=True, analyzer_name=_ANALYZER),
@@ -144,7 +144,7 @@ def _text_fields() -> list[SearchField]:
 
 
 def _filter_fields() -> list[SearchField]:
-    """What is filtered by and ordered by."""
+    """Return the fields used for filtering and ordering."""
     return [
         SimpleField(name="id", type=_STRING, key=True, filterable=True, sortable=True),
         *(_fact(name, facetable=True) for name in ("kind", "tenant", "space", "source_type")),
@@ -170,10 +170,10 @@ def _fact(name: str, kind: str = _STRING, *, facetable: bool = False) -> SearchF
 
 
 def _vectors(dimensions: int) -> list[SearchField]:
-    """Return the field of vectors: never shown, but stored.
+    """Return the vector field: never returned, but stored.
 
-    Without a stored vector the service forgets it when other fields are merged, and changed
-    permissions would need new embeddings.
+    Without a stored vector the service drops it when other fields are merged, and changed
+    permissions would require new embeddings.
     """
     if not dimensions:
         return []

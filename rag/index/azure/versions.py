@@ -1,8 +1,8 @@
-"""Find the index that a name stands for, and make, switch and delete its versions.
+"""Resolve the index behind a name, and create, switch and delete its versions.
 
-NAME is an alias of NAME-v1, NAME-v2 and so on. Where the service has no aliases NAME is an index
-that holds nothing but the facts of the one that is meant. Whoever reads asks NAME for its facts
-either way, again every minute; only whoever writes has a right to make indexes and name them.
+NAME is an alias of NAME-v1, NAME-v2 and so on. Where the service has no aliases, NAME is an index
+that holds only the facts of the current one. Readers request the facts from NAME either way, again
+every minute; only writers have the right to create indexes and aliases.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def version_name(name: str, number: int) -> str:
 
 
 def version_number(name: str, index: str) -> int | None:
-    """Return which version of ``name`` an index is, or None when it is none."""
+    """Return the version number in an index's name, or None when it is no version of ``name``."""
     found = _VERSION.match(index)
     return int(found["number"]) if found and found["name"] == name else None
 
@@ -58,7 +58,7 @@ REFRESH_SECONDS = 60.0
 
 
 class CurrentIndex:
-    """The index behind a name, by its facts alone: whoever only reads has no right to more.
+    """The index behind a name, identified by its facts: readers have no right to more.
 
     The name is that of an alias, of an index that only points to another, or of the index itself.
     """
@@ -79,11 +79,11 @@ class CurrentIndex:
         self._until = 0.0
 
     async def facts(self) -> Facts:
-        """Return the facts of the index that is read and written now.
+        """Return the facts of the current index.
 
         Raises:
-            IndexMismatch: It holds pages, built with something else than is expected.
-            IndexUnavailable: It is not there (IndexAbsent), or cannot be asked.
+            IndexMismatch: It holds pages built with another embedder or schema than expected.
+            IndexUnavailable: It is missing (IndexAbsent), or cannot be reached.
         """
         now = asyncio.get_running_loop().time()
         if self._facts is None or now >= self._until:
@@ -97,16 +97,16 @@ class CurrentIndex:
         return self._facts
 
     def take(self, facts: Facts) -> None:
-        """Know these facts without asking, because they were just written."""
+        """Cache these facts without a request, because they were just written."""
         self._facts = facts
         self._until = asyncio.get_running_loop().time() + self._every
 
     def know(self, facts: Facts) -> None:
-        """Go by these facts as long as none are seen."""
+        """Use these facts until others are read."""
         self._facts = facts
 
     async def used(self, use: Callable[[Facts], Awaitable[Result]]) -> Result:
-        """Return what a use of the index comes to; once more when it was replaced meanwhile."""
+        """Return the result of a call with the index; retry once when it was replaced meanwhile."""
         try:
             return await use(await self.facts())
         except IndexAbsent:
@@ -114,7 +114,7 @@ class CurrentIndex:
             return await use(await self.facts())
 
     async def _asked(self) -> Facts | None:
-        """Return what is seen; None while what was written can't be seen yet, or for the moment."""
+        """Return the facts as read; None if they are not visible yet, or on a transient error."""
         try:
             return await read_facts(self._connection, self.name)
         except TryAgain:
@@ -150,17 +150,17 @@ def _no_facts_error(name: str) -> IndexUnavailable:
 
 
 _FORMER_KEPT_FOR = timedelta(minutes=10)
-"""For so long the former version stays, for those who have not asked for the new one yet."""
+"""How long the former version is kept for readers that have not switched yet."""
 
 _REQUEST_SECONDS = 60.0
 _FORBIDDEN = 403
 
 _POLLS, _POLL_SECONDS = 20, 0.25
-"""How long what was written may take to be seen."""
+"""How often, and at which interval, written documents are checked for visibility."""
 
 
 class Versions:
-    """The versions of any name on one service."""
+    """Manages the versions of any index name on one service."""
 
     def __init__(
         self, connection: Connection, writer: BatchWriter, quantization: Quantization
@@ -170,11 +170,11 @@ class Versions:
         self._quantization = quantization
 
     async def create(self, name: str, expected: Fingerprint | None) -> Facts:
-        """Make the index where there is none; add the fields that it lacks where there is one.
+        """Create the index where it is missing; add missing fields to an existing one.
 
-        Who may write documents but change no definitions (no `Search Service Contributor`) takes
-        an index that is there as it is. Raises IndexMismatch where the name is that of an index
-        that is not ours.
+        A writer of documents without the right to change definitions (no `Search Service
+        Contributor`) uses an existing index as it is. Raises IndexMismatch where the index of this
+        name is not Frontdesk's.
         """
         facts = await self._own_facts(name)
         if facts is not None:
@@ -188,7 +188,7 @@ class Versions:
         return first
 
     async def claim(self, name: str, facts: Facts, expected: Fingerprint) -> Facts:
-        """Note whose vectors an index takes. Raises IndexMismatch when it has another's."""
+        """Store which embedder's vectors an index takes. Raises IndexMismatch for another's."""
         facts = await self._facts(name) or facts
         if facts.fingerprint == expected:
             return facts
@@ -209,7 +209,7 @@ class Versions:
         return claimed
 
     async def begin(self, name: str, expected: Fingerprint) -> Facts:
-        """Make the next version, empty; one that was begun and fits is gone on with."""
+        """Create the next version, empty; an unfinished one that fits is continued."""
         current = await self.current(name)
         index = next_name(name, current.index)
         begun = await self._facts(index)
@@ -224,7 +224,7 @@ class Versions:
         return facts
 
     async def finish(self, name: str, begun: Facts) -> Facts:
-        """Let the name stand for a version that is whole now."""
+        """Make a completed version the current one."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         done = replace(begun, complete=True, since=now)
         await self._tell(done.index, done)
@@ -251,12 +251,12 @@ class Versions:
         try:
             await self._call(name, lambda client: client.create_or_update_alias(alias))
         except (RequestRefused, IndexAbsent):
-            # No aliases here, or the name is that of an index that points already.
+            # The service has no aliases, or the name is already that of a pointing index.
             await self._define(name, 0)
             await self._tell(name, facts)
 
     async def _define(self, index: str, dimensions: int) -> None:
-        """Make an index, or add what it lacks; what it has is left as it is."""
+        """Create an index, or add missing fields; existing fields are left as they are."""
         wanted = index_definition(index, dimensions=dimensions, quantization=self._quantization)
         try:
             kept = await self._call(index, lambda client: client.get_index(index))
@@ -271,14 +271,14 @@ class Versions:
             await self._call(index, lambda client: client.create_or_update_index(kept))
 
     async def _own_facts(self, name: str) -> Facts | None:
-        """Return the facts behind a name; raise IndexMismatch where it is not ours."""
+        """Return the facts behind a name. Raises IndexMismatch where it is not Frontdesk's."""
         try:
             facts = await self._facts(name)
         except RequestRefused:
             await self._is_there(name)
             raise
         if facts is None and await self._is_there(name):
-            # Made a moment ago: to write anew what can't be seen yet would undo a claim.
+            # The index may be new: rewriting facts that are not visible yet would undo a claim.
             return await self._awaited(name)
         return facts
 
@@ -291,7 +291,7 @@ class Versions:
         return None
 
     async def _is_there(self, name: str) -> bool:
-        """Whether there is an index; raise IndexMismatch where it is not ours."""
+        """Return whether the index exists. Raises IndexMismatch where it is not Frontdesk's."""
         try:
             kept = await self._call(name, lambda client: client.get_index(name))
         except IndexAbsent:
@@ -304,7 +304,7 @@ class Versions:
         return True
 
     async def _sweep(self, name: str, facts: Facts) -> None:
-        """Delete former versions, once nobody reads them any more."""
+        """Delete former versions, once no reader uses them any more."""
         number = version_number(name, facts.index) or FIRST_VERSION
         if number == FIRST_VERSION or not _long_ago(facts.since):
             return

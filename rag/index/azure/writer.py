@@ -1,8 +1,8 @@
-"""Write whole pages in batches that the service takes, and check that each document arrived.
+"""Write whole pages in batches that the service accepts, and check each document's result.
 
-The order of writes is one in which a kill at any point does no harm. The SDK's own senders lose
-documents or break off on a batch that is too large, so that none of them is used, and an answer
-413 never reaches the SDK's own way of halving.
+The order of writes makes a kill at any point harmless. The SDK's own senders lose documents or
+abort on a batch that is too large, so they are not used, and a response 413 never reaches the SDK's
+own splitting.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rag.types import Chunk, Page, Principal, Readers, Vectors
 
 MOST_DOCUMENTS = 200
 MOST_BYTES = 10_000_000
-"""Of a request; the service takes 16 MB, and this is an estimate."""
+"""Limit of a request; the service takes 16 MB, and sizes are estimates."""
 
 _BYTES_A_NUMBER = 14
 _WRITE_SECONDS = 120.0
@@ -49,7 +49,7 @@ ChangeKind = Literal["upload", "merge", "delete"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One document to be replaced, changed in part, or removed."""
+    """One document to be replaced, merged, or removed."""
 
     kind: ChangeKind
     document: Document
@@ -60,20 +60,20 @@ class Change:
 
 
 class _TooLarge(Exception):
-    """The service does not take so much at once."""
+    """The request is too large for the service."""
 
 
 class BatchWriter:
-    """Writes to any index of one service. Every change may be repeated without harm."""
+    """Writes to any index of one service. Every change must be safe to repeat."""
 
     def __init__(self, connection: Connection, policy: RetryPolicy | None = None) -> None:
         self._connection = connection
         self._policy = policy or _RETRIES
 
     async def write(self, index: str, changes: Iterable[Change]) -> None:
-        """Make all changes; a part that is not there any more is not changed.
+        """Apply all changes; merges into missing documents are skipped.
 
-        Raises IndexUnavailable, which names the documents that were not taken. The others were.
+        Raises IndexUnavailable, which names the rejected documents. The others were written.
         """
         for batch in batches(changes):
             await self._send(index, batch)
@@ -105,7 +105,7 @@ class BatchWriter:
 
 
 def batches(changes: Iterable[Change]) -> Iterator[list[Change]]:
-    """Yield the changes in order, no batch larger than what is sent at once."""
+    """Yield the changes in order, in batches up to the size limit."""
     batch: list[Change] = []
     size = 0
     for change in changes:
@@ -120,7 +120,7 @@ def batches(changes: Iterable[Change]) -> Iterator[list[Change]]:
 
 
 def estimated_bytes(document: Document) -> int:
-    """Return about how long a document is as it is sent."""
+    """Return an estimate of a document's size in a request."""
     told = {name: value for name, value in document.items() if name != EMBEDDING}
     return len(json.dumps(told)) + _BYTES_A_NUMBER * len(document.get(EMBEDDING, ()))
 
@@ -142,7 +142,7 @@ def _is_settled(result: IndexingResult, kind: ChangeKind) -> bool:
 
 
 def _check(results: Sequence[IndexingResult], left: dict[str, Change]) -> None:
-    """Raise for what was not taken: for good, or until it is tried again."""
+    """Raise the error for rejected documents: permanent, or transient (TryAgain)."""
     failed = [result for result in results if result.key in left]
     final = [result for result in failed if result.status_code not in _TRANSIENT]
     if final:
@@ -167,17 +167,16 @@ IN_PROGRESS: Document = {
     **permission_fields(()),
     "readers": encode_readers((frozenset({Principal("unsettled")}),)),
 }
-"""Shown to nobody, and for readers that no page has: those of its chunks are being changed."""
+"""Fields of a page that is being written: shown to nobody, with readers that no page has."""
 
 
 class PageWriter:
     """Replaces, restricts and removes pages of one index.
 
-    The service has no transactions. A page's own document is told first that the page is being
-    done, of which version, and for whom, last; and it is removed last. Whatever a kill leaves, the
-    next sync sees that there is something, and that it is neither of the version nor for the
-    readers that the page has. Each chunk carries its own readers with its text, so that no state in
-    between shows anyone what he may not read.
+    The service has no transactions. A page's own document is written first as in progress, and last
+    with its version and readers; it is removed last. After a kill at any point the next sync finds
+    a page that has neither the version nor the readers that it should have. Each chunk carries its
+    own readers with its text, so no intermediate state shows text to people who may not read it.
     """
 
     def __init__(self, connection: Connection, writer: BatchWriter) -> None:
@@ -187,21 +186,21 @@ class PageWriter:
     async def put(
         self, index: str, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
     ) -> None:
-        """Write the chunks, remove those that went, then say that the page is there."""
+        """Write the chunks, remove those that are gone, then mark the page as complete."""
         kept = await self._kept(index, page, chunks)
         await self._writer.write(index, [_mark_in_progress(page, kept)])
         ids = {chunk.id for chunk in chunks}
         gone = [found for found in kept if found["kind"] == CHUNK and found["id"] not in ids]
         steps = [_uploads(chunk_documents(page, chunks, vectors)), _deletes(gone)]
         if any(found["readers"] != encode_readers(page.readers) for found in gone):
-            # Perhaps fewer may read it now: what former readers can still find goes first.
+            # Readers may have been removed: chunks that former readers can still find go first.
             steps.reverse()
         for step in steps:
             await self._writer.write(index, step)
         await self._writer.write(index, _uploads([page_document(page, chunks)]))
 
     async def restrict(self, index: str, place: tuple[str, str, str], readers: Readers) -> None:
-        """Change who may read a page (tenant, space, id): its chunks first, then its document."""
+        """Change the readers of a page (tenant, space, id): its chunks first, then its document."""
         tenant, space, page_id = place
         found = [one async for one in self._all(index, tenant, space, [page_id])]
         pages = [one for one in found if one["kind"] == PAGE]
@@ -210,12 +209,12 @@ class PageWriter:
         await self._writer.write(index, _merges(pages, IN_PROGRESS))
         await self._writer.write(index, _merges(chunks, fields))
         for one in pages:
-            # What was written a moment ago may not be found yet: such a page is done again.
+            # Recent writes may not be visible yet; such a page is written again by the next sync.
             version = one["version"] if one["chunks"] == len(chunks) else ""
             await self._writer.write(index, _merges([one], {**fields, "version": version}))
 
     async def remove(self, index: str, tenant: str, space: str, page_ids: Collection[str]) -> int:
-        """Remove pages; return of how many there was anything."""
+        """Remove pages; return the number of pages that existed."""
         wanted = sorted(set(page_ids))
         removed = 0
         for start in range(0, len(wanted), _PAGES_AT_ONCE):
@@ -230,7 +229,7 @@ class PageWriter:
         return removed
 
     async def _kept(self, index: str, page: Page, chunks: Sequence[Chunk]) -> list[StoredDocument]:
-        """Return what there is of a page. Raises ValueError for chunks that are another's."""
+        """Return the stored documents of a page. Raises ValueError for chunks of another page."""
         mine = all_of(
             equals("tenant", page.tenant), equals("space", page.space), equals("page_id", page.id)
         )
@@ -258,7 +257,7 @@ class PageWriter:
 
 
 def _mark_in_progress(page: Page, kept: Iterable[StoredDocument]) -> Change:
-    """Say that a page is being written; for the same readers it is still found meanwhile."""
+    """Mark a page as being written; it stays visible meanwhile if its readers are unchanged."""
     same = encode_readers(page.readers)
     known = [one["id"] for one in kept if one["kind"] == PAGE and one["readers"] == same]
     if known:

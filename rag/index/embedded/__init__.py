@@ -1,1 +1,1 @@
-"""The index in one SQLite file: full text and vectors, written together, searched together."""
+"""Implement the index in one SQLite file: full text and vectors, written and searched together."""

@@ -44,13 +44,13 @@ WHERE chunks.url IN (SELECT value FROM json_each(?1)) AND pages.tenant = ?2
     AND pages.scope IN (SELECT value FROM json_each(?3))
 GROUP BY pages.number ORDER BY pages.number
 """
-"""Goes through all chunks, some 100 ms for 100,000: for what people order by hand."""
+"""Scans all chunks, some 100 ms for 100,000; used only for manual look-ups."""
 
 _MOST_WORDS = 10
 
 
 class Catalogue:
-    """One connection's list of what there is; not to be shared between threads."""
+    """Lists spaces and pages over one connection; not to be shared between threads."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -105,7 +105,7 @@ class Catalogue:
         return "" if row is None else str(row[0])
 
     def _seen(self, tenant: str, space: str | None, readers: frozenset[Principal] | None) -> str:
-        """Return the scopes whose pages may be seen, as one parameter."""
+        """Return the ids of visible scopes, as one parameter."""
         rows = self._connection.execute(
             "SELECT id, space, readers FROM scopes WHERE tenant = ?", (tenant,)
         )
@@ -131,7 +131,7 @@ def _summary(row: Sequence[Any]) -> PageSummary:
 
 
 def _containing(part: str) -> str:
-    """Return a pattern for a text that holds ``part``, whatever characters it is made of."""
+    """Return a LIKE pattern for a text that contains ``part``, with its characters escaped."""
     for special in "!%_":
         part = part.replace(special, f"!{special}")
     return f"%{part}%"

@@ -35,11 +35,12 @@ Result = TypeVar("Result")
 
 
 class EmbeddedIndex:
-    """Implements rag.ports.Index, KnowsVocabulary, KeepsTokens and Lists.
+    """An index in one SQLite file.
 
-    Reads and writes have a thread and a connection each: SQLite never runs on the event loop, a
-    search never waits for a write, and each sees one state. Any number of processes may have the
-    file open; those that write take turns.
+    Implements ``rag.ports.SearchIndex``, ``KnowsVocabulary``, ``KeepsTokens`` and ``ReadsChunks``.
+    Reads and writes have a thread and a connection each:
+    SQLite never runs on the event loop, a search never waits for a write, and each sees one state.
+    Any number of processes may open the file; writers take turns.
     """
 
     def __init__(
@@ -66,13 +67,13 @@ class EmbeddedIndex:
     async def page(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
     ) -> tuple[Chunk, ...]:
-        """Return a page's chunks in order; empty when there is none or it may not be read."""
+        """Return a page's chunks in order; empty when it is missing or may not be read."""
         return await self._read(lambda: self._reader.page(tenant, space, page_id, readers))
 
     async def chunks(
         self, tenant: str, ids: Collection[str], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
-        """Return by id the chunks that are there and may be read."""
+        """Return by id the chunks that exist and may be read."""
         return await self._read(lambda: self._reader.chunks(tenant, ids, readers))
 
     async def pages(self, tenant: str, space: str) -> Mapping[str, Page]:
@@ -154,7 +155,7 @@ class EmbeddedIndex:
         await self._write(lambda: writes.set_readers(self._writing, page))
 
     async def warm(self) -> None:
-        """Read the vectors into memory, so that the first search need not.
+        """Load the vectors into memory, so that the first search is fast.
 
         Raises IndexMismatch when the index holds another embedder's.
         """
@@ -164,7 +165,7 @@ class EmbeddedIndex:
         await self._read(self._reader.refresh)
 
     async def close(self) -> None:
-        """Finish what is being done and let go of the file."""
+        """Finish pending operations and close the file."""
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
@@ -196,19 +197,19 @@ class EmbeddedIndex:
 
 
 def fingerprint_of(embedder: Embedder) -> Fingerprint:
-    """Return what an index built with this embedder, by this program, is known by."""
+    """Return the fingerprint of an index built with this embedder by this program."""
     return Fingerprint(embedder.name, embedder.dimensions, SCHEMA)
 
 
 async def open_index(
     path: Path, expected: Fingerprint | None, *, weights: FusionWeights | None = None
 ) -> EmbeddedIndex:
-    """Open the index, made when it is new, ready to search.
+    """Open the index, created when it is missing, ready to search.
 
     Args:
-        path: The file; its directory must be there.
+        path: The file; its directory must exist.
         expected: What the index must have been built with; None to use keywords alone.
-        weights: How the two searches are weighed.
+        weights: The fusion weights of the searches.
 
     Raises:
         IndexMismatch: It was built with another embedder or schema.

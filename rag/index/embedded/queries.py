@@ -36,7 +36,7 @@ from rag.types import (
 )
 
 CANDIDATES = 100
-"""How many each search contributes."""
+"""Number of candidates from each search."""
 
 _KEYWORD_SEARCH = """
 SELECT words.rowid, -bm25(words, 2.0, 1.0, 1.0) AS score
@@ -50,7 +50,7 @@ LIMIT ?
 
 
 class Reader:
-    """One connection's view; not to be shared between threads. Called inside a snapshot."""
+    """Reads over one connection; not to be shared between threads. Called inside a snapshot."""
 
     def __init__(
         self, connection: sqlite3.Connection, dimensions: int, weights: FusionWeights
@@ -76,7 +76,7 @@ class Reader:
         return tuple(_passage(chunks[place.candidate.chunk], place) for place in ranked)
 
     def refresh(self) -> None:
-        """Bring what is in memory to the state of the current snapshot."""
+        """Update the in-memory state to the current snapshot."""
         self._memory.refresh(self._connection)
 
     def page(
@@ -226,7 +226,7 @@ class Reader:
         )
 
     def _texts(self, numbers: Sequence[int]) -> dict[int, str]:
-        """Return by chunk what keyword search sees of it."""
+        """Return the keyword-searchable text of chunks, by number."""
         rows = self._connection.execute(
             "SELECT number, breadcrumb || char(10) || text FROM chunks "
             "WHERE number IN (SELECT value FROM json_each(?))",

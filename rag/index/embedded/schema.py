@@ -15,10 +15,10 @@ from rag.errors import IndexMismatch, IndexUnavailable
 from rag.types import Chunk, Principal, Readers
 
 SCHEMA = 2
-"""Counts up whenever the tables, or the text that is embedded, change their meaning."""
+"""Incremented whenever the tables, or the text that is embedded, change their meaning."""
 
 _COLUMNS_SINCE = {"updated_by": "TEXT NOT NULL DEFAULT ''"}
-"""Columns of chunks that earlier files of this schema lack; they are added as they are opened."""
+"""Columns of chunks that older files of this schema lack; they are added on opening."""
 
 _APPLICATION = 0x46726F6E  # "Fron", so that a foreign SQLite file is not taken for an index
 _BUSY_SECONDS = 20.0
@@ -98,7 +98,7 @@ END;
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into IndexUnavailable with the cure."""
+    """Translate SQLite's errors to IndexUnavailable with the remedy."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -114,9 +114,9 @@ def translate_errors(path: Path) -> Iterator[None]:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the file, with its tables made when it is new.
+    """Open the file, creating its tables when it is new.
 
-    Raises sqlite3.Error, and IndexMismatch when another version made the tables.
+    Raises sqlite3.Error, and IndexMismatch when another version created the tables.
     """
     connection = sqlite3.connect(
         path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -135,7 +135,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Write all of a block or nothing; waits for its turn before it reads anything."""
+    """Commit all writes of a block or none; takes the write lock before reading anything."""
     connection.execute("BEGIN IMMEDIATE")
     with _ended(connection):
         yield
@@ -143,7 +143,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """Read everything in a block from one state of the index."""
+    """Read everything in a block from one snapshot of the index."""
     connection.execute("BEGIN")
     with _ended(connection):
         yield
@@ -202,7 +202,7 @@ def _tables(connection: sqlite3.Connection) -> int:
 
 
 SEPARATOR = "\x1f"
-"""Between the parts of a stored breadcrumb; no word to the full-text search."""
+"""Separates the parts of a stored breadcrumb; the full-text tokenizer ignores it."""
 
 COLUMNS = (
     "chunks.id, pages.tenant, pages.space, pages.id, chunks.ordinal, chunks.title, "
@@ -210,7 +210,7 @@ COLUMNS = (
     "chunks.source_type, chunks.source_id, chunks.document_page, chunks.updated_at, chunks.labels, "
     "chunks.updated_by"
 )
-"""What chunk_of reads, in its order."""
+"""The columns that chunk_of reads, in order."""
 
 TABLES = (
     "places JOIN chunks ON chunks.number = places.chunk "
@@ -219,7 +219,7 @@ TABLES = (
 
 
 def chunk_row(chunk: Chunk) -> tuple[str | int | None, ...]:
-    """Return a chunk's own columns; its place is kept apart."""
+    """Return a chunk's own columns; its page and scope are stored separately."""
     return (
         chunk.id,
         chunk.ordinal,
@@ -261,7 +261,7 @@ def chunk_of(row: Sequence[Any]) -> Chunk:
 
 
 def encode_readers(readers: Readers) -> str:
-    """Return the readers in one spelling, whatever order their sets came in."""
+    """Return the readers in a canonical encoding, independent of the order of their sets."""
     return json.dumps(sorted(sorted(names) for names in set(readers)))
 
 
@@ -272,5 +272,5 @@ def decode_readers(text: str) -> Readers:
 
 
 def encode_numbers(numbers: Iterable[int]) -> str:
-    """Return numbers as SQLite's json_each takes them: any count, one parameter."""
+    """Encode numbers for SQLite's json_each: any count in one parameter."""
     return json.dumps(list(numbers))

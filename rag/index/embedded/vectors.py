@@ -1,7 +1,7 @@
-"""Keep the vectors and access scopes of the embedded index in memory, and search them exactly.
+"""Hold the vectors and access scopes of the embedded index in memory, and search them exactly.
 
-Permissions come first: only vectors of permitted scopes are compared. Tokens are compared by
-late interaction (MaxSim). A process learns of changes by the revision that each write counts up.
+Permissions come first: only vectors of permitted scopes are compared. Tokens are compared by late
+interaction (MaxSim). A process detects changes by the revision that each write increments.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rag.index.embedded.schema import decode_readers
 from rag.types import AccessScope, TokenSigns, Vectors
 
 _NOBODY = 0
-"""No scope has this id: what is in no scope is never found."""
+"""No scope has this id, so chunks with it are never found."""
 
 
 class VectorTable:
@@ -33,7 +33,7 @@ class VectorTable:
         return len(self._rows)
 
     def put(self, chunk: int, page: int, scope: int, vector: Vectors) -> None:
-        """Add a chunk, or replace what is known of it."""
+        """Add or replace a chunk."""
         row = self._rows.get(chunk)
         if row is None:
             row = self._rows[chunk] = self._new_row()
@@ -43,7 +43,7 @@ class VectorTable:
         self._scopes[row] = scope
 
     def remove(self, chunk: int) -> None:
-        """Forget a chunk; one that is not there is no error."""
+        """Remove a chunk; a missing one is no error."""
         row = self._rows.pop(chunk, None)
         if row is not None:
             self._scopes[row] = _NOBODY
@@ -65,7 +65,7 @@ class VectorTable:
         return list(zip(chunks, cosines[order].tolist(), strict=True))
 
     def cosines(self, vector: Vectors, chunks: Collection[int]) -> Mapping[int, float]:
-        """Return the cosines of the given chunks, of those that have a vector."""
+        """Return the cosines of those given chunks that have a vector."""
         known = [chunk for chunk in chunks if chunk in self._rows]
         if not known:
             return {}
@@ -86,8 +86,8 @@ class VectorTable:
     def _cosines(self, vector: Vectors, rows: NDArray[np.int64]) -> Vectors:
         """Return the cosines of some rows.
 
-        Copying rows out costs more than a few needless products do. Row by row (vecdot) keeps to
-        one core: a matrix product spreads over all and waits for the slowest, which on a busy
+        Copying rows out costs more than a few needless products. Row by row (vecdot) stays on one
+        core: a matrix product spreads over all cores and waits for the slowest, which on a busy
         machine took 20 times as long.
         """
         used = len(self._rows) + len(self._free)
@@ -106,7 +106,7 @@ class VectorTable:
         return row
 
     def _reserve(self, rows: int) -> None:
-        """Make room for ``rows`` chunks, those that are there kept."""
+        """Grow the arrays to ``rows`` chunks, keeping their contents."""
         vectors = np.zeros((rows, self._dimensions), dtype=np.float32)
         numbers = np.zeros((3, rows), dtype=np.int64)
         kept = len(self._chunks)
@@ -119,8 +119,8 @@ class VectorTable:
 def token_similarity(question: Vectors, chunks: Sequence[TokenSigns]) -> list[float]:
     """Return for each chunk the mean, over the question's tokens, of the nearest token's cosine.
 
-    A chunk's tokens are known by their signs alone, so the cosines are estimates: good enough to
-    order passages, and about a fifth lower than the true ones.
+    A chunk's tokens are stored as signs only, so the cosines are estimates: sufficient to order
+    passages, and about a fifth below the true values.
 
     Args:
         question: Unit-length token vectors, shape (tokens, dimensions); at least one.
@@ -130,7 +130,7 @@ def token_similarity(question: Vectors, chunks: Sequence[TokenSigns]) -> list[fl
 
 
 def _mean_nearest(question: Vectors, signs: NDArray[np.float32]) -> float:
-    """One chunk at a time: what is unpacked stays in the processor's cache."""
+    """Compute one chunk at a time, so that its unpacked vectors stay in the processor's cache."""
     cosines = np.vecdot(question[:, None, :], signs[None, :, :]) / np.sqrt(question.shape[1])
     return float(cosines.max(axis=1).mean())
 
@@ -142,8 +142,8 @@ def _signs(packed: TokenSigns) -> NDArray[np.float32]:
 class VectorCache:
     """Scopes and vectors as of one revision of the index.
 
-    Every change of the index counts its revision up and marks the chunks it touched; a refresh
-    reads only those marked since the last one.
+    Every change of the index increments its revision and marks the affected chunks; a refresh reads
+    only those marked since the last one.
     """
 
     def __init__(self, dimensions: int) -> None:
@@ -153,7 +153,7 @@ class VectorCache:
         self.vectors = VectorTable(dimensions)
 
     def refresh(self, connection: sqlite3.Connection) -> None:
-        """Bring everything to the state that the connection's snapshot shows."""
+        """Update to the state of the connection's snapshot."""
         facts = read_facts(connection)
         revision = int(facts["revision"])
         if revision == self._revision:
@@ -193,5 +193,5 @@ class VectorCache:
 
 
 def read_facts(connection: sqlite3.Connection) -> Mapping[str, str | int]:
-    """Return the facts that the index keeps of itself, by name."""
+    """Return the index's metadata, by name."""
     return dict(connection.execute("SELECT name, value FROM facts").fetchall())

@@ -13,12 +13,12 @@ from rag.index.embedded.schema import chunk_row, encode_numbers, encode_readers
 from rag.types import Chunk, Fingerprint, Page, Readers, TokenSigns, Vectors
 
 _REMEMBERED_REVISIONS = 10_000
-"""A reader that has missed more than so many changes reads everything again."""
+"""A reader that has missed more changes than this reloads everything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Embeddings:
-    """What an embedder made of a page's chunks, one row or entry each; None where it did not."""
+    """The embeddings of a page's chunks, one row or entry each; None where there are none."""
 
     vectors: Vectors | None = None
     tokens: Sequence[TokenSigns] | None = None
@@ -49,10 +49,10 @@ def check_page(
 
 
 def claim_fingerprint(connection: sqlite3.Connection, expected: Fingerprint | None) -> None:
-    """Note whose vectors these are, while there are none of another's.
+    """Store which embedder's vectors the index holds, unless it has another's.
 
-    Pages that were written without an embedder are no obstacle: they get vectors as they come.
-    Raises IndexMismatch when another embedder came first.
+    Pages written without an embedder are compatible: they get vectors later. Raises IndexMismatch
+    when another embedder came first.
     """
     if expected is None:
         return
@@ -71,7 +71,7 @@ def claim_fingerprint(connection: sqlite3.Connection, expected: Fingerprint | No
 
 
 def index_mismatch(kept: Fingerprint, expected: Fingerprint) -> IndexMismatch:
-    """Return the error for an index that was built with something else."""
+    """Return the error for an index built with another embedder or schema."""
     return IndexMismatch(
         f"The index was built with {kept.embedder!r} ({kept.dimensions!r} "
         f"dimensions, schema {kept.schema!r}), but {expected.embedder!r} ({expected.dimensions!r} "
@@ -83,7 +83,7 @@ def index_mismatch(kept: Fingerprint, expected: Fingerprint) -> IndexMismatch:
 def upsert_page(
     connection: sqlite3.Connection, page: Page, chunks: Sequence[Chunk], embeddings: Embeddings
 ) -> None:
-    """Put a page's new chunks in the place of its old ones."""
+    """Replace a page and its chunks."""
     revision = next_revision(connection)
     scope = _scope(connection, page)
     number = _page(connection, page, scope)
@@ -96,7 +96,7 @@ def upsert_page(
 def delete_pages(
     connection: sqlite3.Connection, tenant: str, space: str, page_ids: Collection[str]
 ) -> int:
-    """Remove pages and their chunks; return how many pages there were."""
+    """Remove pages and their chunks; return how many pages existed."""
     numbers = list(_page_numbers(connection, tenant, space, page_ids))
     if numbers:
         _remove_chunks(connection, numbers, next_revision(connection))
@@ -107,7 +107,7 @@ def delete_pages(
 
 
 def set_readers(connection: sqlite3.Connection, page: Page) -> None:
-    """Move a page and its chunks to the scope of new readers; an unknown page stays unknown."""
+    """Move a page and its chunks to the scope of new readers; a missing page is ignored."""
     for number in _page_numbers(connection, page.tenant, page.space, [page.id]):
         scope = _scope(connection, page)
         connection.execute("UPDATE pages SET scope = ? WHERE number = ?", (scope, number))
@@ -118,12 +118,12 @@ def set_readers(connection: sqlite3.Connection, page: Page) -> None:
 
 
 def page_with_readers(tenant: str, space: str, page_id: str, readers: Readers) -> Page:
-    """Return what set_readers needs to know of a page."""
+    """Return a Page with the fields that set_readers needs."""
     return Page(tenant=tenant, space=space, id=page_id, version="", readers=readers)
 
 
 def next_revision(connection: sqlite3.Connection) -> int:
-    """Count up, so that readers see that something changed; forget old removals."""
+    """Increment the revision, so that readers detect the change; delete old removal marks."""
     row = connection.execute(
         "UPDATE facts SET value = value + 1 WHERE name = 'revision' RETURNING value"
     ).fetchone()

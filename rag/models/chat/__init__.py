@@ -1,1 +1,1 @@
-"""Chat models behind any server that speaks OpenAI's chat completions."""
+"""Chat models on any server with OpenAI's chat completions API."""

@@ -1,7 +1,7 @@
-"""A chat model behind any server that speaks OpenAI's chat completions, and a span for its calls.
+"""Chat model on any server with OpenAI's chat completions API, and a traced wrapper.
 
-Structured outputs: JSON schemas are those that servers accept in strict mode. An answer that
-does not have the shape is sent back once, with what is wrong with it.
+JSON schemas for structured outputs are reduced to those that servers accept in strict mode. An
+answer that does not match is sent back once, with the validation errors.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from rag.types import FilterVerdict, ModelCall
 _NOT_IN_STRICT_MODE = frozenset(
     {"default", "title", "minLength", "maxLength", "format", "minItems", "maxItems", "uniqueItems"}
 )
+"""JSON-schema keywords that servers reject in strict mode."""
 _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _REPORTED_ERRORS = 5
 
@@ -37,14 +38,14 @@ _REPORTED_ERRORS = 5
 def wanted_shape(shape: type[BaseModel]) -> WantedShape:
     """Return the shape's schema for strict mode: every property required, no others allowed.
 
-    Limits that strict mode does not know are left out; pydantic checks them on what comes back.
+    Keywords that strict mode rejects are left out; pydantic validates them on the answer.
     """
     schema = _strict(shape.model_json_schema())
     return WantedShape(shape.__name__, schema if isinstance(schema, dict) else {})
 
 
 def read_shape(text: str, shape: type[Shape]) -> tuple[Shape | None, str]:
-    """Return (value, "") or (None, what is wrong, without quoting the answer's values)."""
+    """Parse an answer: return (value, "") or (None, the errors, without the answer's values)."""
     match = _FENCED.match(text)
     try:
         return shape.model_validate_json(match[1] if match else text), ""
@@ -75,25 +76,25 @@ def _strict(node: object) -> object:
 
 
 def _strict_members(members: object) -> object:
-    """Go through named parts, whose names may look like keywords (a property ``title``)."""
+    """Convert a mapping of names to schemas; a name may equal a keyword (property ``title``)."""
     if not isinstance(members, Mapping):
         return members
     return {name: _strict(member) for name, member in members.items()}
 
 
 _LONGEST_REPEATED = 8000
-"""Characters of a wrong answer that are sent back."""
+"""The most characters of an invalid answer that are sent back."""
 
 
 def refusal_of(exchange: Exchange) -> str | None:
-    """Return the words of who declined, the model or its content filter; else None."""
+    """Return the refusal of the model or its content filter; None if neither declined."""
     if exchange.reply is None or exchange.reply.finish_reason == "content_filter":
         return _filter_words(exchange.filters)
     return exchange.reply.choice.message.refusal or None
 
 
 def problem_of(reply: ChatReply, max_output_tokens: int) -> str:
-    """Return what is wrong with an answer whatever it says: that it was cut off, or ""."""
+    """Return the error of an answer truncated at the output limit, or ""."""
     if reply.finish_reason == "length":
         return f"it was cut off at the limit of {max_output_tokens} tokens; be much shorter"
     return ""
@@ -102,7 +103,7 @@ def problem_of(reply: ChatReply, max_output_tokens: int) -> str:
 def repair_messages(
     asked: Sequence[ChatMessage], text: str, problem: str
 ) -> tuple[ChatMessage, ...]:
-    """Return the question again, the wrong answer, and what was wrong with it."""
+    """Return the messages that repeat a request with the invalid answer and its error."""
     wrong = (ChatMessage("assistant", text[:_LONGEST_REPEATED]),) if text.strip() else ()
     request = (
         f"That answer cannot be used: {problem}. Answer the same question again, in exactly the "
@@ -118,19 +119,19 @@ def _filter_words(filters: Sequence[FilterVerdict]) -> str:
 
 Value = TypeVar("Value")
 Reader = Callable[[str], tuple[Value | None, str]]
-"""Makes a value of a text, or says what is wrong with it."""
+"""Parses a text: returns (value, "") or (None, the error)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """Which model, where, and how long to wait for it.
+    """The model, server, deadline and retries of a chat model.
 
     Args:
         model: the model's name; on Azure the deployment's.
-        base_url: what comes before ``/chat/completions``; None for OpenAI itself.
+        base_url: the URL before ``/chat/completions``; None for OpenAI itself.
         api_key: None for servers without keys, and on Azure to use the process's identity.
-        timeout_seconds: deadline of one call with all its tries and its repair.
-        retry: how often, and how long between tries.
+        timeout_seconds: deadline of one call with all its retries and its repair.
+        retry: the retry policy.
     """
 
     model: str
@@ -142,7 +143,7 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome(Generic[Value]):
-    """``value`` is None exactly when ``refusal`` is not."""
+    """The outcome of a call; ``value`` is None exactly when ``refusal`` is not."""
 
     value: Value | None
     refusal: str | None
@@ -150,10 +151,10 @@ class _Outcome(Generic[Value]):
 
 
 class OpenAICompatibleModel:
-    """Implements ChatModel; open_model makes it, ``close`` ends it.
+    """Calls a model with OpenAI's chat completions. Implements `ChatModel`.
 
-    A refusal, the model's or a content filter's, is an outcome. Raises ModelUnavailable and
-    ModelAnswerInvalid as the port says.
+    Created by ``open_model``; the owner calls ``close``. A refusal by the model or a content
+    filter is returned, not raised.
     """
 
     def __init__(
@@ -183,7 +184,7 @@ class OpenAICompatibleModel:
         return Structured(outcome.value, outcome.call, outcome.refusal)
 
     async def close(self) -> None:
-        """Close the connections, and the identity that open_model made."""
+        """Close the client, and the credential created for it."""
         await self._connection.close()
 
     async def _converse(
@@ -221,7 +222,7 @@ class OpenAICompatibleModel:
     async def _ask_twice_at_most(
         self, prompt: Prompt, shape: WantedShape | None, read: Reader[Value], tally: CallTally
     ) -> tuple[Value | None, str | None]:
-        """Ask, and once more with what was wrong. Raises ModelAnswerInvalid after that."""
+        """Ask, and once more with the error. Raises ModelAnswerInvalid if both answers fail."""
         deadline = Deadline(self._timeout_seconds)
         messages, problem = prompt.messages, ""
         for _ in range(2):
@@ -244,10 +245,10 @@ class OpenAICompatibleModel:
 def open_model(
     settings: ModelSettings, credential: AsyncTokenCredential | None = None
 ) -> OpenAICompatibleModel:
-    """Make a model ready to be asked; nothing is sent yet.
+    """Open a chat model; nothing is sent yet.
 
     ``credential`` is an identity to use when there is no key (rag.models.client.connect).
-    Raises ModelUnavailable when the settings cannot work, naming the one to change.
+    Raises ModelUnavailable if the settings are invalid, naming the one to change.
     """
     endpoint = Endpoint(settings.base_url, settings.api_key)
     connection = connect(endpoint, settings.timeout_seconds, credential)
@@ -265,11 +266,11 @@ _OPENAI = "api.openai.com"
 
 
 class TracedModel:
-    """Implements ChatModel by another one.
+    """Records a span for each call of another chat model. Implements `ChatModel`.
 
     Args:
-        model: what is asked.
-        base_url: where it is; None for OpenAI itself.
+        model: the model to call.
+        base_url: its server, for the span; None for OpenAI itself.
     """
 
     def __init__(self, model: ChatModel, base_url: str | None = None) -> None:
@@ -315,7 +316,7 @@ class TracedModel:
 
 
 def provider_name(address: str) -> str:
-    """Return the conventions' name of who runs a server, or its host where they have none."""
+    """Return OpenTelemetry's name of a server's provider, or the host if there is none."""
     host = urlsplit(address).hostname or ""
     if is_azure(address):
         return "azure.ai.openai"

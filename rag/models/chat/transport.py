@@ -1,7 +1,7 @@
-"""Send one question to a chat server, with retries, and record what the call took.
+"""Send chat-completion requests with retries, and record usage and content-filter verdicts.
 
-Recorded are tokens, cost, tries, and content-filter verdicts as Azure OpenAI writes them, on the
-way in and out.
+Recorded are tokens, cost, requests, and Azure OpenAI's content-filter verdicts on input and
+output.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from rag.types import FilterVerdict, ModelCall
 Direction = Literal["input", "output"]
 
 UNSPECIFIED = "unspecified"
-"""The category when a filter stopped a call without saying why."""
+"""The category if a filter stopped a call without naming one."""
 
 _RESULT_KEYS = ("content_filter_result", "content_filter_results")
 _INNER_KEYS = ("innererror", "inner_error")
 
 
 def reply_verdicts(reply: ChatReply) -> tuple[FilterVerdict, ...]:
-    """Return every verdict that an answer carries: the prompt's, then the output's."""
+    """Return the content-filter verdicts of a reply: on the input, then on the output."""
     verdicts = [
         verdict
         for results in joined_results(reply.prompt_filter_results)
@@ -54,7 +54,7 @@ def reply_verdicts(reply: ChatReply) -> tuple[FilterVerdict, ...]:
 
 
 def blocked_input_verdicts(error_body: object) -> tuple[FilterVerdict, ...] | None:
-    """Return why an input was blocked, or None when the error is about something else."""
+    """Return the verdicts that blocked an input, or None if the error has another cause."""
     error = _unwrapped(error_body)
     inner = _first_error(error, _INNER_KEYS)
     codes = {error.get("code"), inner.get("code")}
@@ -80,7 +80,7 @@ def _verdicts(direction: Direction, results: Mapping[str, object]) -> Iterator[F
 
 
 def _unwrapped(body: object) -> Mapping[str, object]:
-    """Return the error itself, which the SDK may or may not have unwrapped."""
+    """Return the error object of a body, which the SDK may have unwrapped already."""
     if not isinstance(body, dict):
         return {}
     inner = body.get("error")
@@ -96,12 +96,12 @@ def _first_error(source: Mapping[str, object], keys: tuple[str, ...]) -> Mapping
 LARGEST_REPLY_BYTES = 4 * 1024 * 1024
 
 _PLAIN_CODE = re.compile(r"[a-z_]{1,40}")
-"""An error code worth showing; anything else that a server writes is not repeated."""
+"""An error code that may be shown; other text of a server is never repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One question to the server; ``reply`` is None when a filter stopped it on the way in."""
+    """One request and its reply; ``reply`` is None if a content filter blocked the input."""
 
     reply: ChatReply | None
     filters: tuple[FilterVerdict, ...]
@@ -109,10 +109,10 @@ class Exchange:
 
 @dataclass(slots=True)
 class CallTally:
-    """What one call took so far, kept also when it fails.
+    """The running record of one model call, valid also if the call fails.
 
-    ``unread`` is what replies took that were no chat completions; ``requests`` counts all that were
-    sent.
+    ``unread`` is the usage of replies that were not chat completions; ``requests`` counts all
+    requests sent.
     """
 
     exchanges: list[Exchange] = field(default_factory=list)
@@ -121,7 +121,7 @@ class CallTally:
 
     @property
     def counted(self) -> bool:
-        """Whether the server said of anything what it took."""
+        """Whether the server reported the usage of any request."""
         replies = (exchange.reply for exchange in self.exchanges)
         return bool(self.unread) or any(reply and reply.usage for reply in replies)
 
@@ -132,7 +132,7 @@ class _Blocked:
 
 
 class ChatTransport:
-    """One model behind one client; remembers the dialect that its server accepts."""
+    """Sends chat-completion requests for one model; remembers the dialect its server accepts."""
 
     def __init__(
         self, client: AsyncOpenAI, model: str, dialect: Dialect, policy: RetryPolicy
@@ -154,7 +154,11 @@ class ChatTransport:
         deadline: Deadline,
         tally: CallTally,
     ) -> Exchange:
-        """Send the messages with the prompt's limits, and count it. Raises ModelUnavailable."""
+        """Send messages with the limits of a prompt, and record it in ``tally``.
+
+        Retries transient failures, and changes the dialect when the server rejects it. Raises
+        ModelUnavailable.
+        """
         dialect, tried = self._dialect, set[Dialect]()
 
         async def post() -> ChatReply | Rejection | _Blocked:
@@ -182,7 +186,7 @@ class ChatTransport:
         except APIError as error:
             return self._understood(error)
         except httpx2.HTTPError:
-            # From nothing: what a server sent may repeat the key or the question.
+            # ``from None``: what a server sent may repeat the key or the question.
             raise TryAgain(f"The answer of the model {self.model!r} was cut off.") from None
         reply = read_reply(content)
         if reply is None:
@@ -195,7 +199,7 @@ class ChatTransport:
         return reply
 
     async def _read(self, body: dict[str, object]) -> bytes:
-        """Return the response's body, at most LARGEST_REPLY_BYTES of it."""
+        """Return the response body; raise ModelUnavailable above LARGEST_REPLY_BYTES."""
         request = self._client.chat.completions.with_streaming_response.create(
             model=self.model,
             messages=[],
@@ -211,7 +215,7 @@ class ChatTransport:
         return content
 
     def _understood(self, error: APIError) -> Rejection | _Blocked:
-        """Return what a status says about the question; raise what it says about the server."""
+        """Return a rejection or a content-filter block; raise any other error translated."""
         if isinstance(error, APIStatusError):
             blocked = blocked_input_verdicts(error.body)
             if blocked is not None:
@@ -219,7 +223,7 @@ class ChatTransport:
             rejection = rejection_of(error)
             if rejection is not None:
                 return rejection
-        # From nothing: error bodies may repeat the key or the question.
+        # ``from None``: error bodies may repeat the key or the question.
         raise translate_error(error, self.model) from None
 
 
@@ -238,15 +242,15 @@ def _not_accepted(model: str, rejection: Rejection) -> str:
 
 _LONGEST_NAME = 128
 _WITHOUT_REPLY = {True: "content_filter", False: "error"}
-"""Finish reasons by whether the server understood the question."""
+"""Finish reason of a call without a reply, by whether the server answered at all."""
 
 
 def model_call(
     prompt: Prompt, tally: CallTally, *, model: str, base_url: str, duration_ms: float
 ) -> ModelCall:
-    """Sum up a question and its repair, if any, or what was counted of them when they failed.
+    """Return the record of a call: a request and its repair, if any, also if they failed.
 
-    The cost is None as soon as one part of it is unknown.
+    The cost is None if any part of it is unknown.
     """
     exchanges = tally.exchanges
     replies = [exchange.reply for exchange in exchanges if exchange.reply]

@@ -1,1 +1,1 @@
-"""Embedders: the installed one, and any server that speaks OpenAI's embeddings."""
+"""Embedders: the installed model, and any server with OpenAI's embeddings API."""

@@ -1,6 +1,6 @@
-"""The embedder that needs no network: all-MiniLM-L6-v2 (int8) on onnxruntime, off the event loop.
+"""Local embedder: all-MiniLM-L6-v2 (int8) on onnxruntime, in threads, without network access.
 
-The model's files come with installed packages and are checked to be the right ones.
+The model's files come with installed packages and are verified by their SHA-256.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class ModelFile:
 
     @property
     def cure(self) -> str:
-        """What to do when the file is absent or another."""
+        """The command that restores a missing or wrong file, for error messages."""
         return (
             f"Install it again: pip install --force-reinstall {self.distribution}=={self.version}"
         )
 
 
 def find_model_file(file: ModelFile) -> Path:
-    """Return where the file is. The package is not imported, only its record is read.
+    """Return the path of a model file, verified; the package itself is not imported.
 
     Raises ModelFilesInvalid when the package or the file is absent, or its content differs.
     """
@@ -76,14 +76,15 @@ def _locate(file: ModelFile) -> Path:
 
 DIMENSIONS = 384
 MAX_TOKENS = 254
-"""What the network was trained on (256), less its two marks for start and end."""
+"""The length that the model was trained with (256) minus [CLS] and [SEP]."""
 
 _MAX_CHARACTERS = 32_000
+"""Texts are cut here before the tokenizer, which would take long for huge ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenVectors:
-    """What the network makes of a text: a vector for each token, its two marks included."""
+    """The model's output for a text: ids and vectors of its tokens, with [CLS] and [SEP]."""
 
     ids: NDArray[np.int64]
     states: Vectors
@@ -93,13 +94,13 @@ class TokenVectors:
         return _unit(self.states.mean(axis=0))
 
     def tokens(self) -> Vectors:
-        """Return the token vectors at unit length, without the marks'."""
+        """Return the unit-length token vectors, without those of [CLS] and [SEP]."""
         return _unit(self.states[1:-1])
 
     def token_signs(self) -> TokenSigns:
-        """Return the signs of the distinct tokens' mean vectors: 48 bytes a token.
+        """Return the signs of the distinct tokens' mean vectors: 48 bytes per token.
 
-        Measured: they rank passages as well as the vectors themselves, at 1/32 of the room.
+        Measured: they rank passages as well as the vectors themselves, at 1/32 of the size.
         """
         distinct, places = np.unique(self.ids, return_inverse=True)
         sums = np.zeros((len(distinct), DIMENSIONS), dtype=np.float32)
@@ -109,11 +110,11 @@ class TokenVectors:
 
 
 class MiniLM:
-    """The network and its tokenizer; safe to call from several threads.
+    """The ONNX model and its tokenizer; thread-safe.
 
-    Texts run one at a time. The network's int8 arithmetic scales each tensor by its extremes, so
-    in a batch a text's vector would depend on its neighbours; and on a CPU a batch gains nothing
-    (measured: 1, 2 and 4 alike, 16 slower, at three times the memory).
+    Texts are not batched: int8 quantization scales each tensor by its extremes, so that a text's
+    vector would depend on the rest of its batch; and batches are no faster on a CPU (measured:
+    sizes 1, 2 and 4 alike, 16 slower, at three times the memory).
     """
 
     def __init__(self, weights: Path, tokenizer: Path) -> None:
@@ -127,11 +128,11 @@ class MiniLM:
         )
 
     def count_tokens(self, text: str) -> int:
-        """Return the tokens of a text, without the network's marks; counts simply add up."""
+        """Return the number of tokens of a text, without [CLS] and [SEP]; counts are additive."""
         return len(self._tokenizer.encode(_well_formed(text), add_special_tokens=False).ids)
 
     def read(self, text: str) -> TokenVectors:
-        """Run a text through the network; what goes beyond MAX_TOKENS is not seen."""
+        """Run the model on a text, truncated to MAX_TOKENS."""
         seen = _well_formed(text[:_MAX_CHARACTERS])
         words = self._tokenizer.encode(seen, add_special_tokens=False).ids
         ids = np.array([[self._start, *words[:MAX_TOKENS], self._end]], dtype=np.int64)
@@ -151,7 +152,10 @@ class MiniLM:
 
 
 def _options() -> onnxruntime.SessionOptions:
-    """One thread a call: calls run side by side, and no pool spins while others want the CPU."""
+    """Return options for one thread per call.
+
+    Calls run in parallel, and no onnxruntime thread pool spins while others need the CPU.
+    """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -164,7 +168,7 @@ def _unit(vectors: Vectors) -> Vectors:
 
 
 def _well_formed(text: str) -> str:
-    """Half a surrogate pair, as broken JSON brings it, is no text to the tokenizer."""
+    """Replace lone surrogates (from broken JSON), which the tokenizer rejects."""
     return text.encode(errors="replace").decode()
 
 
@@ -182,16 +186,17 @@ TOKENIZER = ModelFile(
 )
 
 QUESTIONS_KEPT = 16
-"""How many of the last questions are not run again: a search asks, then what composes."""
+"""The number of recent questions whose output is cached: search and composer embed the same."""
 
 _VectorAndTokens = tuple[Vectors, TokenSigns]
 _NO_TOKENS: TokenSigns = np.zeros((0, DIMENSIONS // 8), dtype=np.uint8)
 
 
 class LocalEmbedder:
-    """Texts share ``threads`` threads fairly between callers; queries have one of their own.
+    """Embeds texts and queries in threads. Implements `Embedder` and `EmbedsTokens`.
 
-    A query therefore never waits behind texts, however long their list.
+    Callers share ``threads`` threads for texts fairly; queries have one thread of their own, so
+    that a query never waits for texts.
     """
 
     name = f"all-MiniLM-L6-v2-int8@{WEIGHTS.sha256[:8]}"
@@ -233,7 +238,7 @@ class LocalEmbedder:
         pending = iter(enumerate(texts))
 
         async def lane() -> None:
-            """Have one text in the queue at a time, so that callers take turns."""
+            """Queue one text at a time, so that callers take turns in the executor."""
             loop = asyncio.get_running_loop()
             for row, text in pending:
                 work = partial(self._take, text, take)
@@ -250,7 +255,7 @@ class LocalEmbedder:
         return take(self._network.read(text))
 
     def close(self) -> None:
-        """Let go of the threads; what they are doing is finished first."""
+        """Stop the threads after their running work."""
         self._texts.shutdown()
         self._queries.shutdown()
 
@@ -271,7 +276,7 @@ def _stacked(taken: Sequence[_VectorAndTokens]) -> tuple[Vectors, tuple[TokenSig
 
 
 async def open_local_embedder(threads: int = 2) -> LocalEmbedder:
-    """Load the model, off the event loop (about 0.3 s).
+    """Load the model in a thread (about 0.3 s) and return its embedder.
 
     Raises ModelFilesInvalid when its files are absent or not the expected ones.
     """

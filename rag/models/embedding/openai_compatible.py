@@ -1,6 +1,6 @@
-"""The embedder behind any server that speaks OpenAI's embeddings, opened from the settings.
+"""Embedder on any server with OpenAI's embeddings API, opened from the settings.
 
-The key that is sent is the one that belongs to the embedder's own server, and no other.
+Only the key that belongs to the embedding server's own origin is sent.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RetryBudget:
-    """How long an answer is waited for, with all tries together, and how it is tried again."""
+    """The deadline in seconds of all attempts together, and the retry policy."""
 
     seconds: float
     policy: RetryPolicy
 
 
 QUERY_RETRIES = RetryBudget(20.0, RetryPolicy())
-"""Somebody waits for the answer."""
+"""For questions: short, because a user waits."""
 
 TEXT_RETRIES = RetryBudget(
     900.0,
@@ -50,25 +50,25 @@ TEXT_RETRIES = RetryBudget(
         attempts=200, first_wait_seconds=1.0, longest_wait_seconds=30.0, jitter_seconds=2.0
     ),
 )
-"""Indexing keeps at it through a quota that is used up, or a server that is restarted."""
+"""For indexing: long enough to outlast an exhausted quota or a restart of the server."""
 
 _LEAST_TOKENS = 16
 _EMPTY_TEXT = "-"
-"""Sent for a text without a letter, which servers refuse."""
+"""Sent for a blank text, which servers reject."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedderSettings:
-    """Which model, where, and how it is asked.
+    """The model, server, limits and retries of an embedder.
 
     Args:
         model: the model's name; on Azure the deployment's.
         endpoint: its server.
-        dimensions: length of a vector to ask for; None leaves it to the model.
-        max_tokens: how much of a text the model sees.
-        tokens_per_minute: how much indexing may send; 0 is as much as is taken.
-        queries: patience with a question.
-        texts: patience with each request of indexing.
+        dimensions: the number of dimensions to request; None leaves it to the model.
+        max_tokens: the most tokens of a text that the model accepts; the rest is truncated.
+        tokens_per_minute: the rate limit of indexing; 0 for none.
+        queries: retries for a question.
+        texts: retries for each request of indexing.
     """
 
     model: str
@@ -81,11 +81,11 @@ class EmbedderSettings:
 
 
 class OpenAIEmbedder:
-    """Implements Embedder and CountsUse; ``open_openai_embedder`` makes it, ``close`` ends it.
+    """Embeds texts on a server with OpenAI's API. Implements `Embedder` and `CountsUse`.
 
-    A text that is longer than the model sees loses its end, which is counted and logged. Nothing
-    is kept of texts or vectors: who embeds pages writes each when its vectors are there, and an
-    interrupted run goes on with the pages that are not written.
+    Created by ``open_openai_embedder``; the owner calls ``close``. Texts over the model's limit
+    are truncated, which is counted and logged. Texts and vectors are not cached: ingestion writes
+    each page as soon as it is embedded, and resumes an interrupted run with the missing pages.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class OpenAIEmbedder:
         return EmbeddingUse(tokens=tokens, cost_micro_usd=self._transport.cost(tokens))
 
     def count_tokens(self, text: str) -> int:
-        """Return about how many tokens a text has, rather too many."""
+        """Estimate the number of tokens of a text, rather too many than too few."""
         return estimate_tokens(text)
 
     async def embed_query(self, text: str) -> Vectors:
@@ -127,7 +127,7 @@ class OpenAIEmbedder:
         return vectors
 
     async def close(self) -> None:
-        """Close the connections, and the identity that was made for them."""
+        """Close the client, and the credential created for it."""
         await self._connection.close()
 
     async def _paced(self, texts: Sequence[str]) -> Vectors:
@@ -143,7 +143,7 @@ class OpenAIEmbedder:
     async def _accepted(
         self, texts: Sequence[str], policy: RetryPolicy, deadline: Deadline
     ) -> EmbeddedTexts:
-        """Ask for all at once; in halves, and at last for less of a text, where that is refused."""
+        """Embed texts in one request; if rejected, in halves, and a single text truncated."""
         answer = await self._transport.send(texts, policy, deadline)
         if isinstance(answer, EmbeddedTexts):
             return self._checked(answer)
@@ -151,6 +151,7 @@ class OpenAIEmbedder:
             return await self._shorter(texts[0], answer, policy, deadline)
         half = len(texts) // 2
         if "batch" in answer.message.lower():
+            # The server limits the number of texts: send smaller batches from now on.
             self._most_texts = half
         first = await self._accepted(texts[:half], policy, deadline)
         return first + await self._accepted(texts[half:], policy, deadline)
@@ -158,7 +159,7 @@ class OpenAIEmbedder:
     async def _shorter(
         self, text: str, answer: EmbeddedTexts | Rejection, policy: RetryPolicy, deadline: Deadline
     ) -> EmbeddedTexts:
-        """Ask for less and less of a text that is refused for its length."""
+        """Embed ever shorter prefixes of a text that is rejected for its length."""
         seen = text
         while isinstance(answer, Rejection):
             seen = self._half(seen, answer)
@@ -176,7 +177,7 @@ class OpenAIEmbedder:
         return answer
 
     def _seen(self, text: str) -> str:
-        """Return what of a text is sent: whole characters, and no more than the model sees."""
+        """Return the text to send: valid Unicode, truncated to the model's limit, not blank."""
         sent = text.encode(errors="replace").decode()
         shorter = truncate(sent, self.max_tokens)
         if len(shorter) < len(sent):
@@ -201,7 +202,7 @@ class OpenAIEmbedder:
 
 
 def request_not_accepted(transport: EmbeddingTransport) -> ModelUnavailable:
-    """Return the error for a request that no other way of asking would mend."""
+    """Return the error for a request that the server rejects in every dialect."""
     return ModelUnavailable(
         f"The model {transport.model!r} does not accept the request; check that "
         f"{transport.names.model} is a model for embeddings."
@@ -214,7 +215,7 @@ def _row(vectors: Vectors) -> Vectors:
 
 
 def embedder_settings(settings: SearchSettings, model: str) -> EmbedderSettings:
-    """Return how ``model`` is asked for vectors."""
+    """Return the settings of an embedder for ``model``."""
     return EmbedderSettings(
         model=model,
         endpoint=_endpoint(settings),
@@ -252,28 +253,28 @@ def _plain(key: SecretStr | None) -> str | None:
 
 
 REQUEST_SECONDS = 60.0
-"""How long one request may take; a question's has less."""
+"""The timeout of one request; a question's deadline is shorter."""
 
 _KNOWN_DIMENSIONS = {
     "text-embedding-3-small": 1536,
     "text-embedding-3-large": 3072,
     "text-embedding-ada-002": 1536,
 }
-"""Of OpenAI's models, so that a start need not ask for one."""
+"""Dimensions of OpenAI's models, so that opening the embedder needs no request."""
 
 
 async def open_openai_embedder(
     settings: EmbedderSettings, credential: AsyncTokenCredential | None = None
 ) -> OpenAIEmbedder:
-    """Make an embedder; the server is asked only for a length of vectors that is not known.
+    """Open an embedder; a request is sent only to measure unknown dimensions.
 
     Args:
-        settings: which model, and where.
+        settings: the model and its server.
         credential: identity to use when there is no key (rag.models.client.connect).
 
     Raises:
-        ModelUnavailable: when the settings cannot work, naming the one to change, or the length
-            is to be asked for and the server does not answer.
+        ModelUnavailable: the settings are invalid, with the one to change named, or the dimensions
+            must be measured and the server does not answer.
     """
     connection = connect(settings.endpoint, REQUEST_SECONDS, credential)
     dialect = EmbeddingDialect(

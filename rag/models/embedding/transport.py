@@ -1,9 +1,9 @@
-"""Send texts to an embeddings server: bound their tokens, batch, pace, retry, and count the use.
+"""Send texts to an embeddings server: estimate tokens, batch, rate-limit, retry, count use.
 
-The tokenizers of hosted models are fetched from the network when they are first used; an
-estimate is not. It errs upwards: whole pages of English and code are counted 15 to 55 % higher
-than WordPiece does, single lines of odd words now and then a little lower (tests/unit/rag/models).
-Where a text turns out to be too long all the same, the server says so, and it is cut then.
+Tokens are estimated because the tokenizers of hosted models are downloaded at first use. The
+estimate errs upwards: whole pages of English and code are counted 15 to 55 % higher than by
+WordPiece, single lines of odd words sometimes a little lower (tests/unit/rag/models). A text that
+is too long nevertheless is rejected by the server, and truncated then.
 """
 
 from __future__ import annotations
@@ -35,25 +35,27 @@ _PIECE = re.compile(
     r"(?P<word>[A-Z]?[a-z]{1,24})|(?P<capitals>[A-Z]{1,24})|(?P<digits>[0-9]{1,24})"
     r"|(?P<space>[ \t]{1,24})|(?P<mark>[\x00-\x7f])|(?P<other>[^\x00-\x7f])"
 )
+# Estimated characters per token, by kind of piece.
 _LETTERS_OF_A_WORD = 4
 _LETTERS_OF_A_LONG_WORD = 3
 _LONG_WORD = 12
 _CAPITALS = 2
 _DIGITS = 2
+# The first code points that UTF-8 encodes in three and four bytes.
 _THREE_BYTES = 0x800
 _FOUR_BYTES = 0x10000
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text has, rather too many than too few.
+    """Estimate the number of tokens of a text, rather too many than too few.
 
-    Counts simply add up: that of a text is the sum of those of its lines.
+    Estimates are additive: that of a text is the sum of those of its lines.
     """
     return sum(_tokens(piece) for piece in _PIECE.finditer(text))
 
 
 def truncate(text: str, tokens: int) -> str:
-    """Return the longest beginning of a text, in whole pieces, that has at most so many tokens."""
+    """Return the longest prefix of a text, in whole pieces, of at most ``tokens`` tokens."""
     total = 0
     for piece in _PIECE.finditer(text):
         total += _tokens(piece)
@@ -66,7 +68,7 @@ def _tokens(piece: re.Match[str]) -> int:
     length = piece.end() - piece.start()
     match piece.lastgroup:
         case "word":
-            # Compounds fall into more pieces than words do.
+            # Long words (compounds) split into shorter pieces than short ones do.
             letters = _LETTERS_OF_A_WORD if length <= _LONG_WORD else _LETTERS_OF_A_LONG_WORD
             return -(-length // letters)
         case "capitals":
@@ -83,7 +85,7 @@ def _tokens(piece: re.Match[str]) -> int:
 
 
 def _of_letter(letter: str) -> int:
-    """Return the tokens of a letter beyond ASCII: bytes, where no vocabulary has it whole."""
+    """Estimate the tokens of a non-ASCII character, which vocabularies may split into bytes."""
     if ord(letter) < _THREE_BYTES:
         return 1
     return 2 if ord(letter) < _FOUR_BYTES else 4
@@ -91,13 +93,13 @@ def _of_letter(letter: str) -> int:
 
 MOST_TEXTS = 64
 MOST_TOKENS = 250_000
-"""Of a request, below the 300,000 that OpenAI takes."""
+"""The most tokens of a request, below the 300,000 that OpenAI accepts."""
 
 
 def batches(
     texts: Sequence[str], count_tokens: Callable[[str], int], most_texts: int = MOST_TEXTS
 ) -> Iterator[Sequence[str]]:
-    """Cut a list into runs that one request takes; a text that is too much alone goes alone."""
+    """Split texts into batches for one request each; a text over the limit is a batch alone."""
     batch: list[str] = []
     total = 0
     for text in texts:
@@ -115,9 +117,9 @@ _MINUTE = 60.0
 
 
 class TokenRate:
-    """Lets requests pass one after another, each when what went before is worked off.
+    """A rate limiter of tokens per minute: each request waits until the earlier ones are paid off.
 
-    ``tokens_per_minute`` 0 lets all pass at once. Used in one event loop.
+    ``tokens_per_minute`` 0 means no limit. For use in one event loop.
     """
 
     def __init__(self, tokens_per_minute: int) -> None:
@@ -125,7 +127,7 @@ class TokenRate:
         self._free_at = 0.0
 
     async def take(self, tokens: int) -> None:
-        """Wait until a request of so many tokens may be sent."""
+        """Wait until a request of ``tokens`` tokens may be sent."""
         if not self._a_second:
             return
         now = asyncio.get_running_loop().time()
@@ -134,7 +136,7 @@ class TokenRate:
         await asyncio.sleep(start - now)
 
     def give_back(self, tokens: int) -> None:
-        """Correct an estimate by what the server counted."""
+        """Credit the tokens by which a request's estimate exceeded the server's count."""
         if self._a_second:
             self._free_at -= tokens / self._a_second
 
@@ -145,7 +147,7 @@ _REJECTIONS = frozenset({400, 413, 422})
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedTexts:
-    """The vectors of some texts, and the tokens that they were."""
+    """The vectors of texts, and the number of their tokens."""
 
     vectors: Vectors
     tokens: int
@@ -164,7 +166,7 @@ class _Use:
 
 
 class EmbeddingTransport:
-    """One model behind one client; remembers the dialect that its server accepts."""
+    """Sends embeddings requests for one model; remembers the dialect its server accepts."""
 
     def __init__(
         self, client: AsyncOpenAI, model: str, dialect: EmbeddingDialect, names: SettingNames
@@ -177,23 +179,26 @@ class EmbeddingTransport:
 
     @property
     def use(self) -> EmbeddingUse:
-        """What was sent so far, and what that costs."""
+        """The tokens, requests, cost and truncated texts so far."""
         spent = self._spent
         return EmbeddingUse(spent.tokens, spent.requests, self.cost(spent.tokens), spent.cut)
 
     def cost(self, tokens: int) -> int | None:
-        """Return what so many tokens cost, by the model that answers where that is known."""
+        """Return the price of ``tokens`` in millionths of a US dollar; None if unknown.
+
+        Priced by the model that the server names in its replies, if known.
+        """
         names = tuple(filter(None, (self._spent.answered_by, self.model)))
         return cost_micro_usd(Usage(prompt_tokens=tokens), names, str(self._client.base_url))
 
     def count_cut(self) -> None:
-        """Note that the end of a text was left out."""
+        """Count a truncated text."""
         self._spent.cut += 1
 
     async def send(
         self, texts: Sequence[str], policy: RetryPolicy, deadline: Deadline
     ) -> EmbeddedTexts | Rejection:
-        """Return the texts' vectors, or why the server does not take them.
+        """Return the vectors of texts, or the server's rejection in its last dialect.
 
         Raises ModelUnavailable.
         """
@@ -241,7 +246,7 @@ class EmbeddingTransport:
         except APIStatusError as error:
             if error.status_code in _REJECTIONS and error.code != "insufficient_quota":
                 return Rejection(error.message, error.code or "", error.param or "")
-            # From nothing: error bodies may repeat the key or the texts.
+            # ``from None``: error bodies may repeat the key or the texts.
             raise translate_error(error, self.model, self.names) from None
         except APIError as error:
             raise translate_error(error, self.model, self.names) from None

@@ -1,1 +1,1 @@
-"""What people do to messages: buttons, reactions and the message shortcut."""
+"""Handlers of buttons, reactions and the message shortcut."""

@@ -1,6 +1,6 @@
-"""Explain an answer in a modal to whoever presses "Why", or asks for it by command.
+"""Explain an answer in a modal, opened by the "Why" button or by command.
 
-Nothing in the modal is live but links that code built.
+Only links that code built are live in the modal.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from bot.platforms.slack.payloads.actions import WHY, WHY_VIEW
 from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label
 from bot.platforms.slack.rendering import SECTION_LIMIT, Block, context, plain_text, section
 
+# Slack's limits for a modal: characters of the title, blocks.
 _TITLE_LIMIT = 24
 _MOST_BLOCKS = 100
 _ONE_MOMENT = "One moment, I'm looking it up\u2026"
@@ -34,12 +35,12 @@ def explanation_modal(explanation: Explanation) -> Mapping[str, object]:
 
 
 def waiting_modal() -> Mapping[str, object]:
-    """Return what is shown until there is an explanation."""
+    """Return the modal shown until the explanation is ready."""
     return sentence_modal(_ONE_MOMENT)
 
 
 def sentence_modal(sentence: str) -> Mapping[str, object]:
-    """Return a modal with one sentence: why there is no explanation."""
+    """Return a modal with one sentence that says why there is no explanation."""
     return _modal("Why", (section(escaped(sentence)),))
 
 
@@ -57,7 +58,7 @@ def _blocks(explanation: Explanation) -> Iterator[Block]:
 
 
 def _sections(heading: str, text: str) -> Iterator[Block]:
-    """Yield a step, cut where Slack takes no more of it."""
+    """Yield the sections of a step, split at Slack's limit."""
     room = SECTION_LIMIT - len(heading) - 1
     first, *rest = split(text, room, lambda part: len(escaped(part)))
     yield section(f"{heading}\n{escaped(first)}")
@@ -93,7 +94,7 @@ def _modal(title: str, blocks: Sequence[Block]) -> Mapping[str, object]:
 
 
 _SOON_SECONDS = 0.8
-"""What takes longer is announced, while the trigger is still good."""
+"""After this time a waiting modal is opened, before the trigger expires."""
 
 _NOTHING = "There is nothing left to explain: the question isn't here any more."
 
@@ -101,7 +102,7 @@ log = structlog.get_logger(__name__)
 
 
 class ExplanationModals:
-    """Shows explanations, each in a modal that opens at once. Raises DeliveryFailed."""
+    """Shows explanations in modals that open at once. Raises DeliveryFailed."""
 
     def __init__(self, modals: Modals, *, soon_seconds: float = _SOON_SECONDS) -> None:
         self._modals = modals
@@ -114,7 +115,7 @@ class ExplanationModals:
         *,
         unknown: str = _NOTHING,
     ) -> None:
-        """Show what an explanation comes to; ``unknown`` is said where there is nothing of it."""
+        """Show an explanation in a modal, or the text ``unknown`` if the interaction is unknown."""
         task = asyncio.create_task(_modal_of(explaining, unknown))
         try:
             done, _ = await asyncio.wait({task}, timeout=self._soon)
@@ -128,7 +129,7 @@ class ExplanationModals:
 
 
 class WhyButton:
-    """Implements Listener: the button below an answer."""
+    """Handles the "Why" button below an answer. Implements `Listener`."""
 
     def __init__(
         self,

@@ -36,7 +36,10 @@ _BUTTON_VOTES: dict[str, Vote] = {"up": "up", "down": "down"}
 
 
 class FeedbackButtons:
-    """Implements Listener: a press is a vote, in place of the person's earlier one."""
+    """Records thumb button presses as votes; a new vote replaces the person's earlier one.
+
+    Implements `Listener`.
+    """
 
     def __init__(
         self,
@@ -74,7 +77,7 @@ class FeedbackButtons:
             self._errands.run(self._asked(press, interaction), what="asked for a reason")
 
     async def _asked(self, press: Press, interaction: Interaction) -> None:
-        """Ask what was wrong; where a command was answered there is no thread, and no bot."""
+        """Ask what was wrong; for a command at the press's response URL: it has no thread."""
         if response_url_of(interaction.message):
             await self._reasons.ask_at(press.response_url, interaction.id)
         else:
@@ -93,7 +96,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ThumbReaction:
-    """A thumb on a message of ours: given, or taken back at ``at``, which is a ts."""
+    """A thumb reaction on a message of the bot, added or removed at ``at``, which is a ts."""
 
     user: str
     channel: str
@@ -103,11 +106,11 @@ class ThumbReaction:
 
 
 class FeedbackReactions:
-    """Implements Listener: a thumb is a vote, and no thumb is none.
+    """Records thumb reactions as votes; removing the thumb removes the vote.
 
-    The message that the record knows is counted before Slack has its answer; another part of a
-    long answer is asked for afterwards. Slack sends events twice and in any order, so what a
-    person did last is remembered: an older event of theirs changes nothing.
+    Implements `Listener`. A reaction to a recorded message is counted before Slack is acknowledged;
+    another part of a long answer is looked up afterwards. Slack sends events twice and in any
+    order, so each person's last action is stored: an older event of theirs changes nothing.
     """
 
     def __init__(
@@ -184,7 +187,7 @@ def _reaction_of(thumb: ThumbReaction, *, given: bool) -> Reaction:
 
 
 def parse_thumb(event: Event, us: BotIds) -> ThumbReaction | None:
-    """Return a thumb on a message of ours, None for any other reaction, or anybody else's."""
+    """Return a person's thumb on a message of the bot, None for any other reaction."""
     item = object_at(event, "item")
     vote = _REACTION_VOTES.get(text_at(event, "reaction").partition("::")[0])
     user, channel, ts = id_at(event, "user"), id_at(item, "channel"), ts_at(item, "ts")

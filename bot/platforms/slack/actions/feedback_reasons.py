@@ -1,7 +1,7 @@
-"""Ask one person privately why an answer did not help, and keep the reason with the vote.
+"""Ask one person privately why an answer did not help, and store the reason with the vote.
 
-The modal for a comment remembers what it is about, and the response URL of the question that it
-was opened from.
+The private metadata of the comment modal holds its interaction, and the response URL of the
+question that it was opened from.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from bot.platforms.slack.transport.dispatch import ACCEPT_SECONDS
 OTHER_REASON: Reason = "other"
 MORE_WORDS = "more"
 COMMENT_FIELD = "comment"
-"""The id of the field, and of its block."""
+"""The action id of the comment field, and the id of its block."""
 
 REASON_ACTION = re.compile(rf"^{REASON}:\w+$")
 
@@ -71,21 +71,21 @@ _NOTED = "Thanks, I've noted: \u201c{label}\u201d."
 
 @dataclass(frozen=True, slots=True)
 class ReplacedMessage:
-    """A message for one person; ``text`` is for notifications."""
+    """The message that replaces the reason question; ``text`` is for notifications."""
 
     text: str
     blocks: tuple[Block, ...]
 
 
 def reason_question(interaction_id: InteractionId) -> MessageForms:
-    """Return the question what was wrong, with a person as another way."""
+    """Return the question why an answer did not help, with a button to ask a person."""
     reasons = [_reason_button(label, code, interaction_id) for code, label in REASON_LABELS.items()]
     blocks = (section(_QUESTION), actions(reasons), actions([_person_button(interaction_id)]))
     return (MessageForm(_QUESTION, blocks), MessageForm(_QUESTION))
 
 
 def reason_noted(interaction_id: InteractionId, reason: str) -> ReplacedMessage:
-    """Return what stands in place of the question once a reason is given."""
+    """Return the message that replaces the question once a reason is given."""
     label = next((label for code, label in REASON_LABELS.items() if code == reason), reason)
     text = _NOTED.format(label=label)
     more = _reason_button("Say more\u2026", MORE_WORDS, interaction_id)
@@ -93,14 +93,14 @@ def reason_noted(interaction_id: InteractionId, reason: str) -> ReplacedMessage:
 
 
 def comment_thanks(interaction_id: InteractionId) -> ReplacedMessage:
-    """Return what stands in place of the question once somebody said it in their own words."""
+    """Return the message that replaces the question once a comment is given."""
     return ReplacedMessage(
         COMMENT_THANKS, (section(COMMENT_THANKS), actions([_person_button(interaction_id)]))
     )
 
 
 def comment_modal(about: str) -> Mapping[str, object]:
-    """Return the form for words of one's own; ``about`` comes back with it."""
+    """Return the modal for a free-text comment; ``about`` is returned with its submission."""
     field = {
         "type": "plain_text_input",
         "action_id": COMMENT_FIELD,
@@ -137,7 +137,7 @@ log = structlog.get_logger(__name__)
 
 
 class FeedbackReasons:
-    """Implements Listener: the buttons of a reason, and the form for words of one's own."""
+    """Handles the reason buttons and the comment modal. Implements `Listener`."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class FeedbackReasons:
         await self._poster.post_ephemeral(place, user, reason_question(interaction_id))
 
     async def ask_at(self, url: str, interaction_id: InteractionId) -> None:
-        """Ask it at the address that came with a press. Raises DeliveryFailed."""
+        """Ask what was wrong, at the response URL of a press. Raises DeliveryFailed."""
         richest = reason_question(interaction_id)[0]
         await self._asides.tell(url, richest.text, richest.blocks)
 
@@ -230,13 +230,13 @@ class FeedbackReasons:
             raise ActionRejected(NOTHING_TO_RATE) from error
 
     def _show(self, url: str, shown: ReplacedMessage) -> None:
-        """Put the outcome in place of the question; it may be lost."""
+        """Replace the question with the outcome, in the background; it may be lost."""
         replaced = self._asides.replace(url, shown.text, shown.blocks)
         self._errands.run(replaced, what="reason noted")
 
 
 def _modal_subject(view: Event) -> Mapping[str, str]:
-    """Return what a form was opened for; it comes back from a client, so it may be anything."""
+    """Return a modal's private metadata, {} if invalid: it comes from a client."""
     try:
         about = json.loads(text_at(view, "private_metadata"))
     except ValueError:

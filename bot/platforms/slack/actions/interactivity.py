@@ -1,7 +1,7 @@
-"""Parse button presses, hand each to its listener in time, and open modals.
+"""Parse button presses, dispatch them to their handlers in time, and open modals.
 
-A listener has 2.5 s. Why a press is rejected is told to who pressed, and so is, in general
-words, that anything else went wrong. A modal can be opened for three seconds after the press.
+A handler has 2.5 s. The reason of a rejection is shown to the user who pressed, and a general
+message for any other error. A modal can be opened for three seconds after the press.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from bot.platforms.slack.messages.response_urls import ResponseUrls
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at, ts_at
 from bot.platforms.slack.transport.dispatch import ACCEPT_SECONDS
 
-_PATIENCE_SECONDS = 1.0
+_PATIENCE_SECONDS = 1.0  # views.open must not wait longer: its trigger expires after 3 s
 
 
 class Modals:
-    """Shows modals to whoever pressed. Raises DeliveryFailed."""
+    """Opens and updates modals. Raises DeliveryFailed."""
 
     def __init__(self, client: AsyncWebClient, caller: ApiCaller) -> None:
         self._client = client
         self._caller = caller
 
     async def open(self, trigger_id: str, view: Mapping[str, object]) -> str:
-        """Open a modal; return its id."""
+        """Open a modal; return its view id."""
         answer = await self._caller.call(
             "views.open",
             lambda: self._client.views_open(trigger_id=trigger_id, view={**view}),
@@ -46,14 +46,14 @@ class Modals:
         return text_at(answer.get("view") or {}, "id")
 
     async def change(self, view_id: str, view: Mapping[str, object]) -> None:
-        """Show something else in a modal that is open."""
+        """Replace the view of an open modal."""
         await self._caller.call(
             "views.update", lambda: self._client.views_update(view_id=view_id, view={**view})
         )
 
 
 def typed_value(view: Event, field: str) -> str:
-    """Return what was typed into a field whose block has the same id; "" where there is none."""
+    """Return the text typed into a field whose block has the same id; "" if there is none."""
     values = object_at(object_at(view, "state"), "values")
     return text_at(object_at(object_at(values, field), field), "value")
 
@@ -63,10 +63,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """One press of a button, as Slack tells of it; nothing of it is checked yet.
+    """A button press as Slack reports it; nothing of it is verified yet.
 
-    ``value`` is the button's. ``thread`` is "" where it was not pressed in one. ``trigger_id``
-    opens a form within three seconds; ``response_url`` takes five messages at most.
+    ``value`` is the button's. ``thread`` is "" for a press outside a thread. ``trigger_id`` opens a
+    modal within three seconds; ``response_url`` takes five messages at most.
     """
 
     user: str
@@ -85,17 +85,17 @@ PressHandler = Callable[[Press], Awaitable[None]]
 
 
 class PressDispatcher:
-    """Hands presses to who takes them; Slack sends none of them twice."""
+    """Dispatches button presses to their handlers; Slack sends no press twice."""
 
     def __init__(self, asides: ResponseUrls, errands: BackgroundTasks) -> None:
         self._asides = asides
         self._errands = errands
 
     def on(self, bolt: AsyncApp, name: str | re.Pattern[str], take: PressHandler) -> None:
-        """Let presses of a button be taken, by the id of its action.
+        """Register a handler for the presses of a button, by action id or a pattern of it.
 
-        ``take`` has 2.5 s. Declined is told to who pressed; so is, in general words, that anything
-        else went wrong.
+        ``take`` has 2.5 s. The text of an ActionRejected is shown to the user who pressed; after
+        any other error, or a timeout, they see a general message.
         """
 
         async def listen(ack: AsyncAck, body: dict[str, object], action: dict[str, object]) -> None:
@@ -109,12 +109,12 @@ class PressDispatcher:
         bolt.action(name)(listen)
 
     def tell(self, press: Press, text: str) -> None:
-        """Say something to who pressed, alone; it may be lost."""
+        """Show a message to the user who pressed, alone, in the background; it may be lost."""
         told = self._asides.tell(press.response_url, text, thread=press.thread)
         self._errands.run(told, what="told of a press")
 
     def show(self, press: Press, showing: Coroutine[Any, Any, object]) -> None:
-        """Open a modal; it may be lost, but where Slack does not take it that is told."""
+        """Open a modal in the background; it may be lost, but a refusal by Slack is shown."""
         self._errands.run(self._shown(press, showing), what="shown a form")
 
     async def _shown(self, press: Press, showing: Coroutine[Any, Any, object]) -> None:
@@ -136,7 +136,7 @@ class PressDispatcher:
 
 
 def parse_press(body: Event, action: Event) -> Press | None:
-    """Return what was pressed, or None for what names nobody, or no message in a channel."""
+    """Return the button press, or None if it has no user or no channel."""
     container = object_at(body, "container")
     user = id_at(object_at(body, "user"), "id")
     channel = id_at(container, "channel_id") or id_at(object_at(body, "channel"), "id")
@@ -153,5 +153,5 @@ def parse_press(body: Event, action: Event) -> Press | None:
 
 
 def presser_in(user: str, channel: str) -> ActingUser:
-    """Return who acts in a channel, known to Slack by their id alone."""
+    """Return the user acting in a channel; only their id is known."""
     return ActingUser(Person(user), channel, reference=user)

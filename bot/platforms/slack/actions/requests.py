@@ -22,7 +22,10 @@ _OPTION_ACTION = re.compile(rf"^{OPTION}:\d+$")
 
 
 class RequestButtons:
-    """Implements Listener: a press is a message of its presser, once for each question."""
+    """Turns presses of "Ask a person" and of options into messages of the user, one per question.
+
+    Implements `Listener`.
+    """
 
     def __init__(
         self, *, wishing: ButtonQuestions, subjects: ActionTargets, presses: PressDispatcher
@@ -51,7 +54,7 @@ class RequestButtons:
 
 
 def reply_reference(asked: Message, press: Press) -> str:
-    """Return where a press is answered: where the question came by a command, at the press."""
+    """Return a press's ``reply_to``: its response URL if the question came by command, else ""."""
     return json.dumps({"response_url": press.response_url}) if response_url_of(asked) else ""
 
 
@@ -65,7 +68,7 @@ class ShowsPrivately(Protocol):
 
 
 class PrivateAnswerButton:
-    """Implements Listener: pressed again, it is shown again."""
+    """Shows askers their private answer, anew at each press. Implements `Listener`."""
 
     def __init__(
         self,

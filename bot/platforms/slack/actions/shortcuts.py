@@ -1,6 +1,6 @@
-"""Handle the message shortcut: ask what somebody wrote in the name of whoever chose it.
+"""Handle the message shortcut: submit a message as a question of the user who chose it.
 
-Where the bot is in the channel it answers in the message's thread, else in a direct message.
+The bot answers in the message's thread if it is in the channel, else in a direct message.
 """
 
 from __future__ import annotations
@@ -51,10 +51,11 @@ _DOMAIN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class ShortcutTarget:
-    """Who points at which message; ``thread`` is the first message of its thread.
+    """The message on which a shortcut was used, and the user who used it.
 
-    ``link`` opens it, "" where its workspace is not named. ``own``: the bot itself wrote it.
-    ``author`` wrote it, "" where Slack names nobody.
+    ``thread`` is the ts of its thread's first message. ``link`` is its permalink, "" where the
+    workspace's domain is missing. ``author`` is "" where Slack names nobody. ``own``: the bot
+    itself wrote the message.
     """
 
     user: str
@@ -69,16 +70,16 @@ class ShortcutTarget:
     own: bool = False
 
     def asked_there(self, tenant: str, *, private: bool) -> Message:
-        """Return it as asked where it stands; a message has one id, whoever points at it."""
+        """Return the question in the message's own thread; its id is the ts, whoever asks."""
         return self._asked(self.ts, Thread("slack", tenant, self.channel, self.thread), private)
 
     def asked_directly(self, tenant: str, place: str, opening: str) -> Message:
-        """Return it as asked in a direct conversation, in the thread of what opened it."""
+        """Return the question in a direct conversation, in the thread that ``opening`` began."""
         thread = Thread("slack", tenant, place, opening)
         return self._asked(f"{opening}:pointed", thread, private=True)
 
     def quoted(self) -> MessageForm:
-        """Return what opens the direct conversation about it."""
+        """Return the first message of the direct conversation: the text quoted, with a link."""
         where = f"<{self.link}|a message>" if self.link else "a message"
         said = split(self.text, _QUOTED, lambda part: len(escaped(part)))[0]
         quote = "\n".join(f"> {line}" for line in escaped(said).split("\n")) if said else ""
@@ -101,9 +102,9 @@ class ShortcutTarget:
 def parse_shortcut(
     body: Event, us: BotIds = NO_BOT_IDS, names: Mapping[str, str] | None = None
 ) -> ShortcutTarget | None:
-    """Return what a shortcut points at, or None for what names no message.
+    """Return the target of a shortcut, or None if it names no user, channel or message.
 
-    ``names`` are put in place of ids in its text.
+    ``names`` replace ids in its text.
     """
     message = object_at(body, "message")
     user = id_at(object_at(body, "user"), "id")
@@ -127,12 +128,12 @@ def parse_shortcut(
 
 
 def ids_in_target(body: Event) -> frozenset[str]:
-    """Return the ids that the text of the message mentions without a name."""
+    """Return the ids that the message's text mentions without a name."""
     return unlabelled_ids_in(text_at(object_at(body, "message"), "text"))
 
 
 def _message_url(domain: str, channel: str, ts: str, thread: str) -> str:
-    """Return a message's address as Slack writes it; it can't be asked where the bot is not."""
+    """Build a message's permalink: Slack's API gives none where the bot is not a member."""
     if not _DOMAIN.fullmatch(domain):
         return ""
     address = f"https://{domain}.slack.com/archives/{channel}/p{ts.replace('.', '')}"
@@ -151,10 +152,10 @@ log = structlog.get_logger(__name__)
 
 
 class MessageShortcut:
-    """Implements Listener.
+    """Handles the message shortcut. Implements `Listener`.
 
-    Where the bot is, it answers in the message's thread, and a message is answered once. Where it
-    is not, it answers in a direct message that quotes the message and links to it.
+    In a channel with the bot, the answer goes into the message's thread, and a message is answered
+    once. Elsewhere it goes into a direct message that quotes the message and links to it.
     """
 
     def __init__(
@@ -194,7 +195,7 @@ class MessageShortcut:
         await self._asides.tell(pointed.response_url, escaped(said))
 
     async def _own_message(self, pointed: ShortcutTarget) -> None:
-        """Say that it is the bot's own, and offer a person where it answers a question."""
+        """Reply that the bot wrote the message; offer a person if it answers a question."""
         about = await self._answered(pointed)
         if about is None:
             await self._tell(pointed, _OWN)
@@ -203,7 +204,7 @@ class MessageShortcut:
         await self._asides.tell(pointed.response_url, _OWN_ANSWER, (section(_OWN_ANSWER), ask))
 
     async def _answered(self, pointed: ShortcutTarget) -> InteractionId | None:
-        """Return the question that a message of ours answers, None for any other message."""
+        """Return the interaction that a message of the bot answers, None for any other message."""
         ref = PostedRef(pointed.channel, pointed.ts)
         posted = await self._office.interactions.find_posted(self._office.tenant, ref)
         if posted is not None:
@@ -215,7 +216,7 @@ class MessageShortcut:
             return None
 
     async def _taken(self, pointed: ShortcutTarget, body: Event) -> str:
-        """Ask what was pointed at; return what to say to whoever pointed."""
+        """Submit the question; return the text to show to the user."""
         if pointed.own:
             return ""
         try:
@@ -245,7 +246,7 @@ class MessageShortcut:
         return _BELOW
 
     async def _directly(self, pointed: ShortcutTarget) -> str:
-        """Ask in a direct message; how it is opened is noted, so that it is opened once."""
+        """Ask in a direct message; a note stores the thread, so that it is opened only once."""
         key = f"slack:pointed:{pointed.user}:{pointed.channel}:{pointed.ts}"
         turn = self._turns.setdefault(key, asyncio.Lock())
         async with turn:

@@ -1,1 +1,1 @@
-"""Slack's Web API: calls at its rate limits, their errors, messages and conversations."""
+"""Slack's Web API: rate-limited calls, errors, messages and conversations."""

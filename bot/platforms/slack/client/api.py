@@ -1,7 +1,7 @@
-"""Call Slack's Web API within its rate limits, and raise a telling error for each failure.
+"""Call Slack's Web API within its rate limits, and raise a specific error for each failure.
 
-Calls are paced a little below what Slack promises: a method for the whole workspace or, for
-posts, for each channel (docs/adr/0006). Short limits are waited out; longer ones are left to the
+Calls are paced a little below Slack's documented limits: a method for the whole workspace or, for
+posts, for each channel (docs/adr/0006). Short waits are spent here; longer ones are left to the
 inbox.
 """
 
@@ -33,12 +33,12 @@ Pause = Callable[[float], Awaitable[None]]
 Clock = Callable[[], float]
 
 _MOST_WINDOWS = 1_000
-"""Places that are kept in mind; a channel that was written to long ago has nothing to say."""
+"""Rate windows kept; that of a channel not written to for long restricts nothing any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """So many calls at once, then one in every ``seconds``."""
+    """A rate limit: ``burst`` calls at once, then one in every ``seconds``."""
 
     burst: int
     seconds: float
@@ -50,9 +50,9 @@ POST_RATE = Rate(burst=1, seconds=1.0)
 _TIER_2 = Rate(burst=6, seconds=5.0)
 _TIER_3 = Rate(burst=15, seconds=2.0)
 _TIER_4 = Rate(burst=30, seconds=1.0)
-"""In any minute nine tenths of what Slack promises: 20, 50 and 100 calls."""
+"""Per minute nine tenths of Slack's limits for these tiers: 20, 50 and 100 calls."""
 
-_FREE = Rate(burst=1, seconds=0.0)
+_FREE = Rate(burst=1, seconds=0.0)  # Methods without an entry below are not paced.
 _RATES = {
     "agents.sessions.setStatus": _TIER_3,
     "assistant.threads.setStatus": _TIER_4,
@@ -78,7 +78,7 @@ _RATES = {
 
 @dataclass(slots=True)
 class _RateWindow:
-    """When the next call is due, if no burst is allowed, and who is waiting for it, in order."""
+    """When the next call is due without a burst, until when Slack bars calls, and who waits."""
 
     due: float = 0.0
     held_until: float = 0.0
@@ -86,10 +86,10 @@ class _RateWindow:
 
 
 class RateLimiter:
-    """Gives calls their time, in the order in which they ask, for one process.
+    """Paces calls, in the order in which they are requested, for one process.
 
     A method is paced for the whole workspace; one that is called with a ``channel``, for that
-    channel alone. What Slack refuses nevertheless (``hold``) holds for everybody.
+    channel alone. A limit that Slack reports nevertheless (``hold``) applies to all callers.
     """
 
     def __init__(self, pause: Pause = asyncio.sleep, clock: Clock = time.monotonic) -> None:
@@ -98,18 +98,18 @@ class RateLimiter:
         self._places: OrderedDict[tuple[str, str], _RateWindow] = OrderedDict()
 
     async def take(self, method: str, channel: str = "") -> None:
-        """Wait until a call may be made, and count it."""
+        """Wait until a call is allowed, and count it."""
         place = self._place(method, channel)
         async with place.line:
             now = await self._waited(method, place)
             _count(_rate(method), place, now)
 
     async def opening(self, method: str, channel: str = "") -> None:
-        """Wait until a call might be made, and count nothing."""
+        """Wait until a call would be allowed, without counting one."""
         await self._waited(method, self._place(method, channel))
 
     def take_now(self, method: str, channel: str = "") -> bool:
-        """Count a call and return True, or return False where it had to wait."""
+        """Count a call and return True, or return False if it had to wait."""
         place, now = self._place(method, channel), self._clock()
         if place.line.locked() or _wait(_rate(method), place, now) > 0:
             return False
@@ -117,20 +117,20 @@ class RateLimiter:
         return True
 
     def hold(self, method: str, channel: str, seconds: float) -> None:
-        """Let nobody call for a while: Slack said so."""
+        """Bar a call for the seconds that Slack requested."""
         place = self._place(method, channel)
         place.held_until = max(place.held_until, self._clock() + seconds)
 
     def held(self, method: str, channel: str = "") -> float:
-        """Return for how many seconds Slack does not want the call."""
+        """Return for how many seconds Slack still bars the call."""
         return max(0.0, self._place(method, channel).held_until - self._clock())
 
     def wait(self, method: str, channel: str = "") -> float:
-        """Return for how many seconds a call would wait that is asked for now."""
+        """Return for how many seconds a call requested now would wait."""
         return max(0.0, _wait(_rate(method), self._place(method, channel), self._clock()))
 
     async def _waited(self, method: str, place: _RateWindow) -> float:
-        """Wait; return the time at its end, for which the pause vouches, not the clock."""
+        """Wait for the turn; return the time then, counting each pause as slept in full."""
         now = self._clock()
         while (wait := _wait(_rate(method), place, now)) > 0:
             await self._pause(wait)
@@ -161,19 +161,20 @@ def _count(rate: Rate, place: _RateWindow, now: float) -> None:
 ApiCall = Callable[[], Awaitable[AsyncSlackResponse]]
 
 PATIENCE_SECONDS = 2.0
-"""A call waits so long for a rate limit; what takes longer waits in the inbox, at no cost."""
+"""How long a call waits for a rate limit; a longer wait costs nothing in the inbox."""
 
 
 class ApiCaller:
-    """Makes calls; a client handed to it must not retry by itself, or messages are doubled.
+    """Makes paced calls of Slack's Web API, and repeats those that Slack rate-limits.
 
-    All calls of a process to one workspace go through one caller, which keeps their pace.
+    The client must not retry by itself, or messages are doubled. All calls of a process to one
+    workspace go through one caller, which paces them.
     """
 
     def __init__(self, pause: Pause = asyncio.sleep, clock: Clock = time.monotonic) -> None:
         self._pacing = RateLimiter(pause, clock)
         self.barred = ""
-        """Why nothing is called now: the token is lost. Empty as long as it is not."""
+        """Why calls are barred: the token is lost. "" while it works."""
 
     async def call(
         self,
@@ -184,11 +185,11 @@ class ApiCaller:
         patience_seconds: float = PATIENCE_SECONDS,
         turn_seconds: float | None = None,
     ) -> AsyncSlackResponse:
-        """Make a call, again while Slack says that it is too much, as long as patience lasts.
+        """Make a call, and repeat it while Slack rate-limits it and the patience lasts.
 
-        ``what`` is the method, ``channel`` where it is paced by channel. Its turn is waited for
-        without counting, unless ``turn_seconds`` say how long, or there is no patience at all: what
-        can't go at once then fails.
+        ``what`` is the method, ``channel`` the channel if it is paced by channel. The wait for its
+        turn does not count as patience, and is unlimited unless ``turn_seconds`` limits it. Without
+        any patience, a call that can't be made at once fails.
         Raises FormRefused, RateLimited, ResultUnknown, NotPermitted, NeverPermitted,
         DeliveryFailed.
         """
@@ -209,7 +210,7 @@ class ApiCaller:
                 await self._pacing.take(what, channel)
 
     async def opening(self, what: str, channel: str = "") -> None:
-        """Wait until a call could be made without waiting; others may be faster."""
+        """Wait until a call could be made without waiting; another caller may be faster."""
         await self._pacing.opening(what, channel)
 
     async def _begin(self, what: str, channel: str, patience_seconds: float) -> None:
@@ -224,7 +225,7 @@ class ApiCaller:
 
 @asynccontextmanager
 async def _turn_within(seconds: float | None, what: str) -> AsyncIterator[None]:
-    """Give up a turn that takes too long to come. Raises RateLimited."""
+    """Limit the wait for a turn. Raises RateLimited."""
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -244,12 +245,12 @@ async def _sent(what: str, send: ApiCall) -> AsyncSlackResponse:
     except SlackClientError as error:
         raise DeliveryFailed(f"{what}: the request could not be made.") from error
     except AttributeError as error:
-        # slack_sdk stumbles over an answer that is no JSON object: a proxy's page.
+        # slack_sdk raises AttributeError for a response that is no JSON object: a proxy's page.
         raise result_unknown(
             f"{what}: the answer is not Slack's. Check the proxy between."
         ) from error
 
 
 def error_code(error: SlackApiError) -> str:
-    """Return Slack's name of an error, "" when it gave none."""
+    """Return Slack's error code, "" if it gave none."""
     return response_error_code(error.response)

@@ -1,8 +1,8 @@
-"""Read Slack's conversations: our messages in them, permalinks, membership, direct messages.
+"""Read Slack's conversations: the bot's messages, permalinks, membership, direct messages.
 
-Slack can't be asked for metadata directly, so our messages are found by reading a thread or
+Slack can't be queried by metadata, so the bot's messages are found by reading a thread or
 channel page by page, whichever process posted them. A long answer has several messages, and the
-record knows the last alone: for the others Slack is asked which question they answer.
+record stores the last alone: for the others Slack is asked which question they answer.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from bot.platforms.slack.rendering import MessageForm
 _PAGE = 200
 _MOST_PAGES = 10
 _NO_THREAD = frozenset({"thread_not_found", "message_not_found"})
-"""The question was deleted before anything was posted below it."""
+"""Codes if the question was deleted before anything was posted below it."""
 
 log = structlog.get_logger(__name__)
 
 
 class MessageLookup:
-    """Reads threads and channels page by page; Slack can't be asked for metadata directly."""
+    """Finds the bot's messages by reading threads and channels page by page."""
 
     def __init__(self, client: AsyncWebClient, caller: ApiCaller) -> None:
         self._client = client
@@ -49,9 +49,9 @@ class MessageLookup:
     async def search(
         self, place: Place, interaction_id: InteractionId
     ) -> tuple[PostedMessage, ...]:
-        """Return our messages in a place, oldest first, of the 2,000 after the question.
+        """Return an interaction's messages in a place, oldest first.
 
-        Raises DeliveryFailed when Slack won't tell.
+        Only the 2,000 messages after the question are read. Raises DeliveryFailed.
         """
         found: list[PostedMessage] = []
         cursor: str | None = None
@@ -108,7 +108,7 @@ _MOST = 1_000
 
 
 class Permalinks:
-    """Asks for addresses and keeps them: they do not change."""
+    """Resolves permalinks, cached for a day: they do not change."""
 
     def __init__(self, client: AsyncWebClient, caller: ApiCaller) -> None:
         self._client = client
@@ -116,7 +116,7 @@ class Permalinks:
         self._known = TtlCache(self._asked, seconds=_KEPT_SECONDS, most=_MOST)
 
     async def of(self, channel: str, ts: str) -> str | None:
-        """Return the address of a message; None where Slack gives none now."""
+        """Return the permalink of a message; None if Slack gives none now."""
         try:
             return await self._known.get(f"{channel} {ts}")
         except DeliveryFailed as error:
@@ -133,28 +133,28 @@ class Permalinks:
 
 
 class Conversations:
-    """Asks Slack about channels. Raises bot.domain.errors.DeliveryFailed."""
+    """Queries channels, and opens direct ones. Raises bot.domain.errors.DeliveryFailed."""
 
     def __init__(self, client: AsyncWebClient, caller: ApiCaller) -> None:
         self._client = client
         self._caller = caller
 
     async def is_member(self, channel: str) -> bool:
-        """Tell whether the bot is in a channel; where it may not even look, it is not."""
+        """Return whether the bot is in a channel; False if it may not look the channel up."""
         return bool((await self._told(channel)).get("is_member"))
 
     async def is_own(self, channel: str) -> bool:
-        """Tell whether the bot is in a channel that no other company shares, or is about to."""
+        """Return whether the bot is in a channel with no share, or pending one, to outsiders."""
         told = await self._told(channel)
         shared = told.get("is_ext_shared") or told.get("is_pending_ext_shared")
         return bool(told.get("is_member")) and not shared
 
     async def is_direct_with(self, channel: str, user: str) -> bool:
-        """Tell whether this is the direct conversation of a person with the bot."""
+        """Return whether a channel is the direct conversation of a user with the bot."""
         return channel.startswith("D") and await self.direct(user) == channel
 
     async def direct(self, user: str) -> str:
-        """Return the direct conversation with a person, opened if there was none."""
+        """Return the direct conversation with a user; open it if there was none."""
         answer = await self._caller.call(
             "conversations.open", lambda: self._client.conversations_open(users=user)
         )
@@ -176,7 +176,7 @@ class Conversations:
         return str(answer["ts"])
 
     async def _told(self, channel: str) -> Event:
-        """Return what Slack tells of a channel; nothing where the bot may not even look."""
+        """Return the result of conversations.info; {} if the bot may not look the channel up."""
         try:
             answer = await self._caller.call(
                 "conversations.info", lambda: self._client.conversations_info(channel=channel)
@@ -190,7 +190,7 @@ _REMEMBERED = 1_000
 
 
 class AnswerLookup:
-    """Asks Slack for a message's metadata, once for each message."""
+    """Resolves a message to the interaction that it answers, by metadata, once per message."""
 
     def __init__(self, client: AsyncWebClient, caller: ApiCaller) -> None:
         self._client = client
@@ -198,7 +198,7 @@ class AnswerLookup:
         self._found: OrderedDict[tuple[str, str], InteractionId | None] = OrderedDict()
 
     def known(self, channel: str, ts: str) -> InteractionId | None:
-        """Return what was found before, without asking."""
+        """Return the cached result, without a call to Slack."""
         return self._found.get((channel, ts))
 
     async def look_up(self, channel: str, ts: str) -> InteractionId | None:
@@ -234,7 +234,7 @@ class AnswerLookup:
 
 
 def _answered_by(message: Event) -> InteractionId | None:
-    """Return what a message answers: cards, and news of people, are no answers of the bot's."""
+    """Return the interaction that a message answers; None for cards and notices."""
     metadata = object_at(message, "metadata")
     payload = object_at(metadata, "event_payload")
     named = InteractionId(text_at(payload, "interaction_id"))

@@ -1,13 +1,13 @@
-"""Errors of Slack's Web API, and how a response that is no success is turned into one.
+"""Errors of Slack's Web API, and the mapping of failed responses to them.
 
 - bot.domain.errors.DeliveryFailed
-  - FormRefused       Slack does not take these blocks; a plainer form may do
-  - RateLimited       Slack did nothing; ask again after a while
+  - FormRefused       Slack rejects these blocks; a plainer form may pass
+  - RateLimited       Slack did nothing; retry after a while
   - ResultUnknown     Slack may have done it and did not say so
-  - NotPermitted      Slack said no and did nothing; somebody can mend it
+  - NotPermitted      Slack refused and did nothing; somebody can fix the cause
   - bot.domain.errors.DeliveryRefused
-    - FormsRefused    Slack takes a message in no form
-    - NeverPermitted  Slack said no, and will say so tomorrow
+    - FormsRefused    Slack rejects every form of a message
+    - NeverPermitted  Slack refused, and will refuse every retry
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _TOO_LONG = frozenset({"msg_blocks_too_long", "msg_too_long"})
 
 
 class FormRefused(DeliveryFailed):
-    """Slack does not take the message in this form; ``blocks`` are the places that it named.
+    """Slack rejects a message in this form; ``blocks`` are the indexes of the blocks it named.
 
-    ``unknown`` are those of them whose type it does not know; in the others something is wrong.
+    ``unknown`` are those of them whose type it does not support; in the others something is wrong.
     """
 
     def __init__(
@@ -42,24 +42,24 @@ class FormRefused(DeliveryFailed):
 
     @property
     def too_long(self) -> bool:
-        """Whether there is too much of it."""
+        """Whether the form is too long."""
         return self.code in _TOO_LONG
 
 
 class FormsRefused(DeliveryRefused):
-    """Slack takes a message in no form."""
+    """Slack rejects every form of a message."""
 
 
 class RateLimited(DeliveryFailed):
-    """It is too much for Slack now; ``retry_after_seconds`` says how long to wait."""
+    """Slack's rate limit is reached; ``retry_after_seconds`` is how long to wait."""
 
 
 class ResultUnknown(DeliveryFailed):
-    """Slack may or may not have done what was asked."""
+    """Slack may or may not have carried out a call."""
 
 
 class NotPermitted(DeliveryFailed):
-    """Slack did not do what was asked; ``code`` is its name of the reason."""
+    """Slack did not carry out a call; ``code`` is its error code."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
@@ -67,7 +67,7 @@ class NotPermitted(DeliveryFailed):
 
 
 class NeverPermitted(DeliveryRefused):
-    """Slack will never do what was asked; ``code`` is its name of the reason."""
+    """Slack will never carry out a call; ``code`` is its error code."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
@@ -77,7 +77,7 @@ class NeverPermitted(DeliveryRefused):
 _SHORTEST_WAIT_SECONDS = 0.5
 USUAL_WAIT_SECONDS = 1.0
 _SHOWN_AFTER_SECONDS = 2.0
-"""What Slack took without saying so is listed by then; it says nothing of how soon it is."""
+"""A message posted with an unknown result is listed by then; Slack documents no such delay."""
 
 _TOO_MANY = 429
 _SERVER_ERRORS = 500
@@ -103,7 +103,7 @@ _NEVER_CODES = frozenset(
     }
 )
 NOT_IN_CHANNEL = frozenset({"channel_not_found", "not_in_channel"})
-"""The bot isn't in the channel, so nothing of its is there that it could look for."""
+"""Codes for a bot outside the channel, so none of its messages can be found there."""
 
 THREAD_ERRORS = NOT_IN_CHANNEL | {
     "invalid_thread_ts",
@@ -111,7 +111,7 @@ THREAD_ERRORS = NOT_IN_CHANNEL | {
     "method_not_supported_for_channel_type",
     "thread_not_found",
 }
-"""What is said of one thread, and not of what the workspace has."""
+"""Codes that concern one thread, rather than a feature that the workspace lacks."""
 
 _INSTALL = "Install the app again and set SLACK_BOT_TOKEN to its new token."
 _POSTING = "Let the app post there (channel settings > posting permissions)."
@@ -134,11 +134,11 @@ _BLOCK_PATH = re.compile(r"\bblocks/(\d+)\b")
 _UNKNOWN_BLOCK_PATH = re.compile(
     r"(?i)\bunsupported (?:block )?type\b.*?\bblocks/(\d+)(?:/type)?(?![\d/])"
 )
-"""A block of a type that Slack does not take; in one that is further down, an element is meant."""
+"""Matches a block of an unsupported type; a longer path names an element within a block."""
 
 
 def error_from_response(what: str, response: object) -> DeliveryFailed:
-    """Return what an answer means that is no success; ``what`` names the call."""
+    """Return the error for a failed response; ``what`` names the call."""
     code, status = response_error_code(response), _status(response)
     if status == _TOO_MANY or code in _LIMITED_CODES:
         return rate_limited(what, _header_seconds(response))
@@ -154,17 +154,17 @@ def error_from_response(what: str, response: object) -> DeliveryFailed:
 
 
 def refused_blocks(response: object) -> frozenset[int]:
-    """Return which blocks an answer of Slack names as wrong, counted from 0, if it names any."""
+    """Return the indexes, from 0, of the blocks that a response names as wrong, if any."""
     return _block_numbers(_BLOCK_PATH, response)
 
 
 def unknown_blocks(response: object) -> frozenset[int]:
-    """Return which blocks an answer names as of a type that Slack does not take."""
+    """Return the indexes of the blocks whose type a response names as unsupported."""
     return _block_numbers(_UNKNOWN_BLOCK_PATH, response)
 
 
 def response_error_code(response: object) -> str:
-    """Return Slack's name of an error, "" when it gave none."""
+    """Return Slack's error code, "" if it gave none."""
     return str(_field(response, "error") or "")
 
 
@@ -176,7 +176,7 @@ def _block_numbers(pattern: re.Pattern[str], response: object) -> frozenset[int]
 
 
 def _field(response: object, name: str) -> object:
-    """Return a field of an answer, None where it is no JSON object."""
+    """Return a field of a response, None if it is no JSON object."""
     try:
         return response.get(name) if isinstance(response, AsyncSlackResponse | dict) else None
     except AttributeError:
@@ -184,14 +184,14 @@ def _field(response: object, name: str) -> object:
 
 
 def rate_limited(what: str, asked: float | None) -> RateLimited:
-    """Return that it is too much now, and for how many seconds."""
+    """Return a RateLimited error; ``asked`` is the wait in seconds that Slack requested."""
     wait = USUAL_WAIT_SECONDS if asked is None else max(asked, _SHORTEST_WAIT_SECONDS)
     reason = f"{what}: Slack's rate limit holds. It is tried again later."
     return RateLimited(reason, retry_after_seconds=wait)
 
 
 def result_unknown(reason: str, asked: float | None = None) -> ResultUnknown:
-    """Return that nobody knows what became of a call."""
+    """Return a ResultUnknown error; ``asked`` is the wait in seconds that Slack requested."""
     return ResultUnknown(reason, retry_after_seconds=max(asked or 0.0, _SHOWN_AFTER_SECONDS))
 
 

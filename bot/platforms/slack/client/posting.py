@@ -1,7 +1,7 @@
-"""Post, edit and delete Slack messages, each in the richest form that the workspace takes.
+"""Post, edit and delete Slack messages, each in the richest form that the workspace accepts.
 
-Kinds of blocks that a workspace refuses are remembered for ten minutes, so that not every post
-is refused first.
+Types of blocks that a workspace rejects are remembered for ten minutes, so that not every post
+is rejected first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bot.platforms.slack.rendering import Block, MessageForm, MessageForms, shor
 _REMEMBERED_SECONDS = 600.0
 
 REFUSED_BLOCK_CODES = frozenset({"invalid_blocks", "invalid_blocks_format"})
-"""Slack's codes for blocks that it does not know; others speak of one message's length."""
+"""Slack's codes for unsupported blocks; others concern the length of one message."""
 
 
 def block_types_of(form: MessageForm) -> frozenset[str]:
@@ -31,10 +31,10 @@ def block_types_of(form: MessageForm) -> frozenset[str]:
 
 
 class RefusedBlocks:
-    """What is left out for ten minutes, since a workspace does not take it.
+    """Remembers for ten minutes which types of blocks a workspace rejects.
 
-    Slack refuses a message also for what is wrong in it alone. So a kind of blocks counts as
-    refused where Slack names its type, or once two different messages went through without it.
+    Slack rejects a message also for faults of its own. So a type of blocks counts as rejected if
+    Slack names it, or once two different messages were accepted without it.
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
@@ -43,7 +43,7 @@ class RefusedBlocks:
         self._suspected: dict[str, tuple[int, float]] = {}
 
     def taken(self, forms: Sequence[MessageForm]) -> Sequence[MessageForm]:
-        """Return the forms without anything that was refused; the last is always among them."""
+        """Return the forms without rejected types of blocks; the last form is always included."""
         now = self._clock()
         refused = {kind for kind, until in self._until.items() if until > now}
         return [form for form in forms[:-1] if refused.isdisjoint(block_types_of(form))] + [
@@ -51,12 +51,12 @@ class RefusedBlocks:
         ]
 
     def unknown(self, kinds: Iterable[str]) -> None:
-        """Note types of blocks that Slack says it does not take."""
+        """Record types of blocks that Slack names as unsupported."""
         for kind in kinds:
             self._until[kind] = self._clock() + _REMEMBERED_SECONDS
 
     def learn(self, refused: Iterable[MessageForm], taken: MessageForm) -> None:
-        """Note what only the refused forms of a message had, if another's had it before."""
+        """Record types that only a message's rejected forms had, at the second such message."""
         tried = frozenset[str]().union(*(block_types_of(form) for form in refused))
         message, now = hash(taken.text), self._clock()
         for kind in tried - block_types_of(taken):
@@ -74,7 +74,7 @@ log = structlog.get_logger(__name__)
 
 
 class Poster:
-    """Makes messages visible, and invisible."""
+    """Posts and deletes messages."""
 
     def __init__(self, client: AsyncWebClient, caller: ApiCaller) -> None:
         self._client = client
@@ -86,17 +86,17 @@ class Poster:
         return await self.richest(forms, lambda form: self._send(place, form, label))
 
     async def post_ephemeral(self, place: Place, user: str, forms: MessageForms) -> None:
-        """Show something in a thread to one person alone. Raises DeliveryFailed."""
+        """Post an ephemeral message to one user in a thread. Raises DeliveryFailed."""
         await self.richest(forms, lambda form: self._show(place, user, form))
 
     async def richest(
         self, forms: MessageForms, send: Callable[[MessageForm], Awaitable[Result]]
     ) -> Result:
-        """Send a message in the first of its forms that is taken; what is refused is remembered.
+        """Send a message in its first form that Slack accepts; rejected blocks are remembered.
 
-        Where Slack names the blocks that it does not take, no other form with such blocks is tried.
-        What is too long is shortened, and says so.
-        Raises FormsRefused when it takes none, and DeliveryFailed.
+        Where Slack names the blocks that it rejects, no other form with such blocks is tried. A
+        form that is too long is shortened, and says so.
+        Raises FormsRefused when all forms are rejected, and DeliveryFailed.
         """
         refused: list[MessageForm] = []
         left = list(self._refusals.taken(forms))
@@ -115,7 +115,7 @@ class Poster:
         raise FormsRefused("Slack refused every form of a message.")
 
     async def delete(self, channel: str, ts: str) -> None:
-        """Delete a message of ours; one that is gone is no error. Raises DeliveryFailed."""
+        """Delete a message of the bot; a missing one is no error. Raises DeliveryFailed."""
         try:
             await self._caller.call(
                 "chat.delete", lambda: self._client.chat_delete(channel=channel, ts=ts)
@@ -141,7 +141,7 @@ class Poster:
         return str(answer["ts"])
 
     async def _show(self, place: Place, user: str, form: MessageForm) -> None:
-        # slack_sdk names no unfurling here and hands it on all the same.
+        # slack_sdk declares no unfurl parameters here, but passes them on.
         await self._caller.call(
             "chat.postEphemeral",
             lambda: self._client.chat_postEphemeral(
@@ -159,7 +159,7 @@ class Poster:
 def _forms_left(
     left: Sequence[MessageForm], form: MessageForm, error: FormRefused
 ) -> list[MessageForm]:
-    """Return what is still to be tried after a form was refused."""
+    """Return the forms to try after one was rejected."""
     if error.too_long and (shorter := shorten(form)):
         return [shorter, *(shorten(last) or last for last in left[-1:])]
     named = _block_types_at(form, error.blocks)
@@ -171,7 +171,7 @@ def _block_types_at(form: MessageForm, places: frozenset[int]) -> frozenset[str]
 
 
 def blocks_of(form: MessageForm) -> Sequence[dict[str, object]] | None:
-    """Return a form's blocks as slack_sdk takes them; None where it has none."""
+    """Return a form's blocks as slack_sdk expects them; None if it has none."""
     return [_block(block) for block in form.blocks] or None
 
 
@@ -180,7 +180,7 @@ def _block(block: Block) -> dict[str, object]:
 
 
 class Editor:
-    """Changes what a message shows; what is known of it by metadata stays."""
+    """Edits posted messages; their metadata stays."""
 
     def __init__(self, client: AsyncWebClient, caller: ApiCaller, poster: Poster) -> None:
         self._client = client
@@ -188,11 +188,11 @@ class Editor:
         self._poster = poster
 
     async def edit(self, at: PostedRef, forms: MessageForms) -> None:
-        """Show another form of a message. Raises DeliveryFailed, DeliveryRefused if it is gone."""
+        """Replace a message's content. Raises DeliveryFailed, DeliveryRefused if it is gone."""
         await self._poster.richest(forms, lambda form: self._send(at, form))
 
     async def _send(self, at: PostedRef, form: MessageForm) -> None:
-        # Blocks that are not given would stay, and with them what the message showed before.
+        # Omitted blocks would stay, and with them the previous content.
         await self._caller.call(
             "chat.update",
             lambda: self._client.chat_update(
@@ -200,7 +200,7 @@ class Editor:
                 ts=at.id,
                 text=form.text,
                 blocks=blocks_of(form) or [],
-                # Here Slack would otherwise look for links and names in the text by itself.
+                # chat.update would otherwise parse links and names in the text.
                 parse="none",
             ),
         )

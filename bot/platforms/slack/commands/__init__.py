@@ -1,1 +1,1 @@
-"""Slash commands: questions, settings, explanations and runs over documents."""
+"""Slash commands: questions, settings, explanations and reindexing runs."""

@@ -1,7 +1,7 @@
 """Show and save a channel's settings in a modal that is opened by command.
 
-Who may save is asked again when the modal is sent; what can't be saved is said in the modal, so
-that nothing that was put in is lost.
+Permission is checked again when the modal is submitted; errors are shown in the modal, so that no
+input is lost.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at
 from bot.platforms.slack.rendering import Block, MessageForm, plain_text, section
 from bot.platforms.slack.transport.dispatch import ACCEPT_SECONDS
 
-_MOST_OPTIONS = 100
+_MOST_OPTIONS = 100  # Slack's limit for the options of a menu or group, and for its groups
 _SHORT = 30
 _VALUE_PREFIX = "="
-"""Goes before every value, for Slack takes no empty one."""
+"""Precedes every value, as Slack accepts no empty one."""
 
 _ON = "on"
 _FOLLOW_UPS = "In a thread that I am in, I need not be mentioned again."
@@ -60,7 +60,7 @@ _CHANNEL = re.compile(r"[CG][A-Z0-9]{2,}")
 def settings_modal(
     form: ChannelSettingsForm, channel: str, response_url: str
 ) -> Mapping[str, object]:
-    """Return the modal; ``response_url`` is where its result can be told."""
+    """Return the modal; its result is shown at ``response_url``."""
     return {
         "type": "modal",
         "callback_id": SETTINGS_FORM,
@@ -73,7 +73,7 @@ def settings_modal(
 
 
 def modal_origin(view: Event) -> tuple[str, str]:
-    """Return the channel that a modal is about, and where to tell; "" for what it doesn't say."""
+    """Return the channel and response URL in a modal's metadata; "" for what is missing."""
     try:
         about = json.loads(text_at(view, "private_metadata"))
     except ValueError:
@@ -83,7 +83,7 @@ def modal_origin(view: Event) -> tuple[str, str]:
 
 
 def submitted_values(view: Event, before: Policy) -> SubmittedSettings:
-    """Return what was put in; what the modal could not show stays as it was ``before``."""
+    """Return the submitted values; what the modal could not show stays as in ``before``."""
     shown = _field(view, "spaces")
     kept = "" if is_channel_id(before.people) else before.people
     return SubmittedSettings(
@@ -97,7 +97,7 @@ def submitted_values(view: Event, before: Policy) -> SubmittedSettings:
 
 
 def is_channel_id(people: str) -> bool:
-    """Tell whether Slack's list of channels can show where people are asked."""
+    """Return whether an escalation channel is one that Slack's channel menu can show."""
     return _CHANNEL.fullmatch(people) is not None
 
 
@@ -145,7 +145,7 @@ def _menu(choices: Sequence[Choice], chosen: str) -> Block:
 
 
 def _multi_menu(choices: Sequence[Choice], chosen: frozenset[str]) -> Block:
-    """Return a menu of as many as there are, in groups where one list doesn't take them."""
+    """Return a menu of all choices, in groups if they exceed the limit of one list."""
     first = [_option(choice) for choice in choices if choice.value in chosen]
     begun = {"initial_options": first} if first else {}
     menu = {"type": "multi_static_select", "placeholder": plain_text("All spaces"), **begun}
@@ -171,7 +171,7 @@ def _channel_menu(people: str) -> Block:
 
 
 def _people_hint(people: str) -> str:
-    """Return what is said below the list, which can't show every name."""
+    """Return the hint below the channel menu, which can't show every value."""
     if is_channel_id(people) or not people:
         return _USUAL
     return f"Now {clip(people, _SHORT)}; choose a channel to change it."
@@ -214,17 +214,17 @@ _NOT_THERE = (
     "another."
 )
 _GENERAL_ERROR_FIELD: Field = "answers"
-"""Where it is said what is wrong with no single field."""
+"""The field that shows errors which concern no single field."""
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsDialog:
-    """Implements Listener, and bot.platforms.slack.commands.slash_commands.OpensModal.
+    """Opens the settings modal and saves submissions. Implements `Listener` and `OpensModal`.
 
-    Who may is asked again when the form is sent. What can't be saved is said in the form, so that
-    nothing that was put in is lost.
+    Permission is checked again when the modal is submitted. Errors are shown in the modal, so that
+    no input is lost.
     """
 
     orders: CommandExecutor
@@ -238,7 +238,7 @@ class SettingsDialog:
         bolt.view(SETTINGS_FORM)(self._sent)
 
     async def open(self, command: Command, by: CommandCaller) -> MessageForm | None:
-        """Open the form, or return why not. Raises DeliveryFailed."""
+        """Open the modal, or return why it can't be opened. Raises DeliveryFailed."""
         if command.is_direct:
             return plain_message(_DIRECT)
         form = await self.orders.settings(command.channel, by)
@@ -264,7 +264,7 @@ class SettingsDialog:
             await ack(response_action="errors", errors=done)
 
     async def _saved(self, user: str, channel: str, view: Event) -> str | dict[str, str]:
-        """Save a form; return what to say, or what is wrong by field."""
+        """Save a submission; return the confirmation, or the errors by field."""
         by = await self.orderers.of(user)
         if by is None or not channel:
             return {_GENERAL_ERROR_FIELD: NOT_FOR_OUTSIDERS}
@@ -280,16 +280,16 @@ class SettingsDialog:
         return {_GENERAL_ERROR_FIELD: saved.text} if isinstance(saved, Refused) else saved.text
 
     async def _is_out_of_reach(self, chosen: SubmittedSettings, before: Policy) -> bool:
-        """Tell whether people would be asked, from now on, where the bot is not, or others read.
+        """Return whether escalations would move to a channel without the bot, or with outsiders.
 
-        The form offers only channels of one's own; what comes back from a client may be anything.
+        The modal offers only the company's own channels, but a client may submit anything.
         """
         if chosen.people in {before.people, ""}:
             return False
         return not (is_channel_id(chosen.people) and await self.rooms.is_own(chosen.people))
 
     async def _tell(self, user: str, response_url: str, text: str) -> None:
-        """Say it where the command was given; in a direct message if that is too long ago."""
+        """Reply where the command was given; in a direct message if that is too long ago."""
         form = plain_message(text)
         try:
             await self.asides.tell(response_url, form.text, form.blocks)

@@ -58,9 +58,9 @@ _TEXT_LIMIT = 3_900
 
 
 def run_message(told: RunStatus, *, user: str, alone: bool) -> MessageForms:
-    """Return the message; ``user`` ordered the run.
+    """Return a run's message; ``user`` ordered the run.
 
-    ``alone``: nobody else reads it. Else no page is named, for not all may know of it.
+    ``alone``: nobody else reads it. Otherwise no page is named, for not all may know of it.
     """
     shown = progress_of(told, COMMAND_SPELLING, alone=alone)
     head, below = _head(shown), _troubles(shown)
@@ -93,9 +93,10 @@ _RUN_PART = "run"
 
 
 class RunMessages:
-    """Implements bot.chat.commands.run_message.Screen: places are channels, messages their ts.
+    """Posts and edits the messages of runs. Implements bot.chat.commands.run_message.Screen.
 
-    What somebody could mend is refused all the same, for a run does not wait for it.
+    Places are channels, messages their ts. NotPermitted is raised as DeliveryRefused, though
+    somebody could fix its cause: a run does not wait for that.
     """
 
     def __init__(
@@ -109,18 +110,18 @@ class RunMessages:
         self._lookup = MessageLookup(client, caller)
 
     async def place_of(self, shown: RunLease) -> str:
-        """Return the channel of the order, unless others than colleagues may read it."""
+        """Return the channel of the order, or a direct one if outsiders may read that."""
         if self.is_alone(shown.channel) or not await self._is_ours(shown):
             return await self.direct(shown)
         return shown.channel
 
     async def direct(self, shown: RunLease) -> str:
-        """Return the direct conversation with who ordered."""
+        """Return the direct conversation with the user who ordered the run."""
         with _as_refusal():
             return await self._rooms.direct(shown.user)
 
     def is_alone(self, place: str) -> bool:
-        """Tell whether a place is a direct conversation."""
+        """Return whether a place is a direct conversation."""
         return place.startswith("D")
 
     async def post(self, shown: RunLease, told: RunStatus) -> str:
@@ -130,9 +131,9 @@ class RunMessages:
             return await self._poster.post(_place(shown), self._forms(shown, told), label)
 
     async def find(self, shown: RunLease, besides: str) -> str:
-        """Return the ts of a run's message that may have been posted, "" where none is seen.
+        """Return the ts of a run's message that may have been posted, "" if none is found.
 
-        ``besides`` is the ts of one that is of no use any more.
+        ``besides`` is the ts of a message to ignore, as it is of no use any more.
         """
         try:
             found = await self._lookup.search(_place(shown), _run_label_id(shown))
@@ -141,7 +142,7 @@ class RunMessages:
         return next((each.ts for each in found if each.ts != besides), "")
 
     async def edit(self, shown: RunLease, told: RunStatus) -> None:
-        """Change a run's message."""
+        """Update a run's message."""
         with _as_refusal():
             await self._editor.edit(PostedRef(shown.place, shown.posted), self._forms(shown, told))
 
@@ -149,7 +150,7 @@ class RunMessages:
         return run_message(told, user=shown.user, alone=self.is_alone(shown.place))
 
     async def _is_ours(self, shown: RunLease) -> bool:
-        """Tell whether a channel is known to be this workspace's alone."""
+        """Return whether a channel is known to be this workspace's alone."""
         thread = Thread("slack", self._tenant, shown.channel, "")
         asked = Message("", thread, Person(shown.user), "", received_at=datetime.now(UTC))
         try:
@@ -160,7 +161,7 @@ class RunMessages:
 
 @contextmanager
 def _as_refusal() -> Iterator[None]:
-    """Let what is not permitted be refused."""
+    """Raise NotPermitted as DeliveryRefused."""
     try:
         yield
     except NotPermitted as error:
@@ -173,7 +174,7 @@ def _place(shown: RunLease) -> Place:
 
 
 def _run_label_id(shown: RunLease) -> InteractionId:
-    """Return what the message is found by: no interaction is called like a run."""
+    """Return the id by which a run's message is found; no interaction has such an id."""
     return InteractionId(f"reindex:{shown.run_id}")
 
 
@@ -191,7 +192,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReindexListener:
-    """Implements Listener for the button, and StartsReindex."""
+    """Starts runs by command, and handles their Cancel button.
+
+    Implements `Listener` and `StartsReindex`.
+    """
 
     orders: CommandExecutor
     orderers: CommandSenders
@@ -207,7 +211,7 @@ class ReindexListener:
     async def begin(
         self, order: ReindexRequest, command: Command, by: CommandCaller
     ) -> MessageForm:
-        """Begin a run; return what is said of it at once."""
+        """Start a run; return the immediate reply."""
         answer = await self.orders.reindex(order, by)
         if isinstance(answer, Refused):
             return plain_message(answer.text, *await self._way_to(answer.run_id, by))
@@ -227,7 +231,7 @@ class ReindexListener:
         self.presses.tell(press, escaped(answer.text))
 
     async def _way_to(self, run_id: str, by: CommandCaller) -> tuple[str, ...]:
-        """Return a link to where a run is shown, if whoever asks can open it."""
+        """Return a link to a run's message, if the caller can open it."""
         try:
             shown = await self.followers.shown_as(run_id) if run_id else None
         except StoreUnavailable as error:

@@ -1,7 +1,6 @@
-"""Parse Slack's slash commands, and answer each to who gave it alone.
+"""Parse Slack's slash commands, and reply to each so that only its sender sees it.
 
-Slack sends a command once, so what could not be done is told at once. Only colleagues may give
-commands.
+Slack sends a command once, so a failure is reported at once. Only colleagues may give commands.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ from bot.platforms.slack.rendering import SECTION_LIMIT, MessageForm, section
 from bot.platforms.slack.workspace.members import Colleagues
 
 _MOST_SECTIONS = 4
-"""Slack takes some 13,000 characters over all blocks of a message."""
+"""Slack's limit is about 13,000 characters over all blocks of a message."""
 
 _TEXT_LIMIT = 3_900
 
@@ -54,7 +53,7 @@ _TEXT_LIMIT = 3_900
 def plain_message(text: str, *live: str) -> MessageForm:
     """Return plain text as a message; ``live`` is mrkdwn that code built, below it.
 
-    In blocks an address stays text; the text beside them is what notifications read.
+    In blocks an address stays text; the text beside them is shown in notifications.
     """
     parts = [escaped(part) for part in split(text, SECTION_LIMIT, lambda part: len(escaped(part)))]
     shown = [part for part in (*parts[:_MOST_SECTIONS], *live) if part.strip()]
@@ -67,10 +66,10 @@ COMMAND_SPELLING = CommandSyntax(f"{FRONTDESK} ", REINDEX)
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command; nothing of it is checked yet.
+    """A slash command as Slack sends it; nothing of it is verified yet.
 
-    ``trigger_id`` opens a form within three seconds, and names the command; ``response_url`` takes
-    five messages within half an hour.
+    ``trigger_id`` opens a modal within three seconds, and identifies the command; ``response_url``
+    takes five messages within half an hour.
     """
 
     name: str
@@ -82,11 +81,11 @@ class Command:
 
     @property
     def is_direct(self) -> bool:
-        """Whether it was given between two people, or to the bot alone."""
+        """Whether it was given in a direct conversation, between two people or with the bot."""
         return self.channel.startswith("D")
 
     def order(self) -> CommandRequest | InvalidCommand:
-        """Return what is ordered. A question is as its writer meant it, mentions as words."""
+        """Return the parsed request; mentions in a question are converted to words."""
         read = parse_reindex_text if self.name == REINDEX else parse_command_text
         order = read(self.text, COMMAND_SPELLING)
         return (
@@ -96,7 +95,7 @@ class Command:
         )
 
     def asked(self, text: str, tenant: str, now: datetime) -> Message:
-        """Return a question as its writer's own, in a thread that nobody else sees."""
+        """Return a question as a message of the sender, in a thread that nobody else sees."""
         name = f"command:{self.trigger_id}"
         return Message(
             id=name,
@@ -110,7 +109,7 @@ class Command:
 
 
 def parse_slash_command(body: Event) -> Command | None:
-    """Return a command, or None for what names nobody, no place, or nowhere to answer."""
+    """Return a command, None if its user, channel, trigger or response URL is missing."""
     command = Command(
         name=text_at(body, "command"),
         text=text_at(body, "text"),
@@ -124,7 +123,7 @@ def parse_slash_command(body: Event) -> Command | None:
 
 
 def _unescape(text: str) -> str:
-    """Return what somebody typed, with Slack's links as they are."""
+    """Decode the entities in typed text; Slack's links stay as they are."""
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
@@ -132,14 +131,14 @@ NOT_FOR_OUTSIDERS = "Only colleagues can do this."
 
 
 class CommandSenders:
-    """Asks the workspace who somebody is. Raises DeliveryFailed while it can't."""
+    """Identifies senders of commands. Raises DeliveryFailed if Slack can't be asked."""
 
     def __init__(self, colleagues: Colleagues, admins: Iterable[str]) -> None:
         self._colleagues = colleagues
         self._admins = parse_admins(admins, setting="SLACK_ADMINS", is_group=_is_group)
 
     async def of(self, user: str) -> CommandCaller | None:
-        """Return who orders, None for guests, bots and people of other organisations."""
+        """Return the sender, None for guests, bots and people of other organisations."""
         member = await self._colleagues.member(user)
         if not member.colleague:
             return None
@@ -153,7 +152,7 @@ def _is_group(name: str) -> bool:
 
 
 SOON_SECONDS = 1.5
-"""What takes longer is acknowledged, and answered at the address that came with the command."""
+"""A command that takes longer is acknowledged, and answered at its response URL."""
 
 _ONE_MOMENT = "One moment\u2026"
 _NOT_UNDERSTOOD = "I couldn't read this command. Please try it again."
@@ -163,13 +162,13 @@ log = structlog.get_logger(__name__)
 
 
 class OpensModal(Protocol):
-    """Answers a command with a form; None says that it is open. Raises BotError."""
+    """Answers a command with a modal; returns a message if none is opened. Raises BotError."""
 
     async def open(self, command: Command, by: CommandCaller) -> MessageForm | None: ...
 
 
 class StartsReindex(Protocol):
-    """Begins a run and shows how far it is. Raises BotError."""
+    """Starts a run and shows its progress. Raises BotError."""
 
     async def begin(
         self, order: ReindexRequest, command: Command, by: CommandCaller
@@ -178,9 +177,9 @@ class StartsReindex(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlashCommands:
-    """Implements Listener: /frontdesk and /reindex.
+    """Handles /frontdesk and /reindex. Implements `Listener`.
 
-    What could not be done is told at once, as nothing tries it again. Only colleagues may order.
+    A failure is reported at once, as nothing retries a command. Only colleagues may give commands.
     """
 
     office: ChatContext
@@ -218,7 +217,7 @@ class SlashCommands:
             await self.asides.tell(command.response_url, form.text, form.blocks)
 
     async def _answered(self, command: Command) -> MessageForm | None:
-        """Carry out a command; return what is said of it."""
+        """Carry out a command; return the reply, None if a modal shows it."""
         try:
             by = await self.orderers.of(command.user)
             return (
@@ -248,14 +247,14 @@ class SlashCommands:
                 return plain_message((await self.office.orders.answer(order, by)).text)
 
     async def _ask(self, command: Command, text: str) -> MessageForm:
-        """Keep a question; the answer comes as any other does, to its asker alone."""
+        """Put a question into the inbox; its answer is delivered later, to its asker alone."""
         asked = command.asked(text, self.office.tenant, datetime.now(UTC))
         await self.office.inbox.accept(asked)
         return plain_message(f"Looking\u2026\n> {clip(text, _LONGEST_ECHO)}")
 
 
 class WhyCommand:
-    """Implements bot.platforms.slack.commands.slash_commands.OpensModal."""
+    """Explains the sender's newest question in a channel. Implements `OpensModal`."""
 
     def __init__(
         self,
@@ -271,13 +270,13 @@ class WhyCommand:
         self._errands = errands
 
     async def open(self, command: Command, by: CommandCaller) -> None:
-        """Show it in a modal; what goes wrong is shown there."""
+        """Show the explanation in a modal; errors are shown there."""
         explaining = self._explained(command, by)
         showing = self._modals.show(command.trigger_id, explaining, unknown=NOTHING_YET)
         self._errands.run(showing, what="why by command")
 
     async def _explained(self, command: Command, by: CommandCaller) -> Explanation:
-        """Explain within what everybody in the thread may read, as the button there does."""
+        """Explain with what everybody in the thread may read, as the "Why" button there does."""
         explaining, tenant = self._office.explaining, self._office.tenant
         newest = await explaining.newest(tenant, "slack", command.channel, by.person.id)
         reader = await self._readers.of_thread(newest.message)

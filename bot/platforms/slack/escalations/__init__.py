@@ -1,1 +1,1 @@
-"""Questions handed to people on Slack: their cards, actions on them, and notices."""
+"""Escalations on Slack: cards, actions on them, and notices."""

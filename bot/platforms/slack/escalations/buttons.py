@@ -1,7 +1,7 @@
-"""Handle the buttons of a case and its modals: those of people on its card, and of the asker.
+"""Handle the buttons and modals of a case: those of people on its card, and of its asker.
 
-Whoever presses a card's button is a colleague who sees the card's channel: Slack vouches for
-that. The same modal sent twice is one reply.
+Whoever presses a card's button must be a colleague; Slack guarantees that they see the card's
+channel. The same modal sent twice is one reply.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from bot.platforms.slack.transport.dispatch import ACCEPT_SECONDS
 
 
 class KnownColleague(Protocol):
-    """What is known of a colleague; ``email`` only where it is verified."""
+    """A colleague's name and e-mail address; ``email`` only if it is verified."""
 
     @property
     def name(self) -> str: ...
@@ -52,7 +52,7 @@ class KnownColleague(Protocol):
 
 
 class KnowsColleagues(Protocol):
-    """Tells colleagues from guests, bots and people of other organisations."""
+    """Looks up colleagues, as opposed to guests, bots and people of other organisations."""
 
     async def of(self, user_id: str) -> KnownColleague | None:
         """Return a colleague, None for anybody else. Raises bot.domain.errors.DeliveryFailed."""
@@ -60,13 +60,13 @@ class KnowsColleagues(Protocol):
 
 
 class Experts:
-    """Names colleagues so that they are the same person on the board."""
+    """Resolves colleagues to actors, so that they are the same person on the board."""
 
     def __init__(self, colleagues: KnowsColleagues) -> None:
         self._colleagues = colleagues
 
     async def actor(self, user: str) -> Actor:
-        """Return who acts. Raises ActionRejected for who is no colleague, DeliveryFailed."""
+        """Return the acting colleague. Raises ActionRejected for anybody else, DeliveryFailed."""
         known = await self._colleagues.of(user)
         if known is None:
             raise ActionRejected(COLLEAGUES_ONLY)
@@ -74,24 +74,24 @@ class Experts:
 
 
 TEXT_FIELD = "words"
-"""The field in which something is written."""
+"""The action id of the text field, and the id of its block."""
 
 CASE_MODALS: Mapping[str, Act] = {REPLY_FORM: "reply", DECLINE_FORM: "decline"}
 
 _LONGEST_FIELD = 3000
-"""Slack takes no more in one field."""
+"""Slack's limit for the text of one field."""
 
 _QUESTION_LENGTH = 1_000
 
 
 def reply_modal(case: Case) -> dict[str, object]:
-    """Return the form for a reply, with the question above it."""
+    """Return the modal for a reply, with the question above it."""
     hint = "It is posted where the question was asked, in your name."
     return _modal(case, REPLY_FORM, title="Reply", label="Your reply", hint=hint)
 
 
 def decline_modal(case: Case) -> dict[str, object]:
-    """Return the form for a reason."""
+    """Return the modal for the reason why a case is declined."""
     hint = "The one who asked reads it, with your name."
     return _modal(case, DECLINE_FORM, title="Not for us", label="Why, or who to ask", hint=hint)
 
@@ -131,7 +131,7 @@ log = structlog.get_logger(__name__)
 
 
 class CaseModals:
-    """Implements Listener: the forms of a card; the same form sent twice is one reply."""
+    """Handles submitted modals of a card; one sent twice is one reply. Implements `Listener`."""
 
     def __init__(self, *, tenant: str, works: Works, experts: Experts, notes: Notes) -> None:
         self._experts = experts
@@ -149,7 +149,7 @@ class CaseModals:
             await ack()
 
     async def _trouble(self, body: dict[str, object], view: dict[str, object]) -> str:
-        """Do what the form says; return what its writer is told when it can't be done."""
+        """Carry out a submission; return the error to show in the modal, "" if there is none."""
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
                 await self._take(body, view)
@@ -172,9 +172,9 @@ class CaseModals:
 
 
 class CaseButtons:
-    """Implements Listener: the buttons of a card.
+    """Handles the buttons of a card. Implements `Listener`.
 
-    Whoever presses is a colleague who sees the channel of the card: Slack vouches for that.
+    Whoever presses must be a colleague; Slack guarantees that they see the card's channel.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class CaseButtons:
     async def _ask_for_words(
         self, act: Act, press: Press, case_id: InteractionId, actor: Actor
     ) -> None:
-        """Open the form, unless it is known already that it would be refused."""
+        """Open the modal. Raises ActRefused if its act would be refused anyway."""
         case = (await self._works.bare(self._tenant, case_id)).case
         lifecycle.after(case.standing, act, actor, is_asker=actor.has(case.asker_id))
         form = reply_modal(case) if act == "reply" else decline_modal(case)
@@ -227,7 +227,7 @@ class CaseButtons:
 
 
 class AskerButtons:
-    """Implements Listener: the asker's buttons; others see them and can't use them."""
+    """Handles the asker's buttons; others see them but are rejected. Implements `Listener`."""
 
     def __init__(
         self, *, tenant: str, works: Works, recorded: Recorded, presses: PressDispatcher
@@ -255,7 +255,10 @@ class AskerButtons:
             raise ActionRejected(escaped(str(error))) from error
 
     async def _asked_there(self, case_id: InteractionId, press: Press) -> Message:
-        """Return the question; who asked by command is told elsewhere, and presses there."""
+        """Return the question. Raises ActionRejected if it was asked in another channel.
+
+        A question by command may be pressed anywhere: its notices are in a direct message.
+        """
         asked = await self._recorded.get(case_id)
         thread = asked.message.thread if asked else None
         if asked is None or thread is None:

@@ -1,6 +1,6 @@
-"""Render the card by which people are asked a question. Pure.
+"""Render the card of a case for the escalation channel. Pure.
 
-What people and pages wrote is escaped: nothing of it is live in Slack.
+Text written by people or copied from pages is escaped: nothing in it is live in Slack.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ CARD_BUTTONS: Mapping[Act, str] = {
     "resolve": CASE_RESOLVE,
     "decline": CASE_DECLINE,
 }
-"""What the buttons of a card are called."""
+"""The action ids of a card's buttons."""
 
 _QUESTION_LIMIT = 2_000
 _ALONE_LIMIT = 3_900
-"""Slack takes 4,000 characters of text when a message is edited."""
+"""Slack's limit is 4,000 characters of text when a message is edited."""
 
 _BLOCKS_LIMIT = 9_000
-"""Slack takes about 13,000 characters over all blocks; the state and the buttons come besides."""
+"""Slack's limit is about 13,000 characters over all blocks; state and buttons are extra."""
 
 _MOST_PAGES = 5
 _MOST_STEPS = 3
@@ -74,9 +74,9 @@ _USER = re.compile(r"[UW][A-Z0-9]{2,}")
 
 @dataclass(frozen=True, slots=True)
 class CaseLinks:
-    """Where a question can be opened: its thread, and the board; "" where it can't.
+    """Addresses at which a question can be opened: its thread and the board; "" if there is none.
 
-    ``public_url`` is what the addresses of our own pages begin with.
+    ``public_url`` is the prefix of the addresses of our own pages.
     """
 
     thread: str = ""
@@ -85,7 +85,7 @@ class CaseLinks:
 
 
 def case_card(message: Message, view: CaseView, ways: CaseLinks, *, now: datetime) -> MessageForms:
-    """Return the card of a case as it stands, with its buttons where Slack takes them."""
+    """Return the card of a case in its current state, with buttons where Slack accepts them."""
     question = _question(message, view, ways)
     found = [
         *_missing_from_pages(view.finding),
@@ -102,12 +102,12 @@ def case_card(message: Message, view: CaseView, ways: CaseLinks, *, now: datetim
 
 
 def time_ago(at: datetime) -> str:
-    """Return how long ago something was, which Slack keeps true as time passes."""
+    """Return a relative time that Slack keeps current, with the UTC time as its fallback."""
     return f"<!date^{int(at.timestamp())}^{{ago}}|{at.astimezone(UTC):%d %b, %H:%M} UTC>"
 
 
 def _fitting(parts: Sequence[str]) -> Iterator[str]:
-    """Yield what Slack takes in one message; what comes last is left out first."""
+    """Yield the parts that fit in one Slack message; the last are left out first."""
     left = _BLOCKS_LIMIT
     for part in parts:
         left -= len(part)
@@ -116,7 +116,7 @@ def _fitting(parts: Sequence[str]) -> Iterator[str]:
 
 
 def _cut_to_context(text: str) -> str:
-    """Return mrkdwn that a context takes; it is cut between lines, so that no mark is broken."""
+    """Return mrkdwn cut to the limit of a context, between lines so that no mark is broken."""
     return split(text, SECTION_LIMIT)[0]
 
 
@@ -149,12 +149,12 @@ def _where(message: Message, ways: CaseLinks) -> str:
 
 
 def _missing_from_pages(finding: SearchFinding | None) -> list[str]:
-    """Return what the answer that was given says that the pages lack."""
+    """Return what the given answer says is missing from the pages."""
     return [f"*{MISSING_INTRO}* {_line(finding.missing)}"] if finding and finding.missing else []
 
 
 def _pages(finding: SearchFinding | None, ways: CaseLinks, now: datetime) -> list[str]:
-    """Return what was found and everyone may read, in pieces that a section takes."""
+    """Return the found pages that everyone may read, split into pieces that fit a section."""
     if finding is None:
         return []
     lines = source_lines(_lines(finding, ways), now)
@@ -191,7 +191,7 @@ def _exchange(exchange: EarlierExchange) -> str:
 
 
 def _history(steps: Sequence[CaseStep]) -> list[str]:
-    """Return what people and the asker did last, with their words."""
+    """Return the last steps of people and the asker, with their words."""
     return [_step(step) for step in acts_in(steps)[-_MOST_STEPS:]]
 
 
@@ -219,7 +219,7 @@ def _buttons(view: CaseView) -> Block | None:
 
 
 def _line(text: str) -> str:
-    """Return words on one line, in which nothing is live; what is cut ends in a mark."""
+    """Return text on one line without live markup; cut text ends in a mark."""
     line = disarm(without_direction_marks(text))
     for room in range(_LINE_LENGTH, 0, -_STEP):
         shown = escaped_label(clip(line, room))
@@ -229,5 +229,5 @@ def _line(text: str) -> str:
 
 
 def _inert_name(text: str) -> str:
-    """Return a name that ends no bold text."""
+    """Return a name that can't close bold text."""
     return escaped_label(without_direction_marks(text)).replace("*", "\u2217")

@@ -1,7 +1,7 @@
 """Post notices about a case: news to its asker, and reminders to people.
 
-An asker is told in the thread of the question or, where they asked by command, in a direct
-message that names it. A person's words stand as theirs: only https addresses in them are links.
+An asker gets notices in the thread of the question or, after a command, in a direct message that
+names it. A person's words are quoted as written: only https addresses in them are links.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from bot.platforms.slack.rendering import (
 )
 
 ASKER_BUTTONS: Mapping[Act, str] = {"resolve": ASKER_CLOSE, "reopen": ASKER_REOPEN}
-"""What the asker's buttons are called."""
+"""The action ids of the asker's buttons."""
 
 _MOST_NOTICE_SECTIONS = 3
 _HTTPS = re.compile(r"https://[^\s<>|]+")
@@ -66,9 +66,9 @@ _TRAILING = ".,;:!?)]}'\"*_~`"
 def notice_messages(
     notice: Notice, offers: Sequence[CaseButton] = (), remark: str = ""
 ) -> tuple[MessageForms, ...]:
-    """Return the messages that tell an asker: who did what, in our words, then theirs.
+    """Return the messages of a notice: who did what, in our words, then theirs.
 
-    Below the last is what they may do then, and ``remark``, a word of ours.
+    Below the last are the buttons ``offers``, and ``remark``, a line of ours.
     """
     news = notice_text(notice)
     opening = f"*{_name(news.name)}* {news.did}"
@@ -82,7 +82,7 @@ def notice_messages(
 
 
 def with_links(text: str) -> str:
-    """Return a person's words in which plain https addresses are links, and nothing else is."""
+    """Return a person's words, escaped; plain https addresses become links, and nothing else."""
     return "".join(_with_links(text))
 
 
@@ -130,10 +130,10 @@ _QUESTION_LENGTH = 300
 def reminder_message(
     case: Case, notice: Notice, *, now: datetime, links: Sequence[str]
 ) -> MessageForms:
-    """Return what people are reminded of.
+    """Return the reminder of a waiting case.
 
-    The question is quoted only if it was asked on Slack: with one that is withdrawn elsewhere the
-    reminder would stay.
+    The question is quoted only if it was asked on Slack: if it were withdrawn on another platform,
+    the reminder would still show it.
     """
     matter, more = reminder_text(case, notice, now)
     platform = platform_of(case)
@@ -146,7 +146,7 @@ def reminder_message(
 
 
 def mrkdwn_link(url: str, label: str) -> str:
-    """Return a link of ours, or its label where the address can't be one."""
+    """Return a link that code built, or its label if the address is not valid."""
     address = web_url(url)
     return f"<{address}|{escaped_label(label)}>" if address else escaped_label(label)
 
@@ -155,11 +155,11 @@ _LONGEST_QUESTION = 200
 
 
 class AskerNotices:
-    """Implements bot.escalations.ports.Tells.
+    """Posts notices to askers. Implements bot.escalations.ports.Tells.
 
-    A long reply has several messages; the posted reference names the last. What an earlier attempt
-    posted is looked up, so that only what is missing is added. Who asked by command, in no thread,
-    is told in a direct message that names the question.
+    A long reply has several messages; the posted reference names the last. Messages of an earlier
+    attempt are looked up, so that only missing ones are posted. A command has no thread: its asker
+    gets a direct message that names the question.
     """
 
     def __init__(self, client: AsyncWebClient, caller: ApiCaller, notes: Notes) -> None:
@@ -172,7 +172,7 @@ class AskerNotices:
         self._sees: SeesCases | None = None
 
     def attend(self, sees: SeesCases) -> None:
-        """Learn where cases are seen."""
+        """Set the source of case views."""
         self._sees = sees
         self._last.attend(sees)
 
@@ -197,11 +197,11 @@ class AskerNotices:
         return PostedRef(last.channel, last.ts) if last else None
 
     async def show(self, message: Message, view: CaseView) -> None:
-        """Let the last message offer what can be done now. Raises DeliveryFailed."""
+        """Update the buttons of the last notice. Raises DeliveryFailed."""
         await self._last.show(message, view)
 
     async def _place(self, message: Message) -> Place:
-        """Return the thread of a question; of one by command, which has none, a direct message."""
+        """Return the thread of a question; for a command, which has none, a direct message."""
         if not response_url_of(message):
             return thread_of(message)
         return Place(await self._rooms.direct(message.author.id), None, since=ts_of(message))
@@ -211,13 +211,13 @@ class AskerNotices:
         return parts_of(notice, replies)
 
     async def _question(self, message: Message) -> str:
-        """Return what is said of a question where it can't be seen above, else ""."""
+        """Return a line that names a question asked by command, "" for any other question."""
         if not response_url_of(message):
             return ""
         return f"You asked by command: {clip(await self._asked(message), _LONGEST_QUESTION)}"
 
     async def _asked(self, message: Message) -> str:
-        """Return what people were asked: a button that asks for them says none of it."""
+        """Return the question as people see it: a press that asks for them has no text."""
         if self._sees is None:
             return message.text
         try:
@@ -228,7 +228,7 @@ class AskerNotices:
 
 
 class _NoticeEditor:
-    """Implements bot.escalations.asker_notices.EditsNotices."""
+    """Edits the last message of a notice. Implements bot.escalations.asker_notices.EditsNotices."""
 
     def __init__(self, editor: Editor) -> None:
         self._editor = editor

@@ -1,7 +1,7 @@
-"""Post cards, reminders and lines in the channel where people are asked, and keep cards current.
+"""Post cards, reminders and lines in the escalation channel, and keep cards current.
 
-Where a card is going to be is noted before it is posted: a process that dies in between leaves a
-card that is looked up by its metadata.
+A card's channel is recorded before the card is posted: if a process dies in between, its card is
+looked up by its metadata.
 """
 
 from __future__ import annotations
@@ -52,11 +52,7 @@ log = structlog.get_logger(__name__)
 
 
 class CaseCards:
-    """Posts a card, notes where, and edits it there; whichever process posted it.
-
-    Where a card is going to be is noted before it is posted: a process that dies in between leaves
-    a card that is looked up by its metadata.
-    """
+    """Posts cards, records where, and edits them there, whichever process posted them."""
 
     def __init__(
         self,
@@ -77,7 +73,7 @@ class CaseCards:
         self._upkeep = CardUpdates()
 
     def attend(self, sees: SeesCases) -> None:
-        """Learn where cases are seen; until then a card shows what its question came with."""
+        """Set the source of case views; until then a card shows what its question came with."""
         self._upkeep.attend(sees)
 
     async def post(self, delivery: Delivery, channel: str) -> None:
@@ -93,14 +89,14 @@ class CaseCards:
         await self._upkeep.catch_up(message, view, self.show)
 
     async def show(self, message: Message, view: CaseView) -> None:
-        """Bring the card up to date, if there is one. Raises DeliveryFailed, DeliveryRefused.
+        """Update the card, if there is one. Raises DeliveryFailed, DeliveryRefused.
 
-        What is older than what this process has shown is not shown any more.
+        A view older than the one that this process has shown is ignored.
         """
         await self._upkeep.show(view, partial(self._edit, message, view))
 
     async def at(self, message: Message) -> PostedRef | None:
-        """Return where the card of a question is. Raises DeliveryFailed, StoreUnavailable."""
+        """Return the reference of a question's card. Raises DeliveryFailed, StoreUnavailable."""
         if message.thread.platform != "slack":
             return None
         noted = await self.noted(message.thread.tenant, message.interaction_id)
@@ -117,27 +113,27 @@ class CaseCards:
         return at
 
     async def noted(self, tenant: str, case_id: InteractionId) -> PostedRef | None:
-        """Return where a card was going to be; its id is empty until it was seen there.
+        """Return the recorded reference of a card; its id is "" until it was seen there.
 
-        None for a card that nobody noted: earlier versions did not. Raises StoreUnavailable.
+        None for a card that was not recorded: earlier versions did not. Raises StoreUnavailable.
         """
         text = await self._notes.get(tenant, _card_key(case_id))
         channel, _, ts = (text or "").partition(" ")
         return PostedRef(channel, ts) if channel else None
 
     async def note_thread(self, case: Case, at: PostedRef) -> None:
-        """Note that what is written below a reminder is below the case's card, too."""
+        """Record that messages below a reminder belong to the case's card, too."""
         try:
             await mark_card_thread(self._notes, "slack", case.tenant, case.interaction_id, at)
         except StoreUnavailable as error:
             log.warning("slack.reminder_not_noted", why=str(error))
 
     async def permalink(self, channel: str, ts: str) -> str | None:
-        """Return the address of a message; None where Slack gives none."""
+        """Return the permalink of a message; None if Slack gives none."""
         return await self._permalinks.of(channel, ts)
 
     async def _note(self, message: Message, at: PostedRef) -> None:
-        """Note where a card is; without the note it is looked up."""
+        """Record where a card is; without the record it is looked up."""
         tenant, case_id = message.thread.tenant, message.interaction_id
         text = f"{at.channel} {at.id}".rstrip()
         try:
@@ -167,14 +163,14 @@ def _card_key(case_id: InteractionId) -> str:
 
 _REMINDER_PART = "1"
 _UNTRACKED = MessageLabel("", InteractionId(""), "news", 1)
-"""What belongs to no question, and is never looked for."""
+"""The label of messages that belong to no question and are never looked up."""
 
 
 class PeopleChannel:
-    """Shows escalations in the channel for them: the question's own, or the configured one.
+    """Posts escalations in their channel: the question's own, or the configured one.
 
-    ``public_url`` is where colleagues open the board, None where they have no address of it.
-    ``standing`` is told which channel can't be reached.
+    ``public_url`` is where colleagues open the board, None if it has no address.
+    ``standing`` records which channel can't be reached.
     """
 
     def __init__(
@@ -195,17 +191,17 @@ class PeopleChannel:
         self._cards = CaseCards(client, caller, notes, channel=channel, public_url=public_url)
 
     def attend(self, sees: SeesCases) -> None:
-        """Learn where cases are seen."""
+        """Set the source of case views."""
         self._cards.attend(sees)
 
     def are_asked(self, delivery: Delivery) -> bool:
-        """Tell whether a card belongs to a delivery."""
+        """Return whether a delivery has a card."""
         return people_channel(delivery, self._channel) is not None
 
     async def ask(self, delivery: Delivery) -> bool:
-        """Post the card; False when Slack does not let us. Raises DeliveryFailed for the rest.
+        """Post the card; return False if Slack refuses it. Raises DeliveryFailed for other errors.
 
-        A refusal is not waited out: the board has the case, which its asker is told at once.
+        A refusal is not waited out: the board has the case, and its asker is told so at once.
         """
         channel = people_channel(delivery, self._channel)
         if channel is None:
@@ -220,17 +216,17 @@ class PeopleChannel:
         return True
 
     async def show(self, message: Message, view: CaseView) -> None:
-        """Bring the card of a question up to date. Raises DeliveryFailed, DeliveryRefused."""
+        """Update the card of a question. Raises DeliveryFailed, DeliveryRefused."""
         await self._cards.show(message, view)
 
     async def card_of(self, message: Message) -> PostedRef | None:
-        """Return where the card of a question is. Raises DeliveryFailed, StoreUnavailable."""
+        """Return the reference of a question's card. Raises DeliveryFailed, StoreUnavailable."""
         return await self._cards.at(message)
 
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
-        """Say that a case still waits; None without a channel. Raises DeliveryFailed.
+        """Post a reminder of a waiting case; None without a channel. Raises DeliveryFailed.
 
-        What an earlier attempt may have posted is looked up before it is posted again.
+        A reminder that an earlier attempt may have posted is looked up first.
         """
         shown = await self._cards.noted(case.tenant, case.interaction_id)
         channel = shown.channel if shown else self._channel
@@ -250,7 +246,7 @@ class PeopleChannel:
         return posted
 
     async def tell(self, text: str) -> None:
-        """Post a line of plain text; nothing without a channel. Raises DeliveryFailed."""
+        """Post a line of plain text, if there is a channel. Raises DeliveryFailed."""
         if self._channel is None:
             return
         said = escaped_label(disarm(without_code(text)))
@@ -258,9 +254,9 @@ class PeopleChannel:
         await self._poster.post(Place(self._channel, None, since="0"), forms, _UNTRACKED)
 
     async def cards(self, message: Message) -> tuple[PostedMessage, ...]:
-        """Return the cards about a message, and reminders, that are there. Raises DeliveryFailed.
+        """Return the posted cards and reminders about a message. Raises DeliveryFailed.
 
-        Where the record can't say where that is, it is looked for where it usually is.
+        If their channel is not recorded, or can't be read, the configured one is searched.
         """
         try:
             shown = await self._cards.noted(message.thread.tenant, message.interaction_id)
@@ -282,7 +278,7 @@ class PeopleChannel:
         )
 
     async def permalink(self, channel: str, ts: str) -> str | None:
-        """Return the address of a message; None where Slack gives none."""
+        """Return the permalink of a message; None if Slack gives none."""
         return await self._cards.permalink(channel, ts)
 
     async def _seen(self, place: Place, case_id: InteractionId) -> tuple[PostedMessage, ...]:
@@ -294,7 +290,7 @@ class PeopleChannel:
             raise
 
     async def _posted(self, place: Place, notice: Notice) -> Sequence[PostedMessage]:
-        """Return what the channel holds of a case; a first reminder does without."""
+        """Return a case's messages in the channel; () if that fails for a first reminder."""
         try:
             return await self._lookup.search(place, notice.interaction_id)
         except DeliveryFailed as error:
@@ -304,7 +300,7 @@ class PeopleChannel:
             return ()
 
     async def _links(self, case_id: InteractionId, shown: PostedRef | None) -> list[str]:
-        """Return the ways to a case: its card in this channel, and the board."""
+        """Return links to a case: to its card in this channel, and to the board."""
         links = []
         permalink = await self.permalink(shown.channel, shown.id) if shown else None
         if permalink is not None:

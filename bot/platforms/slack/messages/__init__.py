@@ -1,1 +1,1 @@
-"""Messages in conversations: questions that come in, replies and status that go out."""
+"""Messages in conversations: intake of questions, delivery of replies, progress status."""

@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class _Session:
-    """The questions that are worked on in a thread, and what Slack was told; None: not known."""
+    """The questions in progress in a thread, and the status sent to Slack; None: unknown."""
 
     at_work: set[str] = field(default_factory=set)
     told: Literal["processing", "active"] | None = None
@@ -48,11 +48,11 @@ class _Session:
 
 
 class AgentSessions:
-    """Keeps Slack told; all of it may be lost, and nothing waits for it.
+    """Reports the status of agent sessions to Slack; updates may be lost, nothing waits for them.
 
-    A thread is at work as long as one of its questions is. Of a thread that another process may
-    have been at work in, Slack is told that it is over. Where the workspace has no sessions, that
-    is believed for ten minutes.
+    A thread is processing while one of its questions is in progress. A thread in which another
+    process may have worked is reported as active. If the workspace has no agent sessions, that is
+    remembered for ten minutes.
     """
 
     def __init__(
@@ -70,17 +70,17 @@ class AgentSessions:
         self._again_at = 0.0
 
     def begun(self, message: Message) -> None:
-        """Note that a question is worked on."""
+        """Record that a question is in progress."""
         self._of(message.thread).at_work.add(message.key)
         self._tell(message.thread)
 
     def ended(self, message: Message) -> None:
-        """Note that a question is not worked on any more."""
+        """Record that a question is no longer in progress."""
         self._of(message.thread).at_work.discard(message.key)
         self._tell(message.thread)
 
     def stopped(self, thread: Thread) -> None:
-        """Note that somebody pressed Stop where, perhaps, nothing is worked on any more."""
+        """Record a press of Stop, perhaps in a thread with no question in progress any more."""
         session = self._of(thread)
         if not session.at_work:
             session.told = None
@@ -103,7 +103,7 @@ class AgentSessions:
             session.telling = False
 
     async def _set(self, thread: Thread, state: str) -> bool:
-        """Tell Slack; False where it has no sessions, or no room for one that begins."""
+        """Send a status; return False if there are no sessions or the rate limit is reached."""
         if self._clock() < self._again_at:
             return False
         begins = state == "processing"
@@ -137,10 +137,10 @@ _MOST_LOOKED_AT = 20
 
 
 class StopEvents:
-    """Implements Listener: agent_session_stopped.
+    """Handles agent_session_stopped. Implements `Listener`.
 
-    What was stopped is withdrawn, as if its asker had deleted the question: nothing is posted, and
-    the record keeps that it was cancelled, not its words.
+    The question is withdrawn as if its asker had deleted it: nothing is posted, and the record
+    keeps that it was cancelled, but not its text.
     """
 
     def __init__(self, office: ChatContext, sessions: AgentSessions) -> None:
@@ -168,7 +168,7 @@ class StopEvents:
 
 
 def _is_open(interaction: Interaction) -> bool:
-    """Tell whether its asker still waits for a reply."""
+    """Return whether an interaction's asker still waits for a reply."""
     waits = interaction.status in {"working", "done"}
     silent = interaction.outcome is not None and interaction.outcome.silent
     return waits and interaction.posted is None and not silent

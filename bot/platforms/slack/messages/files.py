@@ -1,4 +1,4 @@
-"""Download files that people share on Slack, from Slack's hosts alone and up to a size."""
+"""Download files shared on Slack, from Slack's hosts alone and up to a size."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _TIMEOUT = aiohttp.ClientTimeout(total=20.0, connect=5.0)
 
 
 class Files:
-    """Implements bot.domain.capabilities.Fetches.
+    """Downloads files shared on Slack. Implements bot.domain.capabilities.Fetches.
 
-    The token goes to Slack's host of files, or to the API's own where that is another (a proxy, a
+    The token is sent to Slack's file host, or to the API's own where that is another (a proxy, a
     test), and never along with a redirect.
     """
 
@@ -34,7 +34,7 @@ class Files:
             self._origins.add((api.scheme, api.hostname or "", api.port))
 
     async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
-        """Return a file. Raises DeliveryFailed, also for one above ``most`` bytes."""
+        """Return a file's content. Raises DeliveryFailed, also for one above ``most`` bytes."""
         self._check(attachment)
         with download_errors(attachment):
             async with self._asked(attachment) as response:

@@ -1,4 +1,4 @@
-"""Take messages, their edits and their deletions from Slack's events into the inbox."""
+"""Accept messages, their edits and their deletions from Slack's events into the inbox."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ from bot.platforms.slack.workspace.mention_names import MentionNames
 
 
 class MessageListener:
-    """Implements Listener: mentions, direct messages, and what is overheard where allowed."""
+    """Accepts mentions, direct messages and, where allowed, overheard messages.
+
+    Implements `Listener`.
+    """
 
     def __init__(self, own: BotIdentity, office: ChatContext, names: MentionNames) -> None:
         self._own = own
@@ -55,7 +58,7 @@ class MessageListener:
         if not await should_take(self._office.hearing, said):
             return
         said = await self.named(body, event, said)
-        # Where only mentions are sent, an edit is a mention again, with the same ts.
+        # Where Slack sends mentions only, an edit arrives as an app_mention with the same ts.
         edited = bool(event.get("edited")) and not said.message.overheard
         asked = await as_new_question(self._office, said.message) if edited else said.message
         await self._office.inbox.accept(asked)
@@ -64,11 +67,11 @@ class MessageListener:
             await self.edits.amend(asked, at)
 
     def heard(self, body: Event, event: Event) -> ReceivedMessage | None:
-        """Return what an event says to this company's bot."""
+        """Return the message of an event, None if it is not for this company's bot."""
         return self._heard(body, event, {})
 
     async def named(self, body: Event, event: Event, said: ReceivedMessage) -> ReceivedMessage:
-        """Return what was heard with names in place of ids, as far as Slack tells them soon."""
+        """Return the message with names in place of ids, as far as they are resolved in time."""
         ids = unlabelled_ids_in(text_at(event, "text")) - self._own.users(body)
         return self._heard(body, event, await self._names.of(ids)) or said if ids else said
 
@@ -83,7 +86,7 @@ class MessageListener:
         )
 
     async def _brings_files(self, message: Message) -> bool:
-        """Tell whether files come along that the question is kept without.
+        """Return whether an event has files that the stored question lacks.
 
         Slack leaves them out of some mentions; the channel's copy of the message has them.
         """
@@ -94,11 +97,11 @@ class MessageListener:
 
 
 class EditListener:
-    """Implements Listener: message_changed and message_deleted.
+    """Handles message_changed and message_deleted. Implements `Listener`.
 
-    Slack sends these in any order with the message itself. So an edited question is accepted as it
-    reads now, which does nothing when it is there already, before it is amended; and one that is
-    deleted before it is known is kept as withdrawn, so that it is not answered when it comes.
+    Slack sends these in any order with the message itself. So an edited question is first accepted
+    with its present text, which has no effect if it is stored already, and then amended; one that
+    is deleted before it is known is stored as withdrawn, so that it is not answered on arrival.
     """
 
     def __init__(self, own: BotIdentity, office: ChatContext, messages: MessageListener) -> None:
@@ -114,7 +117,7 @@ class EditListener:
     async def _changed(self, body: dict[str, object], event: dict[str, object]) -> None:
         after = object_at(event, "message")
         if after.get("subtype") == "tombstone":
-            # A deleted message with replies below it: its place stays, its words are gone.
+            # A deleted message with replies below it: Slack keeps its place without the text.
             await self._withdraw(body, event, ts_at(after, "ts"))
             return
         now, before = (
@@ -156,7 +159,7 @@ class EditListener:
             await self._withdrawals.never_answer(before.message)
 
     def _said(self, body: Event, event: Event, version: str) -> ReceivedMessage | None:
-        """Return one version of a message; it does not say itself where it is."""
+        """Return one version of a message; its channel is taken from the event."""
         return self._messages.heard(body, _event_of_version(event, version))
 
 
@@ -166,7 +169,7 @@ def _event_of_version(event: Event, version: str) -> Event:
 
 
 def _has_new_words(now: ReceivedMessage, before: ReceivedMessage | None, after: Event) -> bool:
-    """Tell whether a person changed the words, and not Slack what is shown below them."""
+    """Return whether a person changed the text, rather than Slack what it shows below."""
     if before is None:
         return bool(text_at(object_at(after, "edited"), "user"))
     was, is_now = before.message, now.message
@@ -174,5 +177,5 @@ def _has_new_words(now: ReceivedMessage, before: ReceivedMessage | None, after: 
 
 
 def _message_at(thread: Thread, ts: str) -> Message:
-    """Return a message of which only its place is known."""
+    """Return a message of which only the thread and ts are known."""
     return Message(ts, thread, Person(""), "", datetime.now(UTC))

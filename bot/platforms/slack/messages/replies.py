@@ -1,7 +1,7 @@
 """Post, find and withdraw replies in threads, and show ephemeral ones to the asker alone.
 
-All of a reply in a thread is seen once, whatever fails and whoever dies: what is there is looked
-up by its metadata. Of ephemeral messages Slack keeps nothing, so they may be lost.
+A reply in a thread is posted exactly once, whichever call fails or process dies: its messages
+are found by their metadata. Slack stores no ephemeral messages, so they may be lost.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ from bot.platforms.slack.rendering import (
 
 _REMEMBERED = 1_000
 _NOT_TAKEN = "not taken"
-"""The part that stands for one that Slack does not take; it makes no delivery complete."""
+"""The part name of the line that reports a refused message; it makes no delivery complete."""
 
 
 class Replies:
-    """Posts, finds and takes back what answers a question where it was asked.
+    """Posts, finds and deletes the replies to a question in its thread.
 
     A delivery may have several messages; the posted reference names the last, which carries the
-    sources and the buttons. The card for people is posted before the first of them, so that a
-    complete reply says that the card is settled as well.
+    sources and the buttons. The escalation card is posted before the first of them, so that a
+    complete reply implies that the card is settled as well.
     """
 
     def __init__(self, poster: Poster, lookup: MessageLookup, people: PeopleChannel) -> None:
@@ -71,10 +71,10 @@ class Replies:
         self._attempted: OrderedDict[str, PostedParts | None] = OrderedDict()
 
     async def deliver(self, delivery: Delivery) -> tuple[PostedRef, bool]:
-        """Post what is not there yet; what ``find`` saw is not looked up again.
+        """Post the missing messages; return the last one's reference, and whether any was posted.
 
-        Also tell whether anything was posted. The first attempt at a delivery looks nothing up:
-        whoever repeats one, in this process or another, calls ``find`` before.
+        Messages seen by ``find`` are not looked up again. The first attempt at a delivery looks
+        nothing up: whoever repeats one, in this process or another, calls ``find`` before.
         """
         there = await self._there(delivery)
         if last := last_if_complete(there):
@@ -92,7 +92,7 @@ class Replies:
         return PostedRef(place.channel, ts), True
 
     async def _post(self, delivery: Delivery, forms: MessageForms, named: MessageLabel) -> str:
-        """Post a message; where Slack takes it in no form, a line says so. Raises FormsRefused."""
+        """Post a message; if Slack rejects every form, a line about it. Raises FormsRefused."""
         place = thread_of(delivery.message)
         try:
             return await self._poster.post(place, forms, named)
@@ -104,14 +104,14 @@ class Replies:
             raise
 
     async def find(self, delivery: Delivery) -> PostedRef | None:
-        """Look the delivery up in its thread, by metadata; None unless all of it is there."""
+        """Find a delivery in its thread, by metadata; None unless it is complete."""
         there = await self._look_up(delivery)
         self._remember(delivery.id, there)
         last = last_if_complete(there)
         return PostedRef(last.channel, last.ts) if last else None
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
-        """Delete what is recorded, then what else the thread and the people's channel hold."""
+        """Delete the recorded messages, then any others in the thread and escalation channel."""
         deleted: set[PostedRef] = set()
 
         async def delete(refs: Sequence[PostedRef]) -> None:
@@ -122,18 +122,18 @@ class Replies:
 
         try:
             await delete(posted)
-            # What was whispered is in no list, and there may be no thread to look at.
+            # Slack lists no ephemeral reply to a command, and there may be no thread.
             if not response_url_of(message):
                 place = thread_of(message)
                 await delete(_refs_of(await self._lookup.search(place, message.interaction_id)))
         finally:
-            # The card holds the question: it goes also where the reply can't be removed any more.
+            # The card quotes the question: delete it even if the reply can't be deleted any more.
             await delete(_refs_of(await self._people.cards(message)))
 
     async def _there(self, delivery: Delivery) -> PostedParts:
-        """Return what is posted of a delivery; nothing, if this is the first that is heard of it.
+        """Return the posted parts of a delivery; {} if this is its first attempt.
 
-        From then on that is unknown again, until it is looked up.
+        Then mark them as unknown, until they are looked up again.
         """
         there: PostedParts | None = self._attempted.get(delivery.id, {})
         self._remember(delivery.id, None)
@@ -165,7 +165,7 @@ def delivery_messages(delivery: Delivery, response: Response) -> tuple[MessageFo
 
 
 def _with_asker(forms: MessageForms, message: Message) -> MessageForms:
-    """Say who asked where that is not the author of the message above."""
+    """Add a line that names the asker, if they are not the author of the message above."""
     if not came_by_shortcut(message):
         return forms
     said = f"Asked by <@{message.author.id}> about this message"
@@ -192,13 +192,13 @@ log = structlog.get_logger(__name__)
 
 
 class PrivateReplies:
-    """Shows ephemeral messages. Slack keeps none of them, and may show them not at all."""
+    """Posts ephemeral messages. Slack stores none of them, and may not show them at all."""
 
     def __init__(self, poster: Poster) -> None:
         self._poster = poster
 
     async def offer(self, delivery: Delivery) -> None:
-        """Say to the asker that there is more for them; the public reply stands without it."""
+        """Offer the asker the private answer, if any; a failure is logged only."""
         message = delivery.message
         if delivery.outcome.private is None or message.private:
             return
@@ -209,7 +209,7 @@ class PrivateReplies:
             log.warning("slack.offer_failed", error=str(error))
 
     async def only(self, delivery: Delivery) -> PostedRef:
-        """Show a response to its asker alone; return that it is done. Raises DeliveryFailed.
+        """Post a response to its asker alone; return a reference. Raises DeliveryFailed.
 
         Slack can't be asked for it afterwards, and it may be lost: better once than twice.
         """
@@ -225,13 +225,13 @@ class PrivateReplies:
 
     async def whisper(self, message: Message, reply: Reply) -> None:
         """Show a reply with its sources to the asker alone. Raises DeliveryFailed."""
-        # Who reads it sits in a channel, where a plain reply is not heard by the bot.
+        # No footer: it is read in a channel, where the bot does not receive a plain reply.
         rendered = replace(render(reply, private=False), footer="")
         for forms in reply_messages(rendered, now=datetime.now(UTC)):
             await self._poster.post_ephemeral(thread_of(message), message.author.id, forms)
 
 
 def _ephemeral_place(message: Message) -> Place:
-    """Return where something ephemeral is seen: Slack shows it in no thread that nobody began."""
+    """Return the place for an ephemeral message: Slack shows none in a thread without replies."""
     place = thread_of(message)
     return replace(place, thread=None) if place.thread == ts_of(message) else place

@@ -1,4 +1,4 @@
-"""Let replies go out in a channel in the order in which their questions were asked."""
+"""Post replies in a channel in the order in which their questions were asked."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from bot.domain.messages import Message
 from bot.platforms.slack.payloads.metadata import ts_of
 
 PATIENCE_SECONDS = 2.0
-"""A reply that is ready waits so long for those to earlier questions that are being worked on."""
+"""How long a finished reply waits for replies to earlier questions that are in progress."""
 
 _REMEMBERED = 1_000
 
 WaitForChannel = Callable[[str], Awaitable[None]]
-"""Waits until a channel takes a message."""
+"""Waits until a channel's rate limit admits a message."""
 
 QuestionOrder = tuple[tuple[int, ...], str]
 
 
 @dataclass(slots=True)
 class _Queue:
-    """The questions of one channel: being worked on, and those whose reply is ready."""
+    """The questions of one channel: in progress, and those whose reply is ready."""
 
     working: set[QuestionOrder] = field(default_factory=set)
     waiting: set[QuestionOrder] = field(default_factory=set)
@@ -33,29 +33,29 @@ class _Queue:
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def after_working(self, order: QuestionOrder) -> bool:
-        """Tell whether an earlier question is still being worked on."""
+        """Return whether an earlier question is still in progress."""
         return any(earlier < order for earlier in self.working)
 
     def is_next(self, order: QuestionOrder) -> bool:
         return not self.held and order == self.first
 
     def wake(self) -> None:
-        """Let all that wait look again."""
+        """Update the first waiting question, and let all waiters check again."""
         self.first = min(self.waiting, default=None)
         self._changed.set()
         self._changed = asyncio.Event()
 
     async def until(self, fact: Callable[[], bool]) -> None:
-        """Wait until something is so."""
+        """Wait until a condition holds."""
         while not fact():
             await self._changed.wait()
 
 
 class ReplyOrder:
-    """Implements bot.domain.capabilities.TakesTurns, for this process.
+    """Orders replies within this process. Implements bot.domain.capabilities.TakesTurns.
 
     An earlier question that is not ready after ``patience_seconds`` is not waited for again, so
-    that one that never ends holds nobody up twice.
+    that one that never ends delays others only once.
     """
 
     def __init__(self, opening: WaitForChannel, patience_seconds: float = PATIENCE_SECONDS) -> None:
@@ -64,20 +64,20 @@ class ReplyOrder:
         self._queues: OrderedDict[str, _Queue] = OrderedDict()
 
     def begun(self, message: Message) -> None:
-        """Note that a question is being worked on."""
+        """Record that a question is in progress."""
         queue, order = self._queue(message), _order(message)
         if order not in queue.waiting:
             queue.working.add(order)
 
     def ended(self, message: Message) -> None:
-        """Note that there will be no reply to a question."""
+        """Record that a question gets no reply."""
         queue = self._queue(message)
         queue.working.discard(_order(message))
         queue.wake()
 
     @asynccontextmanager
     async def turn(self, message: Message) -> AsyncIterator[None]:
-        """Wait until the channel takes a message and no earlier one is ready; then hold it."""
+        """Hold the channel's turn, once it admits a message and no earlier reply is ready."""
         queue, order = self._queue(message), _order(message)
         queue.working.discard(order)
         queue.waiting.add(order)
@@ -95,14 +95,14 @@ class ReplyOrder:
             queue.wake()
 
     async def _earlier(self, queue: _Queue, order: QuestionOrder) -> None:
-        """Wait for earlier questions, but not for ever."""
+        """Wait for earlier questions, for the patience at most."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._patience):
                 await queue.until(lambda: not queue.after_working(order))
         queue.working -= {earlier for earlier in queue.working if earlier < order}
 
     async def _next(self, queue: _Queue, order: QuestionOrder, channel: str) -> None:
-        """Take the turn. While the channel takes nothing, an earlier one may become ready."""
+        """Take the turn; while the channel is rate-limited, an earlier reply may become ready."""
         while True:
             await queue.until(lambda: queue.is_next(order))
             await self._opening(channel)
@@ -119,7 +119,7 @@ class ReplyOrder:
         return queue
 
     def _forget(self) -> None:
-        """Drop the oldest channel in which nobody waits."""
+        """Drop the least recently used channel in which no reply waits."""
         for channel, queue in self._queues.items():
             if not queue.waiting and not queue.held:
                 del self._queues[channel]

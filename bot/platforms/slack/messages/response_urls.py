@@ -1,4 +1,4 @@
-"""Reply to commands, buttons and modals at the response URL that came with them.
+"""Reply to commands, buttons and modals at their response URLs.
 
 Only one person sees such a message, and Slack can't be asked for it afterwards.
 """
@@ -45,10 +45,10 @@ _FIRST_ERROR = 300
 
 
 class ResponseUrls:
-    """Posts to response addresses, each good five times within half an hour.
+    """Posts to response URLs, each valid five times within half an hour.
 
-    It works where the bot is not: in channels that it is no member of, and between two people.
-    Raises DeliveryFailed, and DeliveryRefused for an address that is used up.
+    This works where the bot is not: in channels that it is no member of, and between two people.
+    Raises DeliveryFailed, and DeliveryRefused for a URL that is used up.
     """
 
     def __init__(self, client: AsyncWebClient) -> None:
@@ -57,14 +57,14 @@ class ResponseUrls:
     async def tell(
         self, url: str, text: str, blocks: Sequence[Block] = (), *, thread: str = ""
     ) -> None:
-        """Show something new; ``text`` is escaped already."""
+        """Post a new ephemeral message; ``text`` is escaped already."""
         where = {"thread_ts": thread} if thread else {}
         await self._post(
             url, {**_ephemeral_payload(text, blocks), **where, "replace_original": False}
         )
 
     async def replace(self, url: str, text: str, blocks: Sequence[Block] = ()) -> None:
-        """Show something in place of the message that was pressed on."""
+        """Replace the message whose button was pressed."""
         await self._post(url, {**_ephemeral_payload(text, blocks), "replace_original": True})
 
     async def _post(self, url: str, payload: dict[str, object]) -> None:
@@ -101,22 +101,22 @@ def _ephemeral_payload(text: str, blocks: Sequence[Block]) -> dict[str, object]:
 
 
 _URL_LIFETIME = timedelta(minutes=29)
-"""Slack keeps such an address for half an hour; some time is kept for the way there."""
+"""Slack accepts a response URL for half an hour; this leaves time for the request."""
 
 _OK = 200
 _LONGEST_CODE = 80
 _REMEMBERED = 1_000
 _CARD_NUMBER = 0
-"""The number of the part before the first: the card for people."""
+"""The number of the part before the first: the escalation card."""
 
 log = structlog.get_logger(__name__)
 
 
 class CommandReplies:
-    """Delivers replies that only one person sees, and that nobody can look up afterwards.
+    """Delivers ephemeral replies to commands, which can't be looked up afterwards.
 
-    So each part is noted before it is sent, and sent again only when it surely did not get
-    through: better once than twice. When the address is used up, a direct message does.
+    So each part is recorded before it is sent, and sent again only if it surely failed: better once
+    than twice. When the response URL is used up, a direct message is sent instead.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class CommandReplies:
         self._begun: OrderedDict[str, int | None] = OrderedDict()
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
-        """Show what was not shown yet. Raises DeliveryFailed, then all of the rest is still to do.
+        """Send the parts not sent yet. Raises DeliveryFailed; the other parts are then still due.
 
         Raises also StoreUnavailable, before anything is sent.
         """
@@ -151,7 +151,7 @@ class CommandReplies:
         return ref
 
     async def find(self, delivery: Delivery) -> PostedRef | None:
-        """Return where a reply is, if all of it may have been shown; None when some surely wasn't.
+        """Return a reply's reference if all its parts may have been sent, None if some were not.
 
         Raises StoreUnavailable.
         """
@@ -162,7 +162,7 @@ class CommandReplies:
     async def _once(
         self, delivery: Delivery, number: int, forms: MessageForms, *, of: int
     ) -> PostedRef:
-        """Send a part. One of which nobody knows whether it arrived counts as sent."""
+        """Send a part; one with an unknown result counts as sent."""
         try:
             return await self._send(delivery, number, forms, of=of)
         except ResultUnknown as error:
@@ -194,7 +194,7 @@ class CommandReplies:
         return PostedRef(place.channel, ts)
 
     async def _direct(self, message: Message) -> str:
-        """Return the direct conversation with who asks; opening it twice does no harm."""
+        """Return the direct conversation with the asker; opening it twice does no harm."""
         try:
             opened = await self._caller.call(
                 "conversations.open",
@@ -228,7 +228,7 @@ class CommandReplies:
         await self._caller.call("response_url", send)
 
     def _checked(self, answer: WebhookResponse) -> AsyncSlackResponse:
-        """Return an answer as one of the Web API. Raises DeliveryFailed."""
+        """Return a webhook response as one of the Web API. Raises DeliveryFailed."""
         told = AsyncSlackResponse(
             client=self._client,
             http_verb="POST",
@@ -243,7 +243,7 @@ class CommandReplies:
         return told
 
     async def _response(self, delivery: Delivery, begun: int | None) -> Response:
-        """Ask people first, where they are to be asked, unless an earlier attempt did."""
+        """Post the escalation card first, if one is due and not posted; return the response."""
         response = as_ephemeral(delivery.outcome.response)
         asked = self._people.are_asked(delivery)
         if asked and begun is not None and await self._people.cards(delivery.message):
@@ -253,7 +253,7 @@ class CommandReplies:
         return response if await self._people.ask(delivery) else as_list_only(response)
 
     async def _begun_of(self, delivery: Delivery) -> int | None:
-        """Return the number of the last part that may have been sent, None before all of them."""
+        """Return the number of the last part that may have been sent, None before the first try."""
         if delivery.id not in self._begun:
             noted = await self._notes.get(_tenant(delivery), _key(delivery))
             self._begun[delivery.id] = int(noted) if noted and noted.isdecimal() else None
@@ -272,12 +272,12 @@ class CommandReplies:
 
 
 def _ephemeral_ref(delivery: Delivery) -> PostedRef:
-    """Return the name of what only one person sees: it has none of Slack's."""
+    """Return a reference for an ephemeral message, which has no ts: the delivery's id."""
     return PostedRef(delivery.message.thread.channel, delivery.id)
 
 
 def _response_data(answer: WebhookResponse) -> dict[str, object]:
-    """Return what an answer says; Slack writes JSON or one word."""
+    """Return the data of a response; Slack writes JSON or one word."""
     try:
         told = json.loads(answer.body)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Show that a question is being worked on: a status line, or a reaction where there is none."""
+"""Show that a question is in progress: a status line, or a reaction where there is none."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class _ShownStatus:
-    """The status line that a question has, and whether it was marked; None: not tried yet."""
+    """A question's status line, and whether it has the reaction; None: not tried yet."""
 
     words: str = ""
     marked: bool | None = None
 
 
 class ProgressStatus:
-    """Shows that a question is worked on; all of it may be lost, and nothing waits for it.
+    """Shows that a question is in progress; updates may be lost, and nothing waits for them.
 
-    Where the workspace has no status lines, that is believed for ten minutes. A mark is noted, so
-    that another process can take it away.
+    If the workspace has no status lines, that is remembered for ten minutes. A note records a
+    reaction, so that another process can remove it.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class ProgressStatus:
         self._again_at = 0.0
 
     async def show(self, message: Message, activity: Activity) -> None:
-        """Show what is done, unless it is shown already, nobody asked, or there is no thread."""
+        """Show an activity, unless it is shown already, or for overheard messages or commands."""
         words = activity_text(activity)
         if not words or message.overheard or response_url_of(message):
             return
@@ -80,7 +80,7 @@ class ProgressStatus:
             await self._mark(message, shown)
 
     def answered(self, message: Message) -> None:
-        """Take the mark away, later; a status line goes by itself once there is a reply."""
+        """Remove the reaction in the background; Slack clears a status line after a reply."""
         shown = self._shown.pop(message.key, None)
         if message.overheard or response_url_of(message):
             return
@@ -89,7 +89,7 @@ class ProgressStatus:
             self._errands.run(self._unmark(message, known=shown is not None), what="unmark")
 
     async def withdrawn(self, message: Message) -> None:
-        """Take away whatever is shown of work that ended without a reply."""
+        """Remove what is shown for a question that ended without a reply."""
         shown = self._shown.pop(message.key, None)
         if shown is not None and shown.words:
             await self._line(message, "")
@@ -98,7 +98,7 @@ class ProgressStatus:
             await self._unmark(message, known=shown is not None and bool(shown.marked))
 
     async def _line(self, message: Message, words: str) -> bool:
-        """Set a status line; False where there is none to be had. One that has no room is left."""
+        """Set the status line; return False if there is none. A rate-limited one is dropped."""
         if self._clock() < self._again_at:
             return False
         try:
@@ -135,7 +135,7 @@ class ProgressStatus:
         if not known and await self._noted(self._notes.get(tenant, key)) is None:
             return
         for _ in range(_TRIES):
-            # Nobody comes back for a mark that is left; to remove it twice is the same as once.
+            # Nothing retries a reaction that is left; removing it twice is the same as once.
             if await self._react("reactions.remove", self._client.reactions_remove, message):
                 break
         await self._noted(self._notes.remove(tenant, key))
@@ -147,7 +147,7 @@ class ProgressStatus:
         message: Message,
         patience: float = PATIENCE_SECONDS,
     ) -> bool:
-        """Change the mark; tell whether that is settled: done, or refused."""
+        """Add or remove the reaction; return whether that is settled: done, or refused."""
         at = {"channel": message.thread.channel, "timestamp": ts_of(message), "name": _EYES}
         try:
             await self._caller.call(what, lambda: send(**at), patience_seconds=patience)

@@ -1,1 +1,1 @@
-"""What Slack sends and what it stores with our messages, as values. Pure."""
+"""Slack's event payloads and message metadata, as values. Pure."""

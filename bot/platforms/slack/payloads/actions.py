@@ -1,40 +1,41 @@
-"""Ids of buttons, modals and the shortcut: a contract with messages that are posted already.
+"""Action and callback ids of buttons, modals and the shortcut.
 
-A button's value is the id of an interaction unless it says otherwise. Values come back from
-clients: what they name is looked up, and checked against who pressed and where.
+They are a contract with messages already posted. A button's value is an interaction id unless
+its constant says otherwise. Values come back from clients: what they name is looked up, and
+checked against the user and the channel of the press.
 """
 
 from __future__ import annotations
 
 FEEDBACK = "feedback"
-"""The thumbs below an answer; the value is ``up:ID`` or ``down:ID``."""
+"""The thumb buttons below an answer; the value is ``up:ID`` or ``down:ID``."""
 
 REASON = "reason"
-"""Why an answer did not help; the value is ``CODE:ID``, the action's id ``reason:CODE``. A code is
-one of bot.domain.feedback.REASONS, or "more" for words of one's own."""
+"""The reasons why an answer did not help; the value is ``CODE:ID``, the action id ``reason:CODE``.
+A code is one of bot.domain.feedback.REASONS, or "more" for a free-text comment."""
 
 ASK_PERSON = "ask_person"
 WHY = "why"
 MORE = "more"
-"""Shows its presser the fuller answer that only they may read."""
+"""Shows the private answer, with what only the user who presses may read."""
 
 OPTION = "option"
-"""One of the things that could be meant; the value is ``ID:NUMBER``, counted from 0. As ids are
-unique within a message, an action's id is ``option:NUMBER``."""
+"""An option of a clarification; the value is ``ID:NUMBER``, counted from 0. As action ids must be
+unique within a message, each is ``option:NUMBER``."""
 
 CASE_CLAIM = "case_claim"
 CASE_RELEASE = "case_release"
 CASE_REPLY = "case_reply"
 CASE_RESOLVE = "case_resolve"
 CASE_DECLINE = "case_decline"
-"""What people do on a card; the value is the case's id, which is its interaction's."""
+"""The buttons of people on a card; the value is the case's id, which is its interaction's."""
 
 ASKER_CLOSE = "asker_close"
 ASKER_REOPEN = "asker_reopen"
-"""What an asker does about a question that people were asked."""
+"""The asker's buttons below a notice about an escalated question."""
 
 REINDEX_CANCEL = "reindex_cancel"
-"""Stops a run for who may; the value is the run's id."""
+"""Cancels a run, if the user may; the value is the run's id."""
 
 REPLY_FORM = "reply_form"
 DECLINE_FORM = "decline_form"
@@ -42,4 +43,4 @@ REASON_FORM = "reason_form"
 SETTINGS_FORM = "settings_form"
 WHY_VIEW = "why_view"
 ASK_SHORTCUT = "ask_frontdesk"
-"""Callback ids of forms and of the message shortcut."""
+"""The callback ids of modals and of the message shortcut."""

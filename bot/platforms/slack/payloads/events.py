@@ -1,8 +1,8 @@
-"""Parse Slack's event payloads into messages, and what a message needs to be replied to. Pure.
+"""Parse Slack's event payloads into messages, and the data needed to reply to them. Pure.
 
-Payloads come from outside: each field is read by a function that returns an empty value for
-any other shape. ``Message.reply_to`` keeps, as JSON, a command's response URL, that a message
-came by the shortcut, or whether its channel was shared with another company.
+Payloads are untrusted: each field is read by a function that returns an empty value for any
+other shape. ``Message.reply_to`` holds, as JSON, a command's response URL, that a message came
+by the shortcut, or whether its channel was shared with another company.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Event = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class BotIds:
-    """The ids that are the bot's own, as far as they are known; ``app`` is its B…, not its U…."""
+    """The bot's own ids, as far as they are known; ``app`` is its B…, not its U…."""
 
     users: frozenset[str] = frozenset()
     app: str = ""
 
 
 def bot_ids_in(body: Event) -> BotIds:
-    """Return the bot's own user id as the envelope names it, if it does."""
+    """Return the bot's user id from an envelope's authorization, if it names one."""
     granted = authorization(body)
     user = granted.get("user_id")
     if granted.get("is_bot") and isinstance(user, str):
@@ -53,11 +53,11 @@ def parse_message(
     names: Mapping[str, str] | None = None,
     reply_to: str = "",
 ) -> ReceivedMessage | None:
-    """Return what an event says, or None for what is nobody's word, or is our own.
+    """Return the message of an event, None if nobody wrote it, or the bot itself did.
 
-    A mention and the channel's copy of it have the same id, the ts. In channels, what does not
-    mention the bot is overheard; in a group message it is not taken at all. ``names`` are put in
-    place of the ids of others.
+    A mention and the channel's copy of it have the same id, the ts. In channels, a message without
+    a mention of the bot is overheard; in a group message it is ignored. ``names`` replace the ids
+    of others.
     """
     channel, ts = id_at(event, "channel"), ts_at(event, "ts")
     author = id_at(event, "user") or id_at(event, "bot_id")
@@ -85,7 +85,7 @@ def parse_message(
 
 
 def authorization(body: Event) -> Event:
-    """Return for whom an envelope was delivered: the first authorization, which is the only one."""
+    """Return the first authorization of an envelope, which is its only one."""
     granted = body.get("authorizations")
     if isinstance(granted, list) and granted and isinstance(granted[0], Mapping):
         return granted[0]
@@ -93,36 +93,36 @@ def authorization(body: Event) -> Event:
 
 
 def object_at(event: Event, key: str) -> Event:
-    """Return an object within an event, an empty one where there is none."""
+    """Return an object field of an event, {} for any other value."""
     value = event.get(key)
     return value if isinstance(value, Mapping) else {}
 
 
 def text_at(event: Event, key: str) -> str:
-    """Return a text within an event, "" where there is none."""
+    """Return a string field of an event, "" for any other value."""
     value = event.get(key)
     return value if isinstance(value, str) else ""
 
 
 def id_at(event: Event, key: str) -> str:
-    """Return an id such as C0HELP000 within an event, "" for everything else."""
+    """Return an id field of an event, such as C0HELP000, "" for any other value."""
     value = text_at(event, key)
     return value if _ID.fullmatch(value) else ""
 
 
 def ts_at(event: Event, key: str) -> str:
-    """Return the id of a message within an event, "" for everything else."""
+    """Return a ts field of an event, "" for any other value."""
     value = text_at(event, key)
     return value if _TS.fullmatch(value) else ""
 
 
 def is_own_message(event: Event, us: BotIds) -> bool:
-    """Tell whether the bot itself wrote a message."""
+    """Return whether the bot itself wrote a message."""
     return text_at(event, "user") in us.users or (us.app != "" and event.get("bot_id") == us.app)
 
 
 def _is_by_somebody_else(event: Event, us: BotIds) -> bool:
-    """Tell whether a person, or a bot that is surely another, says something."""
+    """Return whether a person wrote a message, or a bot that is certainly another one."""
     if event.get("subtype") not in _SUBTYPES or event.get("user") == _SLACKBOT:
         return False
     return not is_own_message(event, us) and not (event.get("bot_id") and not us.users)
@@ -141,10 +141,10 @@ def attachments_in(event: Event) -> Iterator[Attachment]:
 
 
 def _attachment(file: Event) -> Attachment:
-    """Return a file; without a place if Slack does not hand it out.
+    """Return a file; ``place`` is "" if Slack does not provide the content.
 
-    Of one that came over Slack Connect, its id is told and nothing else; one that lies elsewhere
-    (a Google document, say) is only named here.
+    Slack sends only the id of a file shared over Slack Connect; one stored elsewhere (a Google
+    document, say) is only named here.
     """
     size = file.get("size")
     place = text_at(file, "url_private_download") or text_at(file, "url_private")
@@ -162,35 +162,35 @@ _RESPONSE_HOSTS = frozenset({"hooks.slack.com", "hooks.slack-gov.com"})
 
 
 def response_url_of(message: Message) -> str | None:
-    """Return the address that a message is to be answered at, None for all but commands."""
+    """Return the response URL of a message, None for all but commands."""
     url = _reply_fields(message).get("response_url")
     return url if isinstance(url, str) and url else None
 
 
 def shortcut_reply_to() -> str:
-    """Return what says that somebody else than its author asked about a message."""
+    """Return the ``reply_to`` of a message about which another than its author asked."""
     return json.dumps({"pointed": True})
 
 
 def came_by_shortcut(message: Message) -> bool:
-    """Tell whether somebody asked about a message that another wrote."""
+    """Return whether somebody asked about a message that another wrote."""
     return message.reply_to == shortcut_reply_to()
 
 
 def envelope_reply_to(body: Event) -> str:
-    """Return what an event's envelope says of its channel, to be kept with the message."""
+    """Return a ``reply_to`` with the sharing state of an envelope's channel, "" if unknown."""
     shared = body.get(_SHARED_FIELD)
     return json.dumps({_SHARED_FIELD: shared}) if isinstance(shared, bool) else ""
 
 
 def was_shared_channel(message: Message) -> bool | None:
-    """Tell whether its channel was shared with others when it was sent, None if not known."""
+    """Return whether the channel was shared when the message was sent, None if unknown."""
     shared = _reply_fields(message).get(_SHARED_FIELD)
     return shared if isinstance(shared, bool) else None
 
 
 def is_slack_url(url: str, api_url: str) -> bool:
-    """Tell whether an address to answer at is Slack's, or of the place that stands in for it."""
+    """Return whether a response URL is Slack's, or has the origin of the configured API."""
     origin = _origin(url)
     if origin is None:
         return False

@@ -1,4 +1,4 @@
-"""Message metadata by which any process finds again what it or another has posted. Pure."""
+"""Message metadata by which any process finds the messages that the bot has posted. Pure."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from bot.domain.messages import InteractionId, Message
 
 EVENT_TYPE = "frontdesk_reply"
 CARD_PART = "card"
-"""The part of a delivery that is shown to people; the others are numbered from 1."""
+"""The part name of the escalation card; the other parts of a delivery are numbered from 1."""
 
 _TS = re.compile(r"[0-9]+\.[0-9]+")
 _SKEW = timedelta(minutes=1)
-"""Slack's clock may be so much behind ours."""
+"""How far Slack's clock may be behind ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A thread in a channel, or the channel itself; replies are sought after the ts ``since``."""
+    """A thread in a channel, or the channel itself; only messages after ``since``, a ts, count."""
 
     channel: str
     thread: str | None
@@ -30,7 +30,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class MessageLabel:
-    """The part that a message is, and of how many numbered ones its delivery consists."""
+    """A message's part of a delivery; ``of`` is the number of numbered parts."""
 
     delivery_id: str
     interaction_id: InteractionId
@@ -50,7 +50,7 @@ class MessageLabel:
 
 @dataclass(frozen=True, slots=True)
 class PostedMessage:
-    """A message of ours as Slack lists it."""
+    """A message of the bot, as Slack lists it."""
 
     channel: str
     ts: str
@@ -58,7 +58,7 @@ class PostedMessage:
 
 
 PostedParts = Mapping[str, PostedMessage]
-"""What is there of one delivery, by part."""
+"""The posted messages of one delivery, by part."""
 
 
 def label_of(delivery: Delivery, part: str, of: int) -> MessageLabel:
@@ -67,15 +67,15 @@ def label_of(delivery: Delivery, part: str, of: int) -> MessageLabel:
 
 
 def thread_of(message: Message) -> Place:
-    """Return where a message is answered."""
+    """Return the thread in which a message is answered."""
     return Place(message.thread.channel, message.thread.id, since=ts_of(message))
 
 
 def ts_of(message: Message) -> str:
     """Return Slack's ts of a question.
 
-    A press of a button is a message of its own, ``TS:what``: it is sought where it was pressed. A
-    command has no ts at all; what is posted after it is posted after it was received.
+    A press of a button is a message of its own with the id ``TS:what``: TS is that of the message
+    it is below. A command has no ts: its time of receipt is used, as replies are posted later.
     """
     ts = message.id.partition(":")[0]
     if _TS.fullmatch(ts):
@@ -84,12 +84,12 @@ def ts_of(message: Message) -> str:
 
 
 def ts_since(at: datetime) -> str:
-    """Return the ts after which Slack lists whatever was posted at a time, or later."""
+    """Return the ts after which Slack lists everything posted at a time or later."""
     return f"{(at - _SKEW).timestamp():.6f}"
 
 
 def is_ts(id_: str) -> bool:
-    """Tell whether a posted reference names a message that Slack can be asked about."""
+    """Return whether the id of a posted reference is a ts, by which Slack can look it up."""
     return _TS.fullmatch(id_) is not None
 
 
@@ -112,10 +112,10 @@ def own_messages(
 
 
 def last_if_complete(there: PostedParts) -> PostedMessage | None:
-    """Return the last numbered part when all are there, else None.
+    """Return the last numbered part if all are posted, else None.
 
-    How many they are is read from those that are there: another version of the bot may have cut
-    the same answer differently.
+    Their number is read from the posted parts: another version of the bot may have split the same
+    answer differently.
     """
     of = max((posted.label.of for part, posted in there.items() if part != CARD_PART), default=0)
     whole = of > 0 and all(str(number) in there for number in range(1, of + 1))

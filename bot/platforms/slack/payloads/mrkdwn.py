@@ -10,11 +10,11 @@ from bot.domain.text.markdown import outside_code
 _TOKEN = re.compile(r"<([^<>\n]+)>")
 _UNLABELLED = re.compile(r"<(?:[@#]|!subteam\^)([A-Z0-9]{2,20})>")
 _NAME_SPACE = "\u00a0"
-"""Joins the words of a name, so that a mention is known as one when it has become a text."""
+"""Joins the words of a name, so that a mention is recognisable as one in plain text."""
 
 _QUOTE = re.compile(r"^( {0,3}(?:> ?)+)(.*)$", re.DOTALL)
 _BOLD = re.compile(r"\*\*(?=\S)(.{1,1000}?)(?<=\S)\*\*")
-"""Bounded, or marks that nothing closes take a time that grows with the square of their number."""
+"""Bounded, or unclosed marks would take time quadratic in their number."""
 
 _HEADING = re.compile(r"^ {0,3}#{1,6} +(.+?) *#*$", re.MULTILINE)
 
@@ -22,7 +22,7 @@ _HEADING = re.compile(r"^ {0,3}#{1,6} +(.+?) *#*$", re.MULTILINE)
 def without_mention(text: str, bot_user_ids: frozenset[str]) -> str:
     """Remove the mentions of these users and nothing else.
 
-    With no id known, the mention that the text begins with is taken for the bot's.
+    With no id known, a mention at the beginning of the text counts as the bot's.
     """
     if bot_user_ids:
         ids = "|".join(re.escape(user) for user in sorted(bot_user_ids))
@@ -36,7 +36,7 @@ def without_mention(text: str, bot_user_ids: frozenset[str]) -> str:
 
 
 def mentions(text: str, users: frozenset[str]) -> bool:
-    """Tell whether a text mentions one of these users."""
+    """Return whether a text mentions one of these users."""
     return any(f"<@{user}>" in text or f"<@{user}|" in text for user in users)
 
 
@@ -46,26 +46,26 @@ def unlabelled_ids_in(text: str) -> frozenset[str]:
 
 
 def from_mrkdwn(text: str, names: Mapping[str, str] | None = None) -> str:
-    """Return what a person meant: tokens as words, entities as characters.
+    """Convert mrkdwn to plain text: tokens to words, entities to characters.
 
-    ``names`` are those of ids, plain text. They are escaped like all else when they are shown.
+    ``names`` maps ids to names in plain text. They are escaped like all else when they are shown.
     """
     words = _TOKEN.sub(lambda token: _word(token, names or {}), text)
     return words.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def escaped(text: str) -> str:
-    """Make mentions, links and channel calls dead; a quote mark that begins a line stays."""
+    """Escape mentions, links and channel calls; a quote mark that begins a line stays."""
     return "\n".join(_escaped_line(line) for line in text.split("\n"))
 
 
 def escaped_label(label: str) -> str:
-    """Return plain text that may stand inside ``<url|label>``."""
+    """Escape plain text for use as the label in ``<url|label>``."""
     return _escaped(label).replace("|", "\u00a6")
 
 
 def to_mrkdwn(text: str) -> str:
-    """Return Markdown as older Slack notation, escaped: bold and headings, the rest as it is."""
+    """Convert Markdown to escaped mrkdwn: bold and headings; the rest stays as it is."""
     return escaped(outside_code(text, _as_mrkdwn))
 
 
@@ -95,5 +95,5 @@ def _word(token: re.Match[str], names: Mapping[str, str]) -> str:
 
 
 def _written(name: str) -> str:
-    """Return a name as it is put between tokens that are still to be read as characters."""
+    """Return a name escaped for insertion into mrkdwn whose entities are decoded later."""
     return _NAME_SPACE.join(_escaped(name).split())

@@ -1,1 +1,1 @@
-"""How Slack's events arrive, over HTTP or Socket Mode, and reach their listeners."""
+"""Transports of Slack's events, HTTP and Socket Mode, and their dispatch to listeners."""

@@ -1,8 +1,8 @@
-"""Hand each request of Slack, by either transport, to its listener through Bolt.
+"""Dispatch each request of Slack, by either transport, to its listener through Bolt.
 
-A request is answered 200 when it was taken, 403 when it is for another workspace, and 503 when
-it was not kept, so that Slack sends it again. Slack waits 3 s: work that takes longer goes on,
-and a retry of the same event joins it.
+The response is 200 if the request was accepted, 403 if it is for another workspace, and 503 if it
+was not stored, so that Slack retries. Slack waits 3 s: work that takes longer goes on, and a
+retry of the same event joins it.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ _LISTS_OF_OBJECTS = ("actions", "authorizations", "response_urls")
 
 
 ODD_SHAPE = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
-"""What comes of looking into a body that has another shape than Slack documents."""
+"""Errors raised by reading a body that has another shape than Slack documents."""
 
 
 class Malformed(ValueError):
-    """Slack does not send such a thing."""
+    """The body is no request that Slack would send."""
 
 
 def bolt_request(
     body: str | dict[str, object], headers: Mapping[str, str], *, mode: Mode
 ) -> AsyncBoltRequest:
-    """Return a request for Bolt. Raises Malformed."""
+    """Build a request for Bolt. Raises Malformed."""
     try:
         request = AsyncBoltRequest(body=body, headers=dict(headers), mode=mode)
         sound = _is_sound(request.body)
     except ODD_SHAPE as error:
-        # Bolt reads ids out of the body at once, and trusts its shape.
+        # The constructor reads ids out of the body, and trusts its shape.
         raise Malformed("The body is nothing that Slack sends.") from error
     if not sound:
         raise Malformed("The body is no request.")
@@ -58,7 +58,7 @@ def bolt_request(
 
 
 def _is_sound(body: object) -> bool:
-    """Tell whether what others look into can be looked into."""
+    """Return whether the fields that Bolt and the listeners read are of the expected types."""
     if not isinstance(body, Mapping) or not isinstance(body.get("type", ""), str):
         return False
     event = body.get("event", {})
@@ -78,22 +78,22 @@ def _are_objects(values: object) -> bool:
 
 
 ACCEPT_SECONDS = 2.5
-"""Slack takes an answer within 3 s; after this it had better try again."""
+"""Slack waits 3 s for an acknowledgement; after this time its retry is the better way."""
 
 
 _MOST_LATE = 1_000
-"""Slack sends an event again for some minutes."""
+"""Finished late events to remember; Slack retries an event for some minutes."""
 
 _EventKey = tuple[str, ...]
 
 
 class EventTasks:
-    """Lets Slack try again without beginning anew.
+    """Runs the work on each event once: a retry by Slack joins it instead of starting anew.
 
     On a server under load an edit or a deletion takes several turns at the record, each of which
-    may be waited for. Work that ended with Slack's patience would never be done, however often the
-    event is sent, and would cost every turn that it had. What was done meanwhile is acknowledged at
-    once when it is sent again.
+    may be waited for. Work cancelled at Slack's timeout would never be done, however often the
+    event is sent, and would waste every turn that it had. A retry of an event whose work is done by
+    then is acknowledged at once.
     """
 
     def __init__(self) -> None:
@@ -103,9 +103,9 @@ class EventTasks:
     async def take(
         self, body: Event, event: Event, work: Callable[[], Coroutine[None, None, None]]
     ) -> None:
-        """Do the work on an event, or wait for what is at it already.
+        """Run the work on an event, or wait for the task that is running it already.
 
-        Raises TimeoutError when Slack's patience ends, while the work goes on.
+        Raises TimeoutError after ACCEPT_SECONDS, while the work goes on.
         """
         key = (
             text_at(body, "event_id"),
@@ -131,7 +131,7 @@ class EventTasks:
     def _ended(self, key: _EventKey, task: asyncio.Task[None]) -> None:
         del self._tasks[key]
         if not task.cancelled():
-            task.exception()  # Whoever still waits is told; nobody has to.
+            task.exception()  # Marks it as retrieved: perhaps nobody awaits the task any more.
 
     def _ended_late(self, key: _EventKey, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is None and key not in self._late:
@@ -144,20 +144,20 @@ log = structlog.get_logger(__name__)
 
 
 class Listener(Protocol):
-    """Takes some of what Slack sends: events, buttons, forms, commands."""
+    """Handles some of Slack's events, actions, view submissions or commands."""
 
     def register(self, bolt: AsyncApp) -> None:
-        """Tell Bolt what is taken.
+        """Register the handlers with Bolt.
 
-        A listener acknowledges and returns within 2.5 s; what may take longer and may be lost is an
-        errand (bot.domain.concurrency), what may not is put into the inbox.
+        A handler acknowledges and returns within 2.5 s. Longer work that may be lost goes to
+        bot.domain.concurrency.BackgroundTasks, work that must not be lost into the inbox.
         """
         ...
 
 
 def bolt_app(settings: Settings, listeners: Sequence[Listener]) -> AsyncApp:
-    """Return the app that these listeners hang on; what none of them takes is acknowledged."""
-    # Bolt runs listeners before it answers, so that a failing inbox is seen; its logger would
+    """Build the Bolt app with these listeners; an event that none handles is acknowledged."""
+    # Bolt responds after the listeners, so that a failing inbox causes a retry; its logger would
     # otherwise write whole events and warn of the token that is also in the environment.
     logger = logging.getLogger("frontdesk.slack.bolt")
     logger.setLevel(logging.CRITICAL)
@@ -179,7 +179,10 @@ def bolt_app(settings: Settings, listeners: Sequence[Listener]) -> AsyncApp:
 
 
 def _authorize_configured_token(settings: Settings) -> Authorize:
-    """Vouch for the configured token; Bolt's own way asks Slack, and drops the event if down."""
+    """Return a function that authorizes every request with the configured token.
+
+    Bolt's own asks Slack, and drops the event if Slack is down.
+    """
     token = settings.slack_bot_token
 
     async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
@@ -193,7 +196,7 @@ def _authorize_configured_token(settings: Settings) -> Authorize:
 
 
 async def _acknowledge() -> None:
-    """Take every other event, so that Slack does not send it again."""
+    """Acknowledge every other event, so that Slack does not send it again."""
 
 
 async def _on_error(error: Exception) -> BoltResponse:
@@ -201,7 +204,7 @@ async def _on_error(error: Exception) -> BoltResponse:
         # Acknowledged: it was logged and counted, and Slack would only send it again.
         return BoltResponse(status=200, body="")
     if isinstance(error, ODD_SHAPE):
-        # Sent again it would have the same shape.
+        # A retry would have the same shape.
         log.error("slack.not_understood", error=type(error).__name__, exc_info=error)
         return BoltResponse(status=200, body="")
     known = isinstance(error, BotError | TimeoutError)
@@ -210,8 +213,8 @@ async def _on_error(error: Exception) -> BoltResponse:
 
 
 _MOST_AT_ONCE = 16
-"""An event costs some milliseconds of the loop; a herd of them must leave room for others. Who
-waits here too long for Slack is kept all the same, and acknowledged when it is sent again."""
+"""Concurrent requests. Each takes some milliseconds of the event loop, and a burst must leave room
+for others. One that waits too long here is stored all the same, and acknowledged when retried."""
 
 _UNKNOWN_COMMAND = "I don't know this command. Mention me in a channel, or write to me directly."
 
@@ -221,7 +224,7 @@ _NOT_HANDLED = 404
 
 
 class Dispatcher:
-    """The way from a request to those who take it, through Bolt."""
+    """Checks each request's workspace, and dispatches it to its listener through Bolt."""
 
     def __init__(self, bolt: AsyncApp, tenancy: ServedWorkspace) -> None:
         self._bolt = bolt
@@ -229,7 +232,7 @@ class Dispatcher:
         self._few = asyncio.Semaphore(_MOST_AT_ONCE)
 
     async def take(self, request: AsyncBoltRequest) -> BoltResponse:
-        """Answer one request: 200 what is taken, 403 what is not ours, 503 what was not kept."""
+        """Respond to a request: 200 if accepted, 403 for another workspace, 503 if not stored."""
         body: Event = request.body
         refused = None if _is_url_check(body) else self._refusal(body)
         if refused is not None:
@@ -268,7 +271,7 @@ class Dispatcher:
 
 
 def _is_url_check(body: Event) -> bool:
-    """Tell whether Slack only checks the address; it names no workspace then."""
+    """Return whether Slack only verifies the URL; such a request names no workspace."""
     return body.get("type") == "url_verification" or body.get("ssl_check") == "1"
 
 

@@ -1,7 +1,7 @@
-"""Serve Slack's events over HTTP: verify the signature, let the inbox keep them, acknowledge.
+"""Serve Slack's events over HTTP: verify the signature, store in the inbox, acknowledge.
 
-``mount`` is the adapter's entry: with an app-level token it opens a socket instead, and nothing
-is served.
+``mount`` is the adapter's entry point: with an app-level token it opens a socket instead, and no
+route is served.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _SIGNATURE = re.compile(r"v0=[0-9a-f]{64}")
 async def read_signed(request: web.Request, verifier: SignatureVerifier) -> bytes:
     """Return the body of a request that Slack signed within the last five minutes.
 
-    Raises HTTPRequestEntityTooLarge, HTTPBadRequest (its type), HTTPUnauthorized.
+    Raises HTTPRequestEntityTooLarge, HTTPBadRequest (content type), HTTPUnauthorized.
     """
     if request.content_type not in _TYPES:
         raise web.HTTPBadRequest(text="Slack sends JSON or a form.")
     body = await _read_body(request)
     timestamp = request.headers.get("X-Slack-Request-Timestamp", "")
     signature = request.headers.get("X-Slack-Signature", "")
-    # slack_sdk raises on a timestamp that is no number and on a signature beyond ASCII.
+    # slack_sdk raises on a timestamp that is no number and on a non-ASCII signature.
     if not (_TIMESTAMP.fullmatch(timestamp) and _SIGNATURE.fullmatch(signature)):
         raise web.HTTPUnauthorized(text="The request is not signed.")
     if not _is_valid(verifier, body, timestamp, signature):
@@ -73,9 +73,9 @@ def mount(
     *,
     patience: SocketTimeouts = SocketTimeouts(),  # noqa: B008 - it is frozen
 ) -> None:
-    """Take what Slack sends, and hold the channel's connections open, while an application runs.
+    """Receive Slack's events and hold the channel's session while an application runs.
 
-    With an app-level token events come over a socket, and nothing is served.
+    With an app-level token events come over a socket, and no route is served.
     """
     settings, errands = channel.settings, channel.errands
     followers = followers_of(channel, office)
@@ -100,14 +100,14 @@ def mount(
 
 
 class Endpoint:
-    """The one address for events, buttons and forms, and commands."""
+    """The one HTTP endpoint for events, buttons and modals, and commands."""
 
     def __init__(self, intake: Dispatcher, secret: str) -> None:
         self._intake = intake
         self._verifier = SignatureVerifier(secret)
 
     async def handle(self, request: web.Request) -> web.Response:
-        """Answer one request; what the inbox did not keep is not acknowledged."""
+        """Respond to a request; it is not acknowledged if the inbox did not store it."""
         raw = await read_signed(request, self._verifier)
         try:
             taken = bolt_request(raw.decode(), request.headers, mode="http")
@@ -117,17 +117,17 @@ class Endpoint:
 
 
 class ConnectionLifetime:
-    """What lasts as long as the server runs."""
+    """Runs the channel's session and identity lookup for the server's lifetime."""
 
     def __init__(self, channel: SlackChannel) -> None:
         self._channel = channel
 
     async def running(self, _: web.Application) -> AsyncIterator[None]:
-        """Hold the session, and learn meanwhile who the bot is."""
+        """Hold the session open, and resolve the bot's identity meanwhile."""
         async with self._channel.session():
             keeping = asyncio.create_task(self._channel.own.keep())
             yield
-            # Errands may ask who the bot is.
+            # Background tasks may need the bot's identity, so they end first.
             await self._channel.errands.finish()
             keeping.cancel()
             with suppress(asyncio.CancelledError):

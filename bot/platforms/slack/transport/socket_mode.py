@@ -1,8 +1,8 @@
-"""Receive Slack's events over a socket that we open: no public address, no signatures.
+"""Receive Slack's events over Socket Mode: no public address, no signatures.
 
-Slack's own client does the talking on one connection. A connection that breaks or falls silent
-is thrown away whole and a new one is opened: that client, left to itself, tries the address of
-the broken one again for ever.
+slack_sdk's client runs one connection. A connection that breaks or falls silent is discarded
+with its client and a new one is opened: left to itself, that client retries the address of the
+broken connection for ever.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ log = structlog.get_logger(__name__)
 
 
 class EnvelopeReceiver:
-    """Takes what comes over any connection, and acknowledges what is kept, or is not ours.
+    """Dispatches the envelopes of any connection, and acknowledges each that need not be retried.
 
-    What is not acknowledged, Slack sends again.
+    These are envelopes that were stored, and those for another workspace. Slack sends all others
+    again.
     """
 
     def __init__(self, intake: Dispatcher) -> None:
@@ -46,7 +47,7 @@ class EnvelopeReceiver:
         self._under_way: set[asyncio.Event] = set()
 
     async def take(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
-        """Answer one envelope."""
+        """Dispatch one envelope, and acknowledge it."""
         if self._closed:
             return
         ended = asyncio.Event()
@@ -58,7 +59,7 @@ class EnvelopeReceiver:
             ended.set()
 
     async def finish(self, seconds: float) -> None:
-        """Take nothing more, and wait for what is under way."""
+        """Accept no more envelopes, and wait for those under way, ``seconds`` at most."""
         self._closed = True
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -85,18 +86,18 @@ class EnvelopeReceiver:
             log.warning("slack.malformed", type=request.type)
             return BoltResponse(status=_OK, body="")
         response = await self._intake.take(taken)
-        # It is not ours today, and would not be when it is sent again.
+        # Acknowledged, since a retry would be for another workspace as well.
         return BoltResponse(status=_OK, body="") if response.status == REFUSED else response
 
 
 class SocketConnection:
-    """A connection by Slack's own client, which is not let reconnect by itself."""
+    """A connection of slack_sdk's client, with its automatic reconnect switched off."""
 
     def __init__(
         self, token: str, client: AsyncWebClient, receiver: EnvelopeReceiver, ping_seconds: float
     ) -> None:
         logger = logging.getLogger("frontdesk.slack.socket")
-        # The client writes whole messages to its log.
+        # Muted: the client logs whole messages.
         logger.setLevel(logging.CRITICAL + 1)
         self._client = SocketModeClient(
             app_token=token,
@@ -110,17 +111,17 @@ class SocketConnection:
         self._hello = asyncio.Event()
 
     async def open(self, address: str) -> None:
-        """Connect, and wait until Slack says hello, which is the first that it says."""
+        """Connect, and wait for Slack's hello, which is its first message."""
         self._client.wss_uri = address
         await self._client.connect()  # type: ignore[no-untyped-call]  # slack_sdk gives none
         await self._hello.wait()
 
     async def is_sound(self) -> bool:
-        """Tell whether it is open, and Slack has answered one of the last four pings."""
+        """Return whether the connection is open, and one of the last four pings was answered."""
         return await self._client.is_connected()
 
     async def close(self) -> None:
-        """Close it; what is under way on it can't be acknowledged any more."""
+        """Close the connection; envelopes under way can't be acknowledged any more."""
         with suppress(ClientError, OSError):
             await self._client.close()  # type: ignore[no-untyped-call]  # as above
 
@@ -136,10 +137,11 @@ _CURE = (
 
 @dataclass(frozen=True, slots=True)
 class SocketTimeouts:
-    """Seconds: for a connection, between looks at it, between pings, before the next connection.
+    """Timeouts and intervals of the socket, in seconds.
 
-    ``start`` is how long the server's start waits for it; ``finish`` is for what is under way at
-    the end.
+    ``start``: how long the server's start waits for a connection. ``connect``: to open one.
+    ``look``: between checks of it. ``ping``: between pings. ``first_pause`` to ``longest_pause``:
+    before the next connection. ``finish``: for envelopes under way at the end.
     """
 
     start: float = 2.0
@@ -152,10 +154,10 @@ class SocketTimeouts:
 
 
 class SocketMode:
-    """Keeps one connection open while an application runs, and says so when it can't.
+    """Keeps one connection open while an application runs, and reports when it can't.
 
-    It is opened after everything else has started, so that what comes in can be kept, and closed
-    before anything else stops.
+    The connection is opened after everything else has started, so that events can be stored, and
+    closed before anything else stops.
     """
 
     def __init__(
@@ -178,7 +180,7 @@ class SocketMode:
         self._tried = asyncio.Event()
 
     def mount(self, app: web.Application) -> None:
-        """Open it with an application and close it with it."""
+        """Open the connection when an application starts, and close it at its shutdown."""
         app.on_startup.append(self._start)
         app.on_shutdown.append(self._stop)
 
@@ -198,10 +200,10 @@ class SocketMode:
                 await self._keeping
 
     async def _keep(self) -> None:
-        """Open one connection after the other; if one did not come about, the next one later.
+        """Open one connection after another, with growing pauses while opening fails.
 
-        One that breaks is no trouble yet: Slack ends each after some hours. One that can't be
-        opened is.
+        A connection that breaks is not reported: Slack ends each after some hours. One that can't
+        be opened is.
         """
         pause = self._patience.first_pause
         while True:
@@ -216,7 +218,7 @@ class SocketMode:
             pause = min(2 * pause, self._patience.longest_pause)
 
     async def _held(self) -> tuple[bool, str]:
-        """Hold a connection as long as it is sound; tell whether there was one, and why no more."""
+        """Hold a connection while it is sound; return whether it was opened, and why it ended."""
         held = False
         try:
             async with self._connection() as connection:

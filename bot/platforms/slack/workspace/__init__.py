@@ -1,1 +1,1 @@
-"""The workspace that is served: the bot in it, its people, its configuration."""
+"""The served workspace: the bot's identity, its members and its configuration."""

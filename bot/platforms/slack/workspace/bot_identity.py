@@ -1,7 +1,7 @@
-"""Know who the bot is on Slack, which workspace it serves, and whether its token works.
+"""Resolve the bot's identity on Slack, its workspace, and whether its token works.
 
-Slack is asked who the bot is (auth.test) until it says so, and again whenever the token is in
-doubt. What is sent for another workspace or organisation is refused.
+auth.test is called until it succeeds, and again whenever the token is in doubt. Requests for
+another workspace or organisation are refused.
 """
 
 from __future__ import annotations
@@ -27,16 +27,15 @@ from bot.platforms.slack.payloads.events import (
     text_at,
 )
 
-TOKEN = "token"  # noqa: S105 - the name of what is in trouble
+TOKEN = "token"  # noqa: S105 - the name of a component, not a secret
 SOCKET = "socket"
 
 
 class SlackHealth:
-    """What is wrong, by what it is wrong with; nothing at the start.
+    """The current problems by component; none at the start.
 
-    After the token and the socket come the channels in which people can't be asked.
-
-    ``well`` is what is told while nothing is.
+    A component is the token, the socket, or a channel in which people can't be asked; they are
+    reported in this order. ``well`` is the status while there is no problem.
     """
 
     def __init__(self, well: ComponentStatus) -> None:
@@ -44,27 +43,27 @@ class SlackHealth:
         self._troubles: dict[str, tuple[str, str]] = {}
 
     def note(self, about: str, why: str, *, cure: str) -> None:
-        """Say what is wrong with the token or the socket."""
+        """Record a component's problem and its cure."""
         self._troubles[about] = (why, cure)
 
     def clear(self, about: str) -> None:
-        """Say that it is well again."""
+        """Remove a component's problem."""
         self._troubles.pop(about, None)
 
     def missed_people(self, channel: str, why: str) -> None:
-        """Say that a question could not be shown to people in a channel; ``why`` has the cure."""
+        """Record that an escalation could not be posted in a channel; ``why`` includes the cure."""
         self.note(channel, f"People can't be asked in {channel}: the board alone has it.", cure=why)
 
     def reached_people(self, channel: str | None) -> None:
-        """Say that people can be asked in a channel."""
+        """Remove the problem of an escalation channel."""
         self.clear(channel or "")
 
     def why(self, about: str) -> str:
-        """Return what is wrong with one of them and how to mend it, "" when nothing is."""
+        """Return a component's problem and its cure, "" if there is none."""
         return " ".join(self._troubles.get(about, ()))
 
     def part(self) -> ComponentStatus:
-        """Return it as a line for the operator; the token comes before the socket."""
+        """Return the first problem as a status for the operator: token, socket, then channels."""
         for about in (TOKEN, SOCKET, *self._troubles):
             if about in self._troubles:
                 why, cure = self._troubles[about]
@@ -85,7 +84,7 @@ log = structlog.get_logger(__name__)
 
 
 class BotIdentity:
-    """The bot's ids and its workspace; empty until they are known.
+    """The bot's ids and its workspace; empty until auth.test has succeeded.
 
     ``enterprise_id`` is set where the app is installed for a whole organisation.
     """
@@ -110,39 +109,39 @@ class BotIdentity:
 
     @property
     def workspace(self) -> str:
-        """What the token is for: an organisation or a workspace, "" until it is known."""
+        """The organisation or workspace of the token, "" until it is known."""
         return self.enterprise_id or self.team_id
 
     def us(self, body: Event) -> BotIds:
-        """Return the ids that are the bot's, as far as is known while an event is taken."""
+        """Return the bot's ids, from the event's envelope until auth.test has succeeded."""
         return BotIds(frozenset({self.user_id}), self.bot_id) if self.user_id else bot_ids_in(body)
 
     def users(self, body: Event) -> frozenset[str]:
-        """Return the bot's own user id, as far as is known while an event is taken."""
+        """Return the bot's user id, from the event's envelope until auth.test has succeeded."""
         return self.us(body).users
 
     def lose(self, why: str) -> None:
-        """Take the token for dead until Slack says otherwise, and ask it."""
+        """Mark the token as dead until auth.test succeeds, and trigger that call."""
         log.error("slack.token_lost", why=why, cure=_CURE)
         self._give_up(why)
         self._doubt.set()
 
     async def keep(self) -> None:
-        """Ask who we are until Slack says it, and again whenever that is in doubt."""
+        """Call auth.test until it succeeds and whenever the token is in doubt; never return."""
         while True:
             self._doubt.clear()
             await self.learn()
             await self._doubt.wait()
 
     async def learn(self) -> None:
-        """Ask who we are until Slack says it."""
+        """Call auth.test until it succeeds, with pauses that grow from 1 s to 60 s."""
         pause = _FIRST_PAUSE_SECONDS
         while not await self._asked():
             await self._pause(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def take(self, answer: AsyncSlackResponse) -> None:
-        """Note who auth.test says that we are; so the token works."""
+        """Store the ids of an auth.test response; mark the token as working."""
         self.user_id, self.team_id = str(answer["user_id"]), str(answer["team_id"])
         self.bot_id = str(answer.get("bot_id") or "")
         wide = answer.get("is_enterprise_install")
@@ -159,7 +158,7 @@ class BotIdentity:
                 self._refused(code)
             return False
         except (aiohttp.ClientError, OSError, TimeoutError, AttributeError) as error:
-            # slack_sdk stumbles over an answer that is no JSON object: a proxy's page.
+            # slack_sdk raises AttributeError for a response that is no JSON object: a proxy's page.
             log.warning("slack.unreachable", error=type(error).__name__)
             return False
         self.take(answer)
@@ -171,33 +170,33 @@ class BotIdentity:
         self._give_up(f"Slack refuses the token ({code}).")
 
     def _give_up(self, why: str) -> None:
-        """Call nobody with a dead token, and say so."""
+        """Record the dead token, and bar all calls with it."""
         self._standing.note(TOKEN, why, cure=_CURE)
         self._caller.barred = f"{why} {_CURE}"
 
 
 Verdict = Literal["ours", "strange", "unknown"]
-"""unknown: nobody has told yet which workspace the token is for."""
+"""unknown: the workspace of the token is not known yet."""
 
 
 class KnowsWorkspace(Protocol):
-    """Knows what the token is for."""
+    """Provides the workspace of the token."""
 
     @property
     def workspace(self) -> str:
-        """A workspace or organisation, "" until it is known."""
+        """The workspace or organisation, "" until it is known."""
         ...
 
 
 class ServedWorkspace:
-    """Knows one workspace or organisation: the configured one, else the token's own."""
+    """Checks requests against the served workspace: the configured one, else the token's own."""
 
     def __init__(self, configured: str | None, own: KnowsWorkspace) -> None:
         self._configured = configured
         self._own = own
 
     def verdict(self, body: Event) -> Verdict:
-        """Judge anything that Slack sends: events, buttons and forms, commands."""
+        """Classify a request of any kind: event, action, view submission or command."""
         served = self._configured or self._own.workspace
         if not served:
             return "unknown"
@@ -205,10 +204,10 @@ class ServedWorkspace:
 
 
 def workspaces_of(body: Event) -> frozenset[str]:
-    """Return the workspace and the organisation for which something was sent.
+    """Return the workspace and the organisation for which a request was sent.
 
     In a shared channel an envelope may name another workspace than the one it is delivered for;
-    the authorization then says the truth. So does a form that was opened in a shared channel.
+    then the authorization is correct, and so is ``app_installed_team_id`` of a modal opened there.
     """
     installed = text_at(object_at(body, "view"), "app_installed_team_id")
     if installed:

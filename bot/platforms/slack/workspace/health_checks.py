@@ -1,7 +1,7 @@
 """Check token, scopes, events, escalation channel and admins for `bot doctor` and the board.
 
-Nothing is posted, and nobody sees it. Without a required scope something that is promised does
-not work; without an optional one something is left out.
+The checks post nothing and nobody sees them. Without a required scope a promised feature fails;
+without an optional one a feature is left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ REQUIRED_SCOPES: Mapping[str, str] = {
     "im:history": "to be asked in direct messages",
     "users:read": "to know who asks, and what they may read",
 }
-"""Without these something that is promised does not work."""
+"""Each required scope with its purpose; without it a promised feature fails."""
 
 OPTIONAL_SCOPES: Mapping[str, str] = {
     "assistant:write": "no suggested prompts, no Stop",
@@ -44,16 +44,16 @@ OPTIONAL_SCOPES: Mapping[str, str] = {
     "usergroups:read": "groups in SLACK_ADMINS count for nobody",
     "users:read.email": "nobody gets pages that are for them alone",
 }
-"""What is left out without each of them; the rest works."""
+"""Each optional scope with what is left out without it; the rest works."""
 
 
 def granted_scopes(header: str) -> frozenset[str]:
-    """Return the scopes that Slack names in the header of an answer."""
+    """Return the scopes listed in a response header."""
     return frozenset(scope.strip() for scope in header.split(",")) - {""}
 
 
 def missing_scopes(granted: frozenset[str], wanted: Mapping[str, str]) -> str:
-    """Return the scopes that are missing, each with what that means; "" when none is."""
+    """Return the missing scopes, each with its text in ``wanted``; "" if none is missing."""
     return "; ".join(f"{scope} ({why})" for scope, why in wanted.items() if scope not in granted)
 
 
@@ -62,7 +62,7 @@ _ADMINS_CURE = "Correct SLACK_ADMINS: U… of a person, S… of a user group, or
 
 
 async def admins_part(names: Sequence[str], colleagues: Colleagues) -> ComponentStatus:
-    """Look each of them up."""
+    """Return the status of the configured admins, each of whom is looked up."""
     if not names:
         cure = "Set SLACK_ADMINS."
         return ComponentStatus(
@@ -79,7 +79,7 @@ async def admins_part(names: Sequence[str], colleagues: Colleagues) -> Component
 
 
 async def _admin_trouble(name: str, colleagues: Colleagues) -> str:
-    """Return why somebody named can't order, "" when they can. Raises DeliveryFailed."""
+    """Return why an entry of SLACK_ADMINS is invalid, "" if it is valid. Raises DeliveryFailed."""
     if "@" in name:
         return "" if await colleagues.addressed(name) else "is no colleague's address"
     if not name.startswith("S"):
@@ -102,7 +102,7 @@ _INVITE = "Invite the bot there: /invite @Frontdesk"
 
 
 class HealthChecks:
-    """Asks Slack; nothing is posted, and nobody sees it."""
+    """Runs the checks against Slack; nothing is posted, and nobody sees them."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class HealthChecks:
         self._settings = settings
 
     async def parts(self) -> Sequence[ComponentStatus]:
-        """Return a line for each thing that is configured; the first is about the token."""
+        """Return a status for each configured component; the first is the token's."""
         try:
             answer = await self._caller.call("auth.test", self._client.auth_test)
         except DeliveryFailed as error:
@@ -149,7 +149,7 @@ class HealthChecks:
         return ComponentStatus(name, "ready", f"{how}; Slack gives out connections")
 
     async def _people(self) -> ComponentStatus:
-        """Look at the channel where people are asked."""
+        """Check the escalation channel."""
         name, channel = PEOPLE_PART, self._settings.slack_escalation_channel
         if channel is None:
             cure = "Set SLACK_ESCALATION_CHANNEL to the id (C…) of the channel to ask in."
@@ -170,7 +170,7 @@ class HealthChecks:
 
 
 def token_part(answer: AsyncSlackResponse) -> ComponentStatus:
-    """Compare the scopes of auth.test's answer with what is needed."""
+    """Return the token's status, from the scopes in auth.test's response."""
     granted = granted_scopes(_header(answer, "x-oauth-scopes"))
     where = f"workspace {answer['team_id']}, user {answer['user_id']}"
     if missing := missing_scopes(granted, REQUIRED_SCOPES):
@@ -183,7 +183,7 @@ def token_part(answer: AsyncSlackResponse) -> ComponentStatus:
 
 
 def people_part(channel: str, room: dict[str, object]) -> ComponentStatus:
-    """Judge the channel where people are asked, as conversations.info tells of it."""
+    """Return the escalation channel's status, from conversations.info."""
     name = PEOPLE_PART
     shown = f"#{room['name']} ({channel})" if room.get("name") else channel
     if room.get("is_archived"):
@@ -199,7 +199,7 @@ def people_part(channel: str, room: dict[str, object]) -> ComponentStatus:
 
 
 def _invisible_channel(channel: str) -> ComponentStatus:
-    """Say what is wrong with a channel that Slack does not show."""
+    """Return the status of a channel that Slack does not show to the bot."""
     if not _CHANNEL.fullmatch(channel):
         cure = "Set SLACK_ESCALATION_CHANNEL to the id: the channel's name > About > at the bottom."
         return ComponentStatus(
@@ -211,7 +211,7 @@ def _invisible_channel(channel: str) -> ComponentStatus:
 
 
 def _another_workspace(answer: AsyncSlackResponse, team: str | None) -> ComponentStatus | None:
-    """Return what is wrong where the token is for another workspace or organisation."""
+    """Return a failed status if the token is for another workspace or organisation."""
     if team is None or team in {answer["team_id"], answer.get("enterprise_id")}:
         return None
     cure = "Set SLACK_TEAM_ID to it, or use the token of the other workspace."

@@ -1,6 +1,7 @@
-"""Follow where the app is opened, added or removed, and say hello where it is new.
+"""Handle the app's opening, addition and removal, and post greetings.
 
-Who opens a direct conversation is offered prompts, a channel that the bot joins is greeted once.
+A user who opens a direct conversation is offered prompts; a channel that the bot joins is
+greeted once.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from bot.platforms.slack.workspace.bot_identity import BotIdentity
 
 
 class InstallationEvents:
-    """Implements Listener: app_uninstalled and tokens_revoked.
+    """Handles app_uninstalled and tokens_revoked. Implements `Listener`.
 
-    Events come late and more than once: Slack is asked whether the token works after all.
+    These events may come late and more than once: Slack is asked whether the token still works.
     """
 
     def __init__(self, own: BotIdentity) -> None:
@@ -53,7 +54,7 @@ log = structlog.get_logger(__name__)
 
 
 class Greetings:
-    """Implements Listener: app_home_opened and member_joined_channel."""
+    """Handles app_home_opened and member_joined_channel. Implements `Listener`."""
 
     def __init__(
         self,
@@ -88,7 +89,7 @@ class Greetings:
             self._errands.run(self._greeter.hello(channel), what="hello")
 
     def _is_due(self, user: str) -> bool:
-        """Tell whether a person was offered nothing within the hour; from now on, they were."""
+        """Return whether a user was offered no prompts within the hour; if so, record the offer."""
         now = self._clock()
         last = self._offered.pop(user, None)
         due = last is None or now - last >= _OFFERED_AGAIN_SECONDS
@@ -99,14 +100,14 @@ class Greetings:
 
 
 class Greeter:
-    """Says it; what Slack does not take is not said."""
+    """Posts greetings and suggested prompts; what Slack refuses is dropped."""
 
     def __init__(self, channel: SlackChannel) -> None:
         self._client = channel.client
         self._caller: ApiCaller = channel.caller
 
     async def offer(self, channel: str) -> None:
-        """Show what could be asked, at the top of a direct conversation."""
+        """Set the suggested prompts of a direct conversation."""
         prompts = [{"title": each.title, "message": each.message} for each in SUGGESTED_PROMPTS]
         try:
             await self._caller.call(
@@ -119,7 +120,7 @@ class Greeter:
             log.info("slack.prompts_unavailable", error=str(error))
 
     async def hello(self, channel: str) -> None:
-        """Say hello in a channel."""
+        """Post the greeting in a channel."""
         await self._caller.call(
             "chat.postMessage",
             lambda: self._client.chat_postMessage(

@@ -1,6 +1,6 @@
-"""Who people on Slack are: colleagues, guests or strangers, asked of Slack and kept ten minutes.
+"""Look up people on Slack: colleagues, guests or strangers, cached for ten minutes.
 
-Nobody is a colleague while Slack doesn't tell.
+While Slack can't be asked, nobody counts as a colleague.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from bot.platforms.slack.workspace.bot_identity import BotIdentity
 from rag.types import EVERYONE, Principal
 
 _LONGEST_NAME = 200
-_SLACKBOT = "USLACKBOT"
+_SLACKBOT = "USLACKBOT"  # Slack does not flag its own bot with is_bot.
 
 
 @dataclass(frozen=True, slots=True)
 class HomeWorkspace:
-    """Where colleagues are: in a workspace or organisation, with addresses of these domains."""
+    """The workspace or organisation of colleagues, and their e-mail domains (empty: any)."""
 
     workspace: str
     domains: frozenset[str] = frozenset()
@@ -37,13 +37,14 @@ class HomeWorkspace:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Somebody that the workspace knows; ``email`` only if it is a colleague's, in small letters.
+    """A user as the workspace describes them.
 
-    ``display_name`` is what Slack shows in messages, "" where they chose none.
+    ``email`` is set only for a colleague, in lower case. ``display_name`` is the name that Slack
+    shows in messages, "" if none was chosen.
     ``colleague``: a full member of the home workspace, with an address of an allowed domain where
-    these are named. Bots, guests, people of other organisations and who has left are none.
-    ``outsider`` says what those are; the workspace's own bots are neither: a channel's settings say
-    whether they are answered.
+    these are configured. Bots, guests, people of other organisations and former members are not.
+    ``outsider`` is the kind of those; it is "" for the workspace's own bots: a channel's settings
+    decide whether they are answered.
     """
 
     id: str
@@ -55,29 +56,29 @@ class Member:
 
     @property
     def called(self) -> str:
-        """Return what they are called in messages."""
+        """Return the display name, or the real name if there is none."""
         return self.display_name or self.name
 
     @property
     def person(self) -> Person:
-        """Return them as an asker; principals are named as by signing in."""
+        """Return the member as an asker; principals are named as at sign-in."""
         own = {Principal(f"user:{self.email}")} if self.email is not None else set()
         principals = frozenset({EVERYONE, *own})
         return Person(self.id, self.name, self.email, principals, self.outsider)
 
 
 def unknown_member(user_id: str) -> Member:
-    """Return somebody of whom Slack tells nothing."""
+    """Return a member about whom Slack returns nothing."""
     return Member(user_id, "", None, colleague=False)
 
 
 def bot_member(bot_id: str) -> Member:
-    """Return a bot (B…), which speaks only where its app is installed."""
+    """Return a bot (B…), which can post only where its app is installed."""
     return Member(bot_id, "", None, colleague=False, outsider="")
 
 
 def member_of(user: Event, home: HomeWorkspace) -> Member:
-    """Read what users.info tells of somebody."""
+    """Build a member from the ``user`` object of users.info."""
     email = _email(user)
     colleague = _is_full_member(user) and _is_at_home(user, home) and _is_allowed(email, home)
     return Member(
@@ -115,7 +116,7 @@ def _is_allowed(email: str | None, home: HomeWorkspace) -> bool:
 
 
 def _email(user: Event) -> str | None:
-    """Return an address, unless Slack says that nobody has confirmed it."""
+    """Return the address in lower case, None if it is invalid or marked as unconfirmed."""
     email = text_at(object_at(user, "profile"), "email").strip().lower()
     name, _, domain = email.rpartition("@")
     confirmed = user.get("is_email_confirmed") is not False
@@ -142,11 +143,11 @@ def _on_one_line(name: str) -> str:
 _KEPT_SECONDS = 600.0
 _MOST = 1_000
 _CALL_SECONDS = 5.0
-"""Somebody waits for an answer meanwhile; of whom Slack does not tell by then is not answered."""
+"""Deadline of one lookup, as an asker waits; whoever is not identified by then gets no answer."""
 
 _TURN_SECONDS = 60.0
-"""How long a call may wait for its turn: of many at once, after a start too, each is answered,
-though not at once. To refuse colleagues for that would be worse than to let them wait."""
+"""How long a lookup may wait for its rate limit. Of many at once, also after a start, each is
+answered, if not at once: refusing colleagues would be worse than letting them wait."""
 
 _NO_USER_CODES = frozenset({"user_not_found", "user_not_visible", "users_not_found"})
 
@@ -155,7 +156,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Colleague:
-    """A full member of the workspace that is served; ``email`` in small letters, if it is known."""
+    """A full member of the served workspace; ``email`` in lower case, None if unknown."""
 
     id: str
     name: str
@@ -163,9 +164,9 @@ class Colleague:
 
 
 class Colleagues:
-    """Tells colleagues from everybody else, and who is in a user group.
+    """Looks up colleagues, and the members of user groups.
 
-    Raises bot.domain.errors.DeliveryFailed while Slack doesn't tell; then nobody is a colleague.
+    Raises bot.domain.errors.DeliveryFailed if Slack can't be asked; then nobody is a colleague.
     """
 
     def __init__(
@@ -181,26 +182,26 @@ class Colleagues:
         self._groups = TtlCache(self._listed, seconds=_KEPT_SECONDS, most=_MOST)
 
     async def of(self, user_id: str) -> Colleague | None:
-        """Return a colleague, None for bots, guests, strangers and who has left."""
+        """Return a colleague, None for bots, guests, strangers and former members."""
         member = await self.member(user_id)
         return Colleague(member.id, member.name, member.email) if member.colleague else None
 
     async def member(self, user_id: str) -> Member:
-        """Return what is known of somebody, whoever they are."""
+        """Return the member with an id, colleague or not."""
         if user_id.startswith("B"):
             return bot_member(user_id)
         return await self._members.get(user_id)
 
     async def in_group(self, user_id: str, group_id: str) -> bool:
-        """Tell whether somebody is in a user group (S…)."""
+        """Return whether a user belongs to a user group (S…)."""
         return user_id in await self._groups.get(group_id)
 
     async def has_members(self, group_id: str) -> bool:
-        """Tell whether a user group is not empty."""
+        """Return whether a user group has members."""
         return bool(await self._groups.get(group_id))
 
     async def addressed(self, email: str) -> Colleague | None:
-        """Return the colleague who has an e-mail address; it is asked for each time."""
+        """Return the colleague with an e-mail address; not cached."""
         home = self._home()
         answer = await self._known(
             "users.lookupByEmail", lambda: self._client.users_lookupByEmail(email=email)
@@ -216,7 +217,7 @@ class Colleagues:
         return replace(member_of(answer.get("user") or {}, home), id=user_id)
 
     async def _known(self, what: str, send: ApiCall) -> AsyncSlackResponse | None:
-        """Make a call about somebody; None where there is nobody of that name."""
+        """Make a call about a user; return None if Slack finds no such user."""
         try:
             return await self._soon(what, send)
         except (NeverPermitted, NotPermitted) as error:
@@ -225,11 +226,11 @@ class Colleagues:
             raise
 
     async def _soon(self, what: str, send: ApiCall) -> AsyncSlackResponse:
-        """Make a call that takes no more than the seconds somebody waits, after its turn came."""
+        """Make a call with a deadline that starts after the wait for its rate limit."""
         return await self._caller.call(what, with_deadline(send), turn_seconds=_TURN_SECONDS)
 
     def _home(self) -> HomeWorkspace:
-        """Raises DeliveryFailed until Slack has said whose token it is."""
+        """Return the home workspace. Raises DeliveryFailed until the token's workspace is known."""
         workspace = self._configured or self._own.workspace
         if not workspace:
             raise DeliveryFailed("Slack has not said yet which workspace the token is for.")
@@ -244,7 +245,7 @@ class Colleagues:
 
 
 class Introducer:
-    """Implements Introduces, for whom colleagues and rooms are asked for."""
+    """Identifies askers, and whether outsiders read along. Implements `Introduces`."""
 
     def __init__(self, client: AsyncWebClient, caller: ApiCaller, colleagues: Colleagues) -> None:
         self._client = client
@@ -253,7 +254,7 @@ class Introducer:
         self._shared = TtlCache(self._is_shared, seconds=_KEPT_SECONDS, most=_MOST)
 
     async def introduce(self, message: Message) -> Introduction:
-        """Tell who asks, and whether people of other organisations ask or read along."""
+        """Return the asker, and whether people of other organisations ask or read along."""
         member, shared = await asyncio.gather(
             self._colleagues.member(message.author.id), self._has_outsiders(message)
         )
@@ -277,12 +278,12 @@ class Introducer:
 
 
 def _is_recent(message: Message) -> bool:
-    """Tell whether what was said of a channel with a message may be believed still."""
+    """Return whether the channel's sharing state sent with a message is recent enough to trust."""
     return datetime.now(UTC) - message.received_at < timedelta(seconds=_KEPT_SECONDS)
 
 
 def with_deadline(send: ApiCall) -> ApiCall:
-    """Return a call that ends with TimeoutError when Slack does not answer in time."""
+    """Wrap a call so that it raises TimeoutError if Slack does not answer within five seconds."""
 
     async def sent() -> AsyncSlackResponse:
         async with asyncio.timeout(_CALL_SECONDS):

@@ -19,7 +19,7 @@ _KEPT_SECONDS = 600.0
 _MOST_KEPT = 1_000
 _MOST_ASKED = 10
 _PATIENCE_SECONDS = 1.0
-"""Slack waits for the message to be kept; what has no name by then stays an id."""
+"""Slack awaits the acknowledgement meanwhile; an id that has no name by then stays an id."""
 
 _TURN_SECONDS = 5.0
 _ALL = ""
@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 
 class MentionNames:
-    """Asks Slack what ids are called, and keeps it for ten minutes, as who people are.
+    """Resolves ids to names, cached for ten minutes like members.
 
     A private channel is not named: not all who read the text may know of it.
     """
@@ -44,7 +44,7 @@ class MentionNames:
         self._groups = TtlCache(self._handles, seconds=_KEPT_SECONDS, most=1)
 
     async def of(self, ids: Collection[str]) -> Mapping[str, str]:
-        """Return the names of these ids, as far as they are known within a second; never raises."""
+        """Return the names of these ids (ten at most) resolved within a second; never raises."""
         asking = {each: asyncio.create_task(self._name(each)) for each in sorted(ids)[:_MOST_ASKED]}
         if not asking:
             return MappingProxyType({})
@@ -55,7 +55,7 @@ class MentionNames:
         return {id_: name for id_, name in named.items() if name}
 
     async def _name(self, id_: str) -> str:
-        """Return what an id is called, "" where nobody says."""
+        """Return the name of an id, "" if Slack can't be asked."""
         try:
             name = await self._asked(id_)
         except DeliveryFailed as error:

@@ -1,1 +1,1 @@
-"""What people press below an answer, or react with."""
+"""Handle feedback, reactions and the buttons below an answer."""

@@ -1,7 +1,7 @@
-"""Show why this answer, or why none, in a dialog, and ask there what was wrong with it.
+"""Show in a dialog why an answer was given or withheld, and ask there what was wrong with it.
 
-Teams can show nothing else to one person alone. Nothing in the card is live but links that code
-built.
+Teams can show nothing else to one person alone. Only links that our code built are clickable in the
+card.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _CUT_NOTE = "There is more, but not enough room for it here."
 
 
 def explanation_title(explanation: Explanation) -> str:
-    """Return what the dialog is called; it is plain text."""
+    """Return the title of the dialog as plain text."""
     return clip(explanation.title, _TITLE_LENGTH)
 
 
 def explanation_card(
     explanation: Explanation, form: Sequence[Json] = (), actions: Sequence[Json] = ()
 ) -> Json:
-    """Return the card of an explanation, within what Teams takes, with a form below it."""
+    """Return the card of an explanation within Teams' size limit, with a feedback form below it."""
     room = CONTENT_BUDGET - size(card([text_block(_CUT_NOTE), *form], actions))
     return card([*_fitting_blocks(_blocks(explanation), room), *form], actions)
 
@@ -102,7 +102,7 @@ _NOTHING_SENT = "Nothing was chosen or written, so I've noted nothing."
 
 
 class FeedbackReasons:
-    """Takes what was filled in below an explanation: it is a thumb down."""
+    """Stores the feedback form below an explanation as a thumb down."""
 
     def __init__(self, *, tenant: str, judging: AnswerVotes, subjects: ActionTargets) -> None:
         self._tenant = tenant
@@ -110,7 +110,7 @@ class FeedbackReasons:
         self._subjects = subjects
 
     async def take(self, press: Press) -> Json:
-        """Store a reason or text. Raises ActionRejected, StoreUnavailable, DeliveryFailed."""
+        """Store the reason or comment. Raises ActionRejected, StoreUnavailable, DeliveryFailed."""
         interaction = await self._subjects.acted_on(press.about, press.presser)
         reason, comment = text_at(press.data, _REASON), text_at(press.data, _COMMENT).strip()
         if not comment and reason not in REASONS:
@@ -133,7 +133,7 @@ class FeedbackReasons:
 
 
 def reason_form_of(interaction: Interaction) -> tuple[Sequence[Json], Sequence[Json]]:
-    """Return the fields and the button that ask what was wrong; none where nothing is judged."""
+    """Return the form's fields and submit button; both empty if the outcome can't be rated."""
     if not can_be_rated(interaction.outcome):
         return (), ()
     choices = [
@@ -153,7 +153,7 @@ def reason_form_of(interaction: Interaction) -> tuple[Sequence[Json], Sequence[J
 
 
 class WhyButton:
-    """Implements Listener: the button below an answer."""
+    """Opens the explanation dialog from the button below an answer. Implements `Listener`."""
 
     def __init__(
         self, *, why: ExplainAction, subjects: ActionTargets, reasons: FeedbackReasons

@@ -1,4 +1,4 @@
-"""Count thumbs and reactions to an answer as votes, whichever of its messages they are on."""
+"""Store thumbs and reactions as votes, on whichever message of an answer they were given."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from bot.platforms.teams.payloads.activity import (
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 _MOST_LOOKED_AT = 20
-"""So many messages of a conversation are looked through."""
+"""Number of messages of a conversation that are searched."""
 
 
 class KnowsParts(Protocol):
-    """Tells which activities a long answer is made of: PostedActivities."""
+    """Maps the activities of a long answer to its question: PostedActivities."""
 
     async def question_of(
         self, tenant: str, channel: str, activity_id: str
@@ -46,7 +46,7 @@ class KnowsParts(Protocol):
 
 
 class AnswerLookup:
-    """Finds answers by the message that was judged. Raises StoreUnavailable."""
+    """Finds the answer that a rated message belongs to. Raises StoreUnavailable."""
 
     def __init__(self, office: ChatContext, parts: KnowsParts) -> None:
         self._interactions = office.interactions
@@ -54,7 +54,7 @@ class AnswerLookup:
         self._parts = parts
 
     async def judged(self, body: Body) -> Interaction | None:
-        """Return what an activity is about, None for what is no answer of ours in its place."""
+        """Return the rated answer; None if the message is no answer of ours in the conversation."""
         channel, activity_id = conversation_of(body), text_at(body, "replyToId")
         if not (channel and activity_id):
             return None
@@ -65,7 +65,7 @@ class AnswerLookup:
         return found if found is not None and self._is_there(found, channel) else None
 
     async def _part_of(self, channel: str, activity_id: str) -> Interaction | None:
-        """Return the answer of which this is a part; news of people are no answers of the bot's."""
+        """Return the answer that the activity is a part of; None for notices by people."""
         named = await self._parts.question_of(self._tenant, channel, activity_id)
         found = await self._interactions.get(named) if named else None
         if found is None:
@@ -74,9 +74,9 @@ class AnswerLookup:
         return found if activity_id in posted else None
 
     async def newest_of(self, body: Body) -> Interaction | None:
-        """Return the newest answer that can be judged and that the sender asked for there.
+        """Return the newest answer in the thread that can be rated and that the sender asked for.
 
-        For Microsoft's playground, which does not say what is judged.
+        Microsoft's playground needs this: it does not send the id of the rated message.
         """
         there = Thread("teams", self._tenant, conversation_of(body), thread_id_of(body))
         asked = await self._interactions.in_thread(there, _MOST_LOOKED_AT)
@@ -96,7 +96,10 @@ log = structlog.get_logger(__name__)
 
 
 class FeedbackLoop:
-    """Implements Listener: message/submitAction. Teams wants ``{}``, whatever comes of it."""
+    """Stores thumbs from message/submitAction. Implements `Listener`.
+
+    Teams expects ``{}`` whether or not the vote was stored.
+    """
 
     def __init__(
         self, *, tenant: str, answers: AnswerLookup, judging: AnswerVotes, subjects: ActionTargets
@@ -138,9 +141,9 @@ class FeedbackLoop:
 
 
 def comment_in(body: Body) -> str:
-    """Return the words with a thumb, "" for none, cut at what is kept.
+    """Return the comment sent with a thumb, cut at the stored length; "" if there is none.
 
-    Teams sends them as JSON in a string, the playground as they are; who writes "5" says "5".
+    Teams sends JSON in a string, the playground the plain text; the comment "5" stays "5".
     """
     given = text_at(body, "value", "actionValue", "feedback")
     try:
@@ -152,11 +155,14 @@ def comment_in(body: Body) -> str:
 
 
 _REACTION_VOTES: Mapping[str, Vote] = {"like": "up", "sad": "down", "angry": "down"}
-"""Teams has no thumb down among its reactions; its other ones say nothing of an answer."""
+"""Votes by reaction; Teams has no thumb-down reaction, and other reactions are not votes."""
 
 
 class FeedbackReactions:
-    """Implements Listener: Teams tells of reactions to the bot's own messages only."""
+    """Stores reactions as votes. Implements `Listener`.
+
+    Teams sends only reactions to the bot's own messages.
+    """
 
     def __init__(
         self, *, answers: AnswerLookup, reacting: ReactionVotes, subjects: ActionTargets
@@ -183,9 +189,9 @@ class FeedbackReactions:
 
 
 def reaction_in(body: Body) -> Reaction | None:
-    """Return what somebody's reactions have become, None for those that say nothing.
+    """Return a person's new reaction, or None if it is not a vote.
 
-    Who changes a reaction adds one and removes another at once.
+    Changing a reaction adds one and removes another in the same activity.
     """
     added, removed = _votes_in(body, "reactionsAdded"), _votes_in(body, "reactionsRemoved")
     if added:
@@ -199,5 +205,5 @@ def _votes_in(body: Body, key: str) -> tuple[Vote, ...]:
 
 
 def _reacted_at(body: Body) -> str:
-    """Return when it was, in seconds; what does not say so is of now."""
+    """Return the time of the reaction in seconds; now if the activity has none."""
     return sent_at(body) or f"{datetime.now(UTC).timestamp():.6f}"

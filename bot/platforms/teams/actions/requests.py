@@ -1,4 +1,4 @@
-"""Handle the buttons that ask for a person or choose an option, in the name of who presses."""
+"""Handle the buttons that ask for a person or choose an option, on behalf of the presser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OPTION_CHOSEN = "I'm looking into what you chose. What I find is said below."
 
 
 class RequestButtons:
-    """Implements Listener: a press is a message of its presser, once for each question."""
+    """Turns a press into a message of its presser, once per question. Implements `Listener`."""
 
     def __init__(self, *, wishing: ButtonQuestions, subjects: ActionTargets) -> None:
         self._wishing = wishing
@@ -42,7 +42,7 @@ class RequestButtons:
 
 
 def reply_reference(asked: Message, press: Press) -> str:
-    """Return where a press is answered: below the question, to whoever pressed.
+    """Return a reference that addresses the presser, below the question.
 
     A press itself is no message that could be replied to.
     """

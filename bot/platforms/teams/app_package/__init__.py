@@ -1,1 +1,1 @@
-"""Build the app package by which Teams learns of the bot."""
+"""Build the Teams app package that installs the bot."""

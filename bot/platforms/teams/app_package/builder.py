@@ -1,6 +1,6 @@
-"""Build the app package: a zip of manifest and icons, the same bytes for the same settings.
+"""Build the app package: a zip of manifest and icons, byte-identical for the same settings.
 
-The manifest is that of infra/teams, with what the settings and the command line say.
+The manifest is the one in infra/teams, completed from the settings and the command line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bot.platforms.teams.app_package.manifest_schema import manifest_problems
 
 SOURCE = "infra/teams/manifest.json"
 READ_ALONG_PERMISSIONS = ("ChannelMessage.Read.Group", "ChatMessage.Read.Chat")
-"""By which everything that is written where the app is comes to the bot, not only mentions."""
+"""Permissions under which Teams sends all messages of a conversation, not only mentions."""
 
 _GUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _READS_ALONG = (
@@ -37,13 +37,13 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageOptions:
-    """What is chosen for a package beside the settings.
+    """Options of a package that are not settings.
 
     Attributes:
-        follow_ups: Ask for what is written without a mention.
-        version: Of the package, as 1.0.1; None leaves that of the source.
-        privacy_url: What is said about privacy; None is PUBLIC_URL.
-        terms_url: What is said about terms of use; None is PUBLIC_URL.
+        follow_ups: Request the permissions to receive messages without a mention.
+        version: Of the package, as 1.0.1; None keeps the source's version.
+        privacy_url: Address of the privacy statement; None is PUBLIC_URL.
+        terms_url: Address of the terms of use; None is PUBLIC_URL.
     """
 
     follow_ups: bool = False
@@ -55,7 +55,7 @@ class PackageOptions:
 def manifest_for(source: Mapping[str, Any], settings: Settings, wishes: PackageOptions) -> Json:
     """Return the manifest for an installation.
 
-    Raises SettingInvalid for settings that are missing, and what Teams would not take.
+    Raises SettingInvalid for missing settings, and for values that Teams would reject.
     """
     app_id, home = _app_id(settings), _public_url(settings)
     try:
@@ -118,7 +118,7 @@ def _public_url(settings: Settings) -> str:
 
 
 def _with_bot(source: Mapping[str, Any], app_id: str) -> Json:
-    """Return the source with the bot's id, and the prompts where somebody is alone with it."""
+    """Return the source with the bot's id, and with suggested prompts in personal chats."""
     bots = [
         {
             **bot,
@@ -143,7 +143,7 @@ def _prompts() -> Iterator[Json]:
 
 
 def _reading_along(manifest: Mapping[str, Any], app_id: str) -> Json:
-    """Return what asks for all that is written; Microsoft wants to read there what for."""
+    """Return the keys that request all messages, and the reason, which Microsoft requires."""
     told, permissions = (
         manifest["description"],
         [_permission(name) for name in READ_ALONG_PERMISSIONS],
@@ -168,17 +168,17 @@ FOLDER = Path(__file__).parents[4] / "infra" / "teams"
 MANIFEST = "manifest.json"
 
 ICON_SIZES = {"color": 192, "outline": 32}
-"""Pixels that an icon has each way, by its key in the manifest."""
+"""Width and height of an icon in pixels, by its key in the manifest."""
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PNG_HEADER = struct.Struct(">8sL4sLL")
-_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
-_FILE_MODE = 0o100644 << 16
-_UNIX_SYSTEM = 3
+_ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # The earliest date of the zip format.
+_FILE_MODE = 0o100644 << 16  # A regular file; Unix modes are in the upper 16 bits.
+_UNIX_SYSTEM = 3  # Set on every system, so that the bytes are the same.
 
 
 def package_of(settings: Settings, wishes: PackageOptions, *, folder: Path = FOLDER) -> bytes:
-    """Return the package. Raises SettingInvalid: what is missing or wrong, with the cure."""
+    """Return the package. Raises SettingInvalid: the missing or invalid setting, and its cure."""
     manifest = manifest_for(_source(folder / MANIFEST), settings, wishes)
     said = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
     icons = {
@@ -217,7 +217,7 @@ def _read_file(file: Path) -> bytes:
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:
-    """Return a zip without times, and without compression, which differs between libraries."""
+    """Return a zip without timestamps and compression, which differs between libraries."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
         for name, content in files.items():

@@ -1,9 +1,9 @@
-"""Check an app's manifest against the limits that Teams publishes; pure.
+"""Check an app manifest against the limits that Teams publishes; pure.
 
 From Microsoft's published schema 1.30, as of @microsoft/app-manifest 1.1.2: every key, pattern,
-value, length and number that it states for what is used here. What this package does not use is
-refused too. The schema does not hold the rules between keys, and says only in words what a
-version is.
+value, length and number that it defines for the parts used here. Keys that this package does not
+use are rejected too. The schema has no rules between keys, and describes the format of a version
+only in prose.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 VERSIONS = ("1.30", "1.29", "1.28")
-"""Newest first; what is used here has the same limits in all of them."""
+"""Newest first; the parts used here have the same limits in all of them."""
 
 CHANNEL_FEATURES = "supportsChannelFeatures"
 
 Check = Callable[[object, str], Iterator[str]]
-"""Yields what is wrong with a value, given the place that it is at."""
+"""Yields the problems of a value, given its path in the manifest."""
 
 
 def text(most: int, pattern: str = "") -> Check:
-    """Take a text of at most so many characters, wholly of a form."""
+    """Return a check for a string of at most ``most`` characters that fully matches ``pattern``."""
 
     def check(value: object, at: str) -> Iterator[str]:
         if not isinstance(value, str):
@@ -35,7 +35,7 @@ def text(most: int, pattern: str = "") -> Check:
 
 
 def one_of(*values: str) -> Check:
-    """Take one of some words."""
+    """Return a check for one of some strings."""
 
     def check(value: object, at: str) -> Iterator[str]:
         if value not in values:
@@ -45,13 +45,13 @@ def one_of(*values: str) -> Check:
 
 
 def flag(value: object, at: str) -> Iterator[str]:
-    """Take true or false."""
+    """Check that a value is a boolean."""
     if not isinstance(value, bool):
         yield f"{at}={value!r} is neither true nor false"
 
 
 def items(check_one: Check, most: int, *, distinct: bool = False) -> Check:
-    """Take a list of at most so many."""
+    """Return a check for a list of at most ``most`` items."""
 
     def check(value: object, at: str) -> Iterator[str]:
         if not isinstance(value, list):
@@ -68,7 +68,7 @@ def items(check_one: Check, most: int, *, distinct: bool = False) -> Check:
 
 
 def shape(required: Mapping[str, Check], optional: Mapping[str, Check] | None = None) -> Check:
-    """Take an object with these keys and no other."""
+    """Return a check for an object with these keys and no other."""
     known = {**required, **(optional or {})}
 
     def check(value: object, at: str) -> Iterator[str]:
@@ -87,7 +87,7 @@ def shape(required: Mapping[str, Check], optional: Mapping[str, Check] | None = 
 
 
 def schema_of(version: str) -> str:
-    """Return the address of a version's schema."""
+    """Return the URL of a version's schema."""
     return (
         f"https://developer.microsoft.com/json-schemas/teams/v{version}/MicrosoftTeams.schema.json"
     )
@@ -170,13 +170,13 @@ _MANIFEST = shape(
 
 
 def manifest_problems(manifest: Mapping[str, object]) -> tuple[str, ...]:
-    """Return what Teams would not take, each with its place; empty when it takes the manifest."""
+    """Return why Teams would reject the manifest, each with its path; empty if it is valid."""
     found = tuple(_MANIFEST(dict(manifest), ""))
     return found or tuple(_inconsistent(manifest))
 
 
 def _inconsistent(manifest: Mapping[str, object]) -> Iterator[str]:
-    """Yield what is wrong between the keys of a manifest whose keys are right by themselves."""
+    """Yield contradictions between keys of a manifest whose single values are valid."""
     version = str(manifest["manifestVersion"])
     if manifest.get("$schema", schema_of(version)) != schema_of(version):
         yield f"$schema is not that of manifestVersion {version}"

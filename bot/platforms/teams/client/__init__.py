@@ -1,1 +1,1 @@
-"""Calls of Teams' connector API: authenticated, paced, retried where that is safe."""
+"""Call the Teams connector API: authenticated, rate-limited, retried where that is safe."""

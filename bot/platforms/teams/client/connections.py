@@ -1,8 +1,8 @@
-"""Keep botbuilder's connector clients, and the threads in which their blocking calls run.
+"""Cache botbuilder's connector clients, and run their blocking calls in threads.
 
-botbuilder makes a client with connections of its own for every call; here there is one for each
-service, kept for a while. The threads are our own: so many at most, and none that a stop of the
-process waits for.
+botbuilder creates a client with its own connections for every call; here one client per service is
+cached for a while. The threads are our own: limited in number, and daemons, so that the exit of the
+process waits for none.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _QueuedCall = tuple[Future[Any], Callable[[], Any]] | None
 
 
 class DaemonThreadPool(Executor):
-    """Implements Executor, apart from the loop's own, which others need and the engine replaces.
+    """Executor of daemon threads, separate from the event loop's own, which other code needs.
 
-    What hangs here holds up nothing else. At the end of the process it is left as it is, and may
-    be done: as when the process is killed.
+    A blocked call delays nothing else. At process exit a running call is abandoned and may or may
+    not have been carried out, as when the process is killed.
     """
 
     def __init__(self, most: int) -> None:
@@ -42,7 +42,7 @@ class DaemonThreadPool(Executor):
         weakref.finalize(self, self._calls.put, None)
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
-        """Run a call as soon as a thread is free; called by one thread only."""
+        """Queue a call until a thread is free; must be called from one thread only."""
         future: Future[_T] = Future()
         self._calls.put((future, partial(fn, *args, **kwargs)))
         if not self._idle.acquire(blocking=False) and self._begun < self._most:
@@ -53,7 +53,7 @@ class DaemonThreadPool(Executor):
 
 
 class LoopForBlockingCalls:
-    """What msrest asks of the event loop: to run a call that blocks."""
+    """Event loop stand-in for msrest, which runs blocking calls in our threads."""
 
     def __init__(self, threads: DaemonThreadPool) -> None:
         self._threads = threads
@@ -63,7 +63,7 @@ class LoopForBlockingCalls:
 
 
 def _run_calls(calls: SimpleQueue[_QueuedCall], idle: threading.Semaphore) -> None:
-    """Run calls, until whoever makes them is gone."""
+    """Run queued calls until the pool is gone."""
     while (call := _next_call(calls, idle)) is not None:
         future, act = call
         if future.set_running_or_notify_cancel():
@@ -91,10 +91,10 @@ def _run_call(future: Future[Any], act: Callable[[], Any]) -> None:
 
 TIMEOUT_SECONDS = 15.0
 CONNECTIONS = 32
-"""Calls that run side by side, each in a thread; there would be CPUs + 4 of them."""
+"""Calls that run concurrently, one thread each; the default executor has CPUs + 4 threads."""
 
 _CLIENT_SECONDS = 60.0
-"""What is between us and Microsoft forgets connections that are idle for some minutes."""
+"""Lifetime of a client: proxies and firewalls drop connections that are idle for minutes."""
 
 _MOST_CLIENTS = 10
 
@@ -106,7 +106,7 @@ class _CachedClient:
 
 
 class ConnectorClients:
-    """Returns what calls are made with; nothing is called yet."""
+    """Caches one connector client per service; nothing is called yet."""
 
     def __init__(self, adapter: CloudAdapter, *, app_id: str, clock: Clock) -> None:
         self._adapter = adapter
@@ -116,7 +116,7 @@ class ConnectorClients:
         self._loop = LoopForBlockingCalls(DaemonThreadPool(CONNECTIONS))
 
     async def conversations(self, service_url: str) -> Any:  # noqa: ANN401  # botbuilder has no types
-        """Return botbuilder's ``conversations`` of a service."""
+        """Return botbuilder's ``conversations`` operations of a service."""
         now = self._clock()
         kept = self._kept.get(service_url)
         if kept is None or now >= kept.until:
@@ -130,7 +130,7 @@ class ConnectorClients:
         identity = self._adapter.create_claims_identity(self._app_id)
         factory = self._adapter.bot_framework_authentication.create_connector_factory(identity)
         client = await factory.create(service_url)
-        # msrest would repeat calls by itself, posts among them.
+        # msrest would retry by itself, even posts, which are not idempotent.
         pool = HTTPAdapter(pool_maxsize=CONNECTIONS, max_retries=0)
 
         def configured(session: Any, *_: object, **sent: object) -> dict[str, object]:  # noqa: ANN401
@@ -145,7 +145,7 @@ class ConnectorClients:
 
 
 class _SessionWithLoop:
-    """A session as msrest calls it, with the loop it runs the call in as one more argument."""
+    """Requests session with the signature msrest expects: the loop as one more argument."""
 
     def __init__(self, session: Any) -> None:  # noqa: ANN401  # botbuilder has no types
         self._session = session

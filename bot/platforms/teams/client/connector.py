@@ -37,7 +37,7 @@ _STREAM_ENTITY, _FINAL_STREAM = "streaminfo", "final"
 
 
 def parsed_reference(reply_to: str) -> ConversationReference:
-    """Return a reference. Raises DeliveryRefused for what is none."""
+    """Return the parsed reference. Raises DeliveryRefused if it is invalid."""
     try:
         reference = ConversationReference().deserialize(json.loads(reply_to))
     except (ValueError, ClientException) as error:
@@ -48,14 +48,14 @@ def parsed_reference(reply_to: str) -> ConversationReference:
 
 
 def addressed_activity(content: Json, reference: ConversationReference) -> Activity:
-    """Return an activity with where it goes."""
+    """Return an activity addressed to a conversation."""
     activity = Activity().deserialize({**content})
-    # botbuilder's own sending would name the id of its made-up turn as what is replied to.
+    # botbuilder's own method would set reply_to_id to the id of its synthetic turn.
     return TurnContext.apply_conversation_reference(activity, reference)
 
 
 def ends_a_stream(content: Json) -> bool:
-    """Tell whether an activity ends a stream: a second one is refused, and changes nothing."""
+    """Return whether an activity ends a stream; Teams rejects a second one without any effect."""
     told = objects_at(object_at({"activity": content}, "activity"), "entities")
     return any(
         text_at(each, "type") == _STREAM_ENTITY and text_at(each, "streamType") == _FINAL_STREAM
@@ -66,29 +66,29 @@ def ends_a_stream(content: Json) -> bool:
 ConnectorCall = Callable[[Any], Awaitable[Any]]
 
 PATIENCE_SECONDS = 2.0
-"""A call waits so long for a rate limit; what takes longer waits in the inbox, at no cost."""
+"""Longest wait for a rate limit within a call; for longer waits the inbox retries."""
 
 _TURN_SECONDS = 5.0
-"""So long a call that may not be left out waits for its turn among those of this process."""
+"""Longest wait for a slot in this process's own rate limits, for calls that may not be dropped."""
 
 _FIRST_RETRY_SECONDS = 0.5
 
 
 class KnowsAbsence(Protocol):
-    """Remembers which conversations the bot was removed from."""
+    """Stores the conversations that the bot was removed from."""
 
     async def is_gone(self, conversation: str) -> bool: ...
 
     async def gone(self, conversation: str, why: str) -> None:
-        """Raises StoreUnavailable."""
+        """Record a conversation as gone. Raises StoreUnavailable."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call: where, what, and how.
+    """A connector call: its conversation, its operation and its retry rules.
 
-    ``repeatable``: doing it twice is the same as once. ``posts``: it says something there.
+    ``repeatable``: the call is idempotent. ``posts``: it posts a message.
     """
 
     reply_to: str
@@ -104,11 +104,11 @@ class _Call:
 
 
 class Connector:
-    """The way out to Teams.
+    """Client for outbound calls to Teams.
 
-    Where to is said by a message's ``reply_to``, a conversation reference as JSON: it is all that
-    is needed, in any process. Everything raises DeliveryFailed, Gone, and DeliveryRefused. What is
-    called with a patience of 0 may be left out: it leaves room for what may not.
+    The target is a message's ``reply_to``, a conversation reference as JSON, which works in any
+    process. All methods raise DeliveryFailed, Gone and DeliveryRefused. A call with a patience of 0
+    is optional: it is dropped under load, so that calls that must be made find room.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Connector:
 
     @property
     def trouble(self) -> TokenRefusal | None:
-        """Say why there was no token when one was last needed, None when there was."""
+        """Return why the last token request failed, or None if it succeeded."""
         return self._credentials.trouble
 
     async def sign_in(self, cloud: Cloud) -> None:
@@ -142,16 +142,16 @@ class Connector:
         except NoToken as error:
             raise DeliveryFailed(f"MICROSOFT_APP_ID={self._app_id!r}: {error}") from error
         except Exception as error:
-            # botbuilder raises many kinds, among them PermissionError for a refused secret.
+            # botbuilder raises many types, among them PermissionError for a rejected secret.
             refused = self._credentials.refused(error)
             raise DeliveryFailed(f"MICROSOFT_APP_ID={self._app_id!r}: {refused}") from error
 
     async def send(
         self, reply_to: str, content: Json, *, patience_seconds: float = PATIENCE_SECONDS
     ) -> str:
-        """Send an activity to where a message came from; return its id.
+        """Send an activity to where a message came from; return the new activity's id.
 
-        A reference that names no message leads to the conversation: it is a reply to nothing.
+        A reference without a message id posts to the conversation, not as a reply.
         """
         activity = addressed_activity(content, parsed_reference(reply_to))
 
@@ -174,7 +174,7 @@ class Connector:
         *,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
-        """Replace an activity; doing so twice is the same as once. Raises Gone."""
+        """Replace an activity; idempotent. Raises Gone."""
         activity = addressed_activity({**content, "id": activity_id}, parsed_reference(reply_to))
 
         async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
@@ -185,7 +185,7 @@ class Connector:
         await self._done(_Call(reply_to, act, patience_seconds, repeatable=True, posts=True))
 
     async def delete(self, reply_to: str, activity_id: str) -> None:
-        """Remove an activity. Raises Gone."""
+        """Delete an activity. Raises Gone."""
         reference = parsed_reference(reply_to)
 
         async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
@@ -200,14 +200,14 @@ class Connector:
         *,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> Any:  # noqa: ANN401  # botbuilder has no types
-        """Do something with botbuilder's ``conversations`` of a reference's service.
+        """Run ``act`` with botbuilder's ``conversations`` of the reference's service.
 
-        ``act`` is given them; what it returns is returned.
+        Returns what ``act`` returns.
         """
         return await self._done(_Call(reply_to, act, patience_seconds, spans=LOOKUP_LIMITS))
 
     async def _done(self, call: _Call) -> Any:  # noqa: ANN401  # botbuilder has no types
-        """Do something where the bot is still wanted."""
+        """Run a call unless the bot was removed from the conversation; record a removal."""
         reference, room = parsed_reference(call.reply_to), call.room
         if room and await self._absence.is_gone(room):
             raise BotRemoved(
@@ -222,7 +222,7 @@ class Connector:
             raise
 
     async def _patiently(self, call: _Call, reference: ConversationReference) -> Any:  # noqa: ANN401
-        """Do something when Teams takes it, as long as patience lasts; again where that is safe."""
+        """Run a call within the rate limits; retry while patience lasts and a retry is safe."""
         now, left, pause = self._rates.now(), call.patience, _FIRST_RETRY_SECONDS
         while True:
             now = await self._rates.take(
@@ -258,5 +258,5 @@ class Connector:
         except TimeoutError as error:
             raise DeliveryFailed("Teams did not answer in time.") from error
         except Exception as error:
-            # botbuilder raises many kinds.
+            # botbuilder raises many types.
             raise DeliveryFailed(f"Teams could not be asked: {type(error).__name__}.") from error

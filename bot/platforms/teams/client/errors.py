@@ -1,17 +1,17 @@
-"""How a call to Teams can fail, and what Teams' answers mean: ask again now, later, or never.
+"""Errors of calls to Teams, mapped from its responses: retry now, retry later, or never.
 
 - bot.domain.errors.BotError
   - KeysUnavailable     the keys that tokens are signed with cannot be fetched
   - bot.domain.errors.DeliveryFailed
-    - RateLimited       Teams did nothing; ask again after a while
-    - NotPermitted      Teams did nothing; an administrator can mend that
-    - NoToken           Teams was not called: Microsoft gives the bot no token
-    - Unavailable       for a moment; what Teams did is unknown
+    - RateLimited       Teams did nothing; retry after a while
+    - NotPermitted      Teams did nothing; an administrator can grant the permission
+    - NoToken           Teams was not called: Microsoft issues no token to the bot
+    - Unavailable       temporary; whether Teams acted is unknown
     - bot.domain.errors.DeliveryRefused
-      - ContentRefused  Teams does not take what the activity holds; a plainer one may do
-      - Gone            the activity or its conversation is not there
+      - ContentRefused  Teams rejects the activity's content; a plainer one may pass
+      - Gone            the activity or its conversation does not exist
       - BotRemoved      the bot is not in the conversation, or is blocked there
-      - StreamRefused   a stream can't be begun or gone on with; a plain message may be sent
+      - StreamRefused   a stream can't be opened or continued; a plain message may be sent
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ class KeysUnavailable(BotError):
 
 
 class RateLimited(DeliveryFailed):
-    """It is too much for Teams now; ``retry_after_seconds`` says how long to wait."""
+    """Teams' rate limit is exceeded; retry after ``retry_after_seconds``."""
 
 
 class NotPermitted(DeliveryFailed):
-    """The bot may not do this yet; an administrator can let it."""
+    """The bot lacks a permission that an administrator can grant."""
 
 
 class NoToken(DeliveryFailed):
-    """Microsoft gives the bot no token; the message says why, and what mends it."""
+    """Microsoft issues no token to the bot; the message states the cause and the cure."""
 
 
 class Unavailable(DeliveryFailed):
-    """Teams, or what is before it, failed for a moment: 502 and 504."""
+    """Temporary failure of Teams or of a gateway before it: 502 and 504."""
 
 
 class ContentRefused(DeliveryRefused):
-    """Teams does not take what an activity holds, and did nothing.
+    """Teams rejected the content of an activity, without any effect.
 
-    ``too_long``: there is too much of it; otherwise something in it is wrong.
+    ``too_long``: the content is too large; otherwise some part of it is invalid.
     """
 
     def __init__(self, message: str, *, too_long: bool = False) -> None:
@@ -57,13 +57,13 @@ class ContentRefused(DeliveryRefused):
 
 
 class Gone(DeliveryRefused):
-    """There is no such activity or conversation, or it can't be changed any more."""
+    """The activity or conversation does not exist, or can no longer be changed."""
 
 
 class BotRemoved(DeliveryRefused):
-    """The bot was removed from the conversation, or is blocked there: nothing is taken from it.
+    """The bot was removed from the conversation or is blocked there; it can't post.
 
-    ``lasting``: until something comes from there again.
+    ``lasting``: until another activity arrives from there.
     """
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
@@ -72,10 +72,10 @@ class BotRemoved(DeliveryRefused):
 
 
 class StreamRefused(DeliveryRefused):
-    """Teams goes on with no stream, and did nothing; ``why`` is what it says about that.
+    """Teams rejected a stream activity, without any effect; ``why`` is the reason.
 
-    "stopped": its reader pressed Stop. "completed": its final message is there. "late": two minutes
-    are over. "refused": anything else, such as another one under way, or too much text.
+    "stopped": the reader pressed Stop. "completed": the final message was already sent. "late": the
+    two minutes are over. "refused": anything else, such as another open stream, or too much text.
     """
 
     def __init__(self, message: str, why: StreamEnd) -> None:
@@ -93,22 +93,22 @@ _RATE_LIMIT_STATUSES = frozenset({412, 429})
 _GONE_STATUSES = frozenset({404, 405, 410})
 _BAD, _TOO_LONG, _NEVER = 400, 413, 501
 _MENDABLE_CODES = frozenset({"NotEnoughPermissions", "InvalidBotApiHost"})
-"""Codes of a 403 that an admin can do something about while the message waits."""
+"""Codes of a 403 that an administrator can resolve while the message waits."""
 
 _REMOVED_CODES = frozenset(
     {"BotNotInConversationRoster", "ConversationBlockedByUser", "ForbiddenOperationException"}
 )
-"""Codes of a 403 that says that the bot is not there, or not wanted."""
+"""Codes of a 403 that mean that the bot is not a member, or is blocked."""
 
 _STREAM_CODE = "ContentStreamNotAllowed"
 _STREAM_WORD = "stream"
-"""In the words of a 400: the stream is wrong, not what the activity holds."""
+"""Word in the message of a 400 that blames the stream, not the activity's content."""
 _STREAM_ENDS: tuple[tuple[str, StreamEnd], ...] = (
     ("cancel", "stopped"),
     ("already completed", "completed"),
     ("exceeded streaming time", "late"),
 )
-"""What is in the words of a refused stream: its code is the same for all."""
+"""Words in the message of a rejected stream, whose error code is always the same."""
 
 _FORBIDDEN = 403
 _PASSING_STATUSES = frozenset({502, 504})
@@ -123,9 +123,9 @@ _CURES = {
 
 
 def failure_of(error: ClientException) -> DeliveryFailed:
-    """Return what an answer of Teams means for the delivery; what it may have done is unknown.
+    """Return the delivery error for a response of Teams.
 
-    Only after Busy is it certain that nothing was done.
+    The class of the error states whether Teams may have acted.
     """
     response: Any = getattr(error, "response", None)
     status = getattr(response, "status_code", None)
@@ -174,7 +174,7 @@ def _stream_end(words: str) -> StreamEnd:
 
 
 def _code_and_words(response: Any) -> tuple[str, str]:  # noqa: ANN401  # msrest's responses have no common type
-    """Return the code of an error, and its words."""
+    """Return the code and the message of an error response."""
     try:
         body = json.loads(response.text)
     except (ValueError, TypeError, AttributeError):

@@ -1,7 +1,7 @@
-"""Limit how often Teams is called: no more than it takes, and not at all when told to wait.
+"""Limit the rate of calls to Teams, and stop them while Teams demands a pause.
 
-Teams takes about one change a second per conversation. What may be left out has no patience:
-it is dropped, and leaves room for what may not.
+Teams takes about one change a second per conversation. Optional calls have no patience: they are
+dropped, and leave room for calls that must be made.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Jitter = Callable[[], float]
 """Returns a number from 0 to 1."""
 
 _WINDOW_MARGIN = 1.05
-"""What is sent evenly does not arrive evenly: Teams' seconds are taken for a little longer."""
+"""Factor on Teams' windows: calls sent evenly do not arrive evenly."""
 
 _JITTER_SHARE = 0.25
 _MOST_ROOMS = 5_000
@@ -29,7 +29,7 @@ _MOST_ROOMS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """So many calls in so many seconds, and so many of them for what may be left out."""
+    """Limit of ``most`` calls in ``seconds``; optional calls stop at ``optional`` calls."""
 
     most: int
     seconds: float
@@ -42,7 +42,10 @@ SEND_LIMITS = (
     RateLimit(60, 30.0, 45),
     RateLimit(1_800, 3_600.0, 1_350),
 )
-"""What the bot may post, change and delete in a chat or a channel, with all its threads."""
+"""Posts, edits and deletions in a chat or a channel, with all its threads.
+
+Microsoft's published limits; optional calls may use about three quarters of them.
+"""
 
 LOOKUP_LIMITS = (
     RateLimit(14, 1.0, 14),
@@ -50,15 +53,15 @@ LOOKUP_LIMITS = (
     RateLimit(120, 30.0, 120),
     RateLimit(3_600, 3_600.0, 3_600),
 )
-"""How often it may ask who is there."""
+"""Membership queries per chat or channel: Microsoft's published limits."""
 
 OVERALL_LIMITS = (RateLimit(30, 1.0, 22),)
-"""What it may call in all."""
+"""Limits of all calls together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Where waiting, the time and chance come from; a test has its own."""
+    """Sources of sleep, time and randomness, replaceable in tests."""
 
     pause: Pause = asyncio.sleep
     clock: Clock = time.monotonic
@@ -66,7 +69,7 @@ class Timing:
 
 
 class CallWindow:
-    """Gives calls their times, in the order in which they are asked for."""
+    """Sliding window that assigns calls their times, in the order of the requests."""
 
     def __init__(self, spans: tuple[RateLimit, ...]) -> None:
         self._spans = spans
@@ -74,7 +77,7 @@ class CallWindow:
         self._held_until = float("-inf")
 
     def next(self, now: float, *, optional: bool = False) -> float:
-        """Return when the next call may be made; what is optional leaves room for the others."""
+        """Return when the next call may be made; an optional call leaves room for the others."""
         at = max(now, self._held_until, self._given[-1] if self._given else now)
         for span in self._spans:
             most = span.optional if optional else span.most
@@ -83,18 +86,19 @@ class CallWindow:
         return at
 
     def give(self, at: float) -> None:
-        """Count a call that is made at a time that ``next`` returned."""
+        """Count a call at a time that ``next`` returned."""
         self._given.append(at)
 
     def hold(self, until: float) -> None:
-        """Let no call be made for a while."""
+        """Block all calls until a time."""
         self._held_until = max(self._held_until, until)
 
 
 class RateLimiter:
-    """Paces all calls of one process, by conversation (a chat or a channel) and altogether.
+    """Paces all calls of one process, per conversation (a chat or a channel) and in total.
 
-    Times are the timing's. What a pause was asked for has passed after it, whatever the clock says.
+    Times are those of the ``timing`` clock. After a pause its full length counts as elapsed, even
+    if the clock shows less.
     """
 
     def __init__(self, timing: Timing) -> None:
@@ -103,7 +107,7 @@ class RateLimiter:
         self._rooms: OrderedDict[tuple[str, tuple[RateLimit, ...]], CallWindow] = OrderedDict()
 
     def now(self, vouched: float = float("-inf")) -> float:
-        """Return the time, which is not before what a pause vouches for."""
+        """Return the clock's time, but not less than ``vouched``, the end of the last pause."""
         return max(vouched, self._timing.clock())
 
     async def take(
@@ -116,8 +120,8 @@ class RateLimiter:
     ) -> float:
         """Wait until a call may be made, and count it; return the time then.
 
-        Raises RateLimited at once where that takes longer than ``patience_seconds``. A call without
-        patience may be left out, so it leaves room for those that may not.
+        Raises RateLimited at once if the wait would exceed ``patience_seconds``. A call with a
+        patience of 0 is optional: it leaves room for the others.
         """
         optional = not patience_seconds
         there = await self._given(self._room(room, spans), now, patience_seconds, optional=optional)
@@ -125,11 +129,11 @@ class RateLimiter:
         return await self._given(self._altogether, there, left, optional=optional)
 
     def hold(self, room: str, spans: tuple[RateLimit, ...], *, until: float) -> None:
-        """Let nobody call for a while: Teams said so."""
+        """Block calls to a conversation until a time, as Teams demanded."""
         self._room(room, spans).hold(until)
 
     async def wait(self, seconds: float, *, now: float) -> float:
-        """Let time pass, and a little more so that not all come back at once."""
+        """Sleep, with jitter so that not all waiting calls retry at once; return the time."""
         longer = seconds * (1 + _JITTER_SHARE * self._timing.jitter())
         await self._timing.pause(longer)
         return self.now(now + longer)
@@ -161,17 +165,17 @@ _MOST_COOLDOWNS = 1_000
 
 
 class Cooldowns:
-    """Remembers, by message, before when nothing more should be shown."""
+    """Stores, by key, until when optional progress updates are suppressed."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[str, float] = OrderedDict()
 
     def is_due(self, key: str) -> bool:
-        """Tell whether something may be shown now."""
+        """Return whether an update may be shown now."""
         return time.monotonic() >= self._held.get(key, 0.0)
 
     def hold(self, key: str, seconds: float) -> None:
-        """Show nothing more for a while."""
+        """Suppress updates for some seconds."""
         self._held[key] = time.monotonic() + seconds
         self._held.move_to_end(key)
         while len(self._held) > _MOST_COOLDOWNS:

@@ -1,8 +1,8 @@
-"""The bot's registration at Microsoft: read from the settings, checked, and its token fetched.
+"""The bot's registration at Microsoft: read from settings, validated, its token cached.
 
-botbuilder makes new credentials for every turn, each with a token request of its own, and asks
-for the token in a blocking call on the event loop. Here they are made once, and the token is
-fetched in a thread. Why Microsoft gives no token is put in words an administrator can act on.
+botbuilder creates new credentials for every turn, each with its own token request, and fetches the
+token in a blocking call on the event loop. Here they are created once, and the token is fetched in
+a thread. A refused token is explained in terms an administrator can act on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bot.platforms.teams.client.errors import NoToken
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """The addresses of one cloud; the public one unless told otherwise."""
+    """Endpoints of one Microsoft cloud; by default those of the public cloud."""
 
     issuer: str = "https://api.botframework.com"
     metadata_url: str = "https://login.botframework.com/v1/.well-known/openidconfiguration"
@@ -36,7 +36,7 @@ class Cloud:
 
 @dataclass(frozen=True)
 class Registration:
-    """A bot registration under the names that botbuilder looks for."""
+    """A bot registration, with the attribute names that botbuilder expects."""
 
     APP_ID: str | None
     APP_PASSWORD: str | None
@@ -51,13 +51,13 @@ class Registration:
 
 
 _TOKEN_REQUEST_SECONDS = 5.0
-"""For an answer to one request; two are made for the first token, each twice at most."""
+"""Timeout of one request; the first token takes two requests, each tried at most twice."""
 
 
 def registration_of(settings: Settings, cloud: Cloud) -> Registration:
     """Return the configured registration.
 
-    Raises SettingInvalid for what would leave the door open or never work.
+    Raises SettingInvalid for values that would disable authentication or could never work.
     """
     _check_settings(settings)
     password = settings.microsoft_app_password
@@ -76,22 +76,22 @@ def registration_of(settings: Settings, cloud: Cloud) -> Registration:
 
 
 def send_all_fields() -> None:
-    """Have botbuilder send what it otherwise drops: citations, and the tenant of a reference."""
+    """Make botbuilder send fields it otherwise drops: citations, and the tenant of a reference."""
     Entity.enable_additional_properties_sending()
     ConversationAccount.enable_additional_properties_sending()
 
 
 def speed_up_msrest() -> None:
-    """Have msrest look codes up, not search a list of 501 for each of 999 whenever it is set up.
+    """Make msrest look up status codes in a set, not in a list of 501 for each of 999 codes.
 
-    That happens four times an activity, which without this costs 14 ms.
+    msrest does so four times per activity, which costs 14 ms without this.
     """
     codes: Any = frozenset(ClientRetryPolicy.safe_codes)
     ClientRetryPolicy.safe_codes = codes
 
 
 def limit_token_requests() -> None:
-    """Have MSAL give up on who issues tokens; botbuilder sets no deadline."""
+    """Set a timeout on MSAL's requests to the token issuer; botbuilder sets none."""
     module: Any = microsoft_app_credentials
     unlimited = module.ConfidentialClientApplication
     module.ConfidentialClientApplication = partial(unlimited, timeout=_TOKEN_REQUEST_SECONDS)
@@ -159,7 +159,7 @@ _MANAGED_IDENTITY_ERRORS = frozenset({"ManagedIdentityError", "KeyError"})
 
 @dataclass(frozen=True, slots=True)
 class TokenRefusal:
-    """What is wrong, and what mends it."""
+    """Why a token was refused, and the cure."""
 
     why: str
     cure: str
@@ -169,7 +169,7 @@ class TokenRefusal:
 
 
 def token_refusal_of(error: Exception) -> TokenRefusal:
-    """Return what an error of fetching a token means; nothing of its own words is in it."""
+    """Return the explanation of a token error; it repeats none of the error's own text."""
     code = _ENTRA_CODE.search(str(error))
     if code and code[1] in _REFUSALS_BY_CODE:
         why, cure = _REFUSALS_BY_CODE[code[1]]
@@ -187,13 +187,13 @@ def token_refusal_of(error: Exception) -> TokenRefusal:
 
 
 class Credentials(Protocol):
-    """What botbuilder signs requests with."""
+    """Credentials with which botbuilder signs requests."""
 
     def get_access_token(self, force_refresh: bool = False) -> str: ...  # noqa: FBT001, FBT002  # its signature
 
 
 class CredentialsFactory(Protocol):
-    """botbuilder's ServiceClientCredentialsFactory."""
+    """Interface of botbuilder's ServiceClientCredentialsFactory."""
 
     async def is_valid_app_id(self, app_id: str) -> bool: ...
 
@@ -209,19 +209,19 @@ class CredentialsFactory(Protocol):
 
 
 class TokenCredentials:
-    """Credentials that sign with the token fetched last; botbuilder's fetch whenever they sign."""
+    """Credentials that sign with the last fetched token; botbuilder's fetch one on each signing."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
         self._token = ""
 
     def get_access_token(self, force_refresh: bool = False) -> str:  # noqa: FBT001, FBT002  # its signature
-        """Fetch a token, which blocks; MSAL keeps it as long as it is valid."""
+        """Fetch a token with a blocking call; MSAL caches it while it is valid."""
         self._token = self._credentials.get_access_token(force_refresh)
         return self._token
 
     def signed_session(self, session: Any) -> Any:  # noqa: ANN401  # msrest has no types
-        """Sign what a session sends; without a token, as in development mode, with nothing."""
+        """Set the session's Authorization header, or none without a token (development)."""
         session.headers.pop("Authorization", None)
         if self._token:
             session.headers["Authorization"] = f"Bearer {self._token}"
@@ -229,9 +229,9 @@ class TokenCredentials:
 
 
 class CachedCredentials:
-    """A CredentialsFactory that keeps what another one made.
+    """Caches the credentials of another CredentialsFactory.
 
-    ``trouble`` is why there was no token when one was last needed, None when there was.
+    ``trouble`` is why the last token request failed, or None if it succeeded.
     """
 
     def __init__(self, factory: CredentialsFactory) -> None:
@@ -260,7 +260,7 @@ class CachedCredentials:
         return self._made[key]
 
     async def warm(self) -> None:
-        """Have a valid token in everything made so far. Raises NoToken."""
+        """Fetch a valid token for all credentials created so far. Raises NoToken."""
         async with self._fetching:
             if await self.is_authentication_disabled():
                 return
@@ -269,11 +269,11 @@ class CachedCredentials:
                 for credentials in list(self._made.values()):
                     await loop.run_in_executor(self._thread, credentials.get_access_token)
             except Exception as error:
-                # botbuilder raises many kinds, among them PermissionError for a refused secret.
+                # botbuilder raises many types, among them PermissionError for a rejected secret.
                 raise self.refused(error) from error
             self.trouble = None
 
     def refused(self, error: Exception) -> NoToken:
-        """Remember why there is no token; return it as an error of ours."""
+        """Store why no token was issued; return it as a NoToken error."""
         self.trouble = token_refusal_of(error)
         return NoToken(str(self.trouble))

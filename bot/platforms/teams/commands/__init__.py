@@ -1,1 +1,1 @@
-"""Commands that people write to the bot, and the runs that they start."""
+"""Handle commands sent to the bot as messages, and the reindex runs that they start."""

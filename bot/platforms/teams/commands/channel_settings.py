@@ -1,4 +1,4 @@
-"""Show the settings of a channel in a dialog, and save what was put into it."""
+"""Show a channel's settings in a dialog, and save the submitted form."""
 
 from __future__ import annotations
 
@@ -50,14 +50,17 @@ OTHERS_READ = (
 
 
 class PeopleChannelCheck:
-    """Asks Teams about channels. Raises bot.domain.errors.DeliveryFailed, StoreUnavailable."""
+    """Checks with Teams that a channel can receive escalations.
+
+    Raises bot.domain.errors.DeliveryFailed, StoreUnavailable.
+    """
 
     def __init__(self, places: Conversations, onlookers: OutsideReaders) -> None:
         self._places = places
         self._onlookers = onlookers
 
     async def trouble(self, channel: str) -> str:
-        """Return why people can't be asked in a channel, "" if they can."""
+        """Return why people can't be asked in a channel; "" if they can."""
         if not ROOM_ID.fullmatch(channel):
             return NOT_A_CHANNEL
         try:
@@ -68,10 +71,10 @@ class PeopleChannelCheck:
 
 
 _MOST_OFFERED = 100
-"""Of more spaces the names are typed."""
+"""With more spaces than this, their names are typed instead of chosen."""
 
 _VALUE_PREFIX = "="
-"""Goes before every value, for Teams takes no empty one."""
+"""Prefix of every choice value: Teams rejects an empty value."""
 
 _ON, _OFF = "true", "false"
 _LONGEST_LABEL = 200
@@ -89,7 +92,7 @@ _FIELDS: Sequence[Field] = ("answers", "follow_ups", "spaces", "people", "model"
 def settings_card(
     form: ChannelSettingsForm, shown: SubmittedSettings, wrong: Mapping[Field, str]
 ) -> Json:
-    """Return the form with what is ``shown`` in it, and what is ``wrong`` with it by field."""
+    """Return the form, filled with ``shown``, with the errors in ``wrong`` by field."""
     body: list[Json] = [text_block("What this conversation allows. It holds for everybody here.")]
     inputs = dict(_inputs_by_field(form, shown))
     for name in _FIELDS:
@@ -100,7 +103,7 @@ def settings_card(
 
 
 def current_values(form: ChannelSettingsForm) -> SubmittedSettings:
-    """Return what the form shows before anybody has put something in."""
+    """Return the saved settings as the form's initial values."""
     policy = form.policy
     return SubmittedSettings(
         answers=policy.answers,
@@ -113,9 +116,9 @@ def current_values(form: ChannelSettingsForm) -> SubmittedSettings:
 
 
 def submitted_values(sent: Body, form: ChannelSettingsForm) -> SubmittedSettings:
-    """Return what was put in; what the form did not show stays as it was.
+    """Return the submitted values; settings that the form did not show are unchanged.
 
-    Teams leaves out fields that are empty.
+    Teams omits empty fields.
     """
     before = current_values(form)
     return SubmittedSettings(
@@ -176,7 +179,7 @@ def _offers_spaces(form: ChannelSettingsForm) -> bool:
 
 
 def _encoded(value: str) -> str:
-    """Return a value without commas, by which Teams parts several."""
+    """Return a value without commas, with which Teams separates several values."""
     return quote(value, safe="")
 
 
@@ -198,7 +201,7 @@ def _chosen_spaces(sent: Body, form: ChannelSettingsForm) -> tuple[str, ...]:
 
 
 def _channel_id(given: str) -> str:
-    """Return a channel's id, also out of a link to it or to a message in it."""
+    """Return a channel's id, also from a link to the channel or to one of its messages."""
     found = ROOM_ID.search(unquote(given)) if "://" in given else None
     return found[0] if found else given
 
@@ -210,17 +213,18 @@ _NO_PERSONAL_SETTINGS = (
 _OPEN_HINT = "Frontdesk's admins can look at what this conversation allows, and change it."
 _TITLE = "Settings"
 _GENERAL_FIELD: Field = "answers"
-"""Where it is said what is wrong with no single field."""
+"""Field under which errors are shown that concern no single field."""
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsDialog:
-    """Implements Listener, and bot.platforms.teams.commands.message_commands.AnswersCommands.
+    """Opens and saves the settings form. Implements `Listener` and `AnswersCommands`.
 
-    The form is that of the conversation in which it is opened and sent. Who may is asked again each
-    time. What can't be saved is said in the form, so that nothing that was put in is lost.
+    The form belongs to the conversation in which it is opened and submitted. The caller's
+    permission is checked each time. A rejected form is shown again with its errors, so that no
+    input is lost.
     """
 
     orders: CommandExecutor
@@ -231,7 +235,7 @@ class SettingsDialog:
         dispatch.on_dialog(EDIT_SETTINGS, self._open, self._send)
 
     async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
-        """Return a message with a button that opens the form, or why there is none."""
+        """Return a message with a button that opens the form, or the reason for a refusal."""
         if message.private:
             return text_messages(_NO_PERSONAL_SETTINGS)
         form = await self.orders.settings(message.thread.channel, by)
@@ -273,7 +277,7 @@ class SettingsDialog:
         return form
 
     async def _out_of_reach(self, chosen: SubmittedSettings, before: Policy) -> dict[Field, str]:
-        """Return why people can't be asked, from now on, where somebody chose."""
+        """Return the error if the newly chosen people's channel can't be used; {} if it can."""
         if chosen.people in {before.people, ""}:
             return {}
         try:

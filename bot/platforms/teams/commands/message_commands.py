@@ -1,4 +1,4 @@
-"""Carry out commands that people write to the bot, once each, and answer where they were given."""
+"""Run commands sent to the bot as messages, once each, and reply where they were sent."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ from bot.platforms.teams.tenant.members import OutsideReaders
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 KEPT_SECONDS = 24 * 3600.0
-"""What Teams delivers again, it delivers within seconds."""
+"""Retention in seconds; Teams redelivers within seconds."""
 
 _KEY_PREFIX = "teams:ordered:"
 
 
 class CommandDeduplicator:
-    """Remembers for a day what was ordered, for all processes. Raises StoreUnavailable."""
+    """Stores handled commands for a day, shared by all processes. Raises StoreUnavailable."""
 
     def __init__(
         self, notes: Notes, tenant: str, *, clock: Callable[[], float] = time.time
@@ -62,7 +62,7 @@ class CommandDeduplicator:
         self._clock = clock
 
     async def first(self, order: str) -> bool:
-        """Tell whether an order, by the key of its message, has not been here before."""
+        """Store a command by its message key; return whether it is new."""
         if not await self._notes.first(
             self._tenant, f"{_KEY_PREFIX}{order}", f"{self._clock():.0f}"
         ):
@@ -72,7 +72,7 @@ class CommandDeduplicator:
         return True
 
     async def was_here(self, order: str) -> bool:
-        """Tell whether something was taken as an order."""
+        """Return whether a message was handled as a command."""
         return await self._notes.get(self._tenant, f"{_KEY_PREFIX}{order}") is not None
 
     async def _forget_old(self) -> None:
@@ -88,9 +88,9 @@ _STATUS_NOT_HERE = (
 
 
 class StatusCommand:
-    """Implements bot.platforms.teams.commands.message_commands.AnswersCommands.
+    """Reply to the status command. Implements `AnswersCommands`.
 
-    It names every space: where others than colleagues read along nothing is said.
+    The reply names every space, so it is refused where outsiders read along.
     """
 
     def __init__(self, orders: CommandExecutor, onlookers: OutsideReaders) -> None:
@@ -98,7 +98,7 @@ class StatusCommand:
         self._onlookers = onlookers
 
     async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
-        """Say what is ready and indexed. Raises DeliveryFailed, StoreUnavailable."""
+        """Return the state of the bot and the index. Raises DeliveryFailed, StoreUnavailable."""
         if not by.alone and await self._onlookers.outside(message.reply_to):
             return text_messages(_STATUS_NOT_HERE)
         return text_messages((await self._orders.status(by)).text)
@@ -108,9 +108,10 @@ SAY_WHAT_WAS_WRONG = "Say what was wrong"
 
 
 class WhyCommand:
-    """Implements bot.platforms.teams.commands.message_commands.AnswersCommands.
+    """Reply to the why command. Implements `AnswersCommands`.
 
-    All who see the conversation may read the answer, so it is bounded as below every answer.
+    Everybody in the conversation can read the reply, so it is limited like the text below an
+    answer.
     """
 
     def __init__(self, office: ChatContext, readers: ReaderLookup) -> None:
@@ -118,7 +119,7 @@ class WhyCommand:
         self._why = ExplainAction(office, readers)
 
     async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
-        """Return the explanation; a dialog to judge the answer is an extra, no client needs it."""
+        """Return the explanation; the rating dialog is an extra, which no client depends on."""
         person = by.person.id
         try:
             newest = await self._office.explaining.newest(
@@ -134,23 +135,23 @@ class WhyCommand:
 
 
 SOON_SECONDS = 5.0
-"""What takes longer is acknowledged, and goes on."""
+"""Longest wait for a command before Teams' request is acknowledged; the command continues."""
 
 log = structlog.get_logger(__name__)
 
 
 class AnswersCommands(Protocol):
-    """Answers an order with a message. Raises BotError."""
+    """Replies to a command with messages. Raises BotError."""
 
     async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageCommands:
-    """Implements Listener: messages that are orders; every other one is left for others.
+    """Runs commands sent as messages, leaving others to later listeners. Implements `Listener`.
 
-    Each is carried out once, as it was first written; what could not be done is told, for nothing
-    tries it again. Only colleagues may order.
+    Each command runs once, as first written. A failure is reported to the caller, as nothing
+    retries it. Only colleagues may give commands.
     """
 
     office: ChatContext
@@ -181,7 +182,7 @@ class MessageCommands:
         return True
 
     async def _leave(self, body: Body) -> bool:
-        """Leave an order that was edited: it was carried out, and is no question either."""
+        """Ignore the edit of a message that ran as a command; it becomes no question either."""
         message = question_of(body, tenant=self.office.tenant, received_at=datetime.now(UTC))
         return message is not None and await self.once.was_here(message.key)
 
@@ -197,7 +198,7 @@ class MessageCommands:
     async def _answered(
         self, message: Message, order: CommandRequest | InvalidCommand
     ) -> tuple[Json, ...]:
-        """Carry out an order; return what is said of it."""
+        """Run a command; return the messages that report its result."""
         try:
             by = await self.orderers.of(message.reply_to)
             return (
@@ -230,7 +231,7 @@ class MessageCommands:
 
 
 def _command_in(message: Message) -> CommandRequest | InvalidCommand | None:
-    """Return what a message orders; None for what is rather meant as a question."""
+    """Return the command in a message; None if the text is more likely a question."""
     if message.overheard or message.attachments:
         return None
     order = parse_message_text(message.text, COMMAND_SPELLING)

@@ -1,7 +1,7 @@
-"""Start reindex runs by command, show how far each is in a card, and cancel it by a button.
+"""Start reindex runs by command, show their progress in a card, and cancel them by a button.
 
-A run is shown in the thread of the command, or in a personal chat where outsiders read along.
-Names in the card are as people wrote them.
+A run is shown in the thread of the command, or in a personal chat where outsiders read along. Names
+in the card are shown as people wrote them.
 """
 
 from __future__ import annotations
@@ -51,9 +51,10 @@ _LONGEST_NAME = 80
 
 
 def run_message(told: RunStatus, *, name: str, alone: bool) -> Json:
-    """Return the message; somebody called ``name`` ordered the run.
+    """Return the progress message of a run that ``name`` started.
 
-    ``alone``: nobody else reads it. Else no page is named, for not all may know of it.
+    ``alone``: only the caller reads the message. Otherwise pages are not named, as not everybody
+    may know of them.
     """
     shown = progress_of(told, COMMAND_SPELLING, alone=alone)
     body = [*_progress(shown), *_troubles(shown)]
@@ -67,7 +68,7 @@ def run_message(told: RunStatus, *, name: str, alone: bool) -> Json:
 
 
 def link_to_run(shown: RunLease) -> str | None:
-    """Return where a run's message opens; None where only who ordered it sees that."""
+    """Return a link to a run's message; None if only the caller can see it."""
     there = read_reference(shown.place)
     return message_link(
         PostedRef(room_in(shown.place), shown.posted),
@@ -98,9 +99,9 @@ def _text_line(text: str, **looks: object) -> Json:
 
 
 class RunMessages:
-    """Implements bot.chat.commands.run_message.Screen: a place is a ``reply_to``.
+    """Posts and edits run messages. Implements bot.chat.commands.run_message.Screen.
 
-    Teams can't be asked what was posted.
+    A place is a ``reply_to``. Teams can't be searched for posted messages.
     """
 
     def __init__(
@@ -112,17 +113,17 @@ class RunMessages:
         self._tenant = tenant
 
     async def place_of(self, shown: RunLease) -> str:
-        """Return where it was ordered, unless others than colleagues may read that."""
+        """Return the conversation of the command, unless outsiders may read it."""
         if self.is_alone(shown.channel) or await self._is_ours(shown):
             return shown.channel
         return await self.direct(shown)
 
     async def direct(self, shown: RunLease) -> str:
-        """Return the personal chat with who ordered."""
+        """Return the caller's personal chat."""
         return await self._places.open_chat(shown.user, user_id=user_in(shown.channel))
 
     def is_alone(self, place: str) -> bool:
-        """Tell whether a place is a personal chat."""
+        """Return whether a place is a personal chat."""
         return is_private(read_reference(place))
 
     async def post(self, shown: RunLease, told: RunStatus) -> str:
@@ -134,11 +135,11 @@ class RunMessages:
         return posted
 
     async def find(self, shown: RunLease, besides: str) -> str | None:  # noqa: ARG002 - the port's
-        """Return None: Teams can't be asked."""
+        """Return None: Teams can't be searched."""
         return None
 
     async def edit(self, shown: RunLease, told: RunStatus) -> None:
-        """Change a run's message."""
+        """Edit a run's message."""
         with _reporting_rate_limits():
             await self._connector.update(shown.place, shown.posted, self._message(shown, told))
 
@@ -147,7 +148,7 @@ class RunMessages:
         return run_message(told, name=name, alone=self.is_alone(shown.place))
 
     async def _is_ours(self, shown: RunLease) -> bool:
-        """Tell whether nobody but colleagues is known to read along where it was ordered."""
+        """Return whether no outsider is known to read the conversation of the command."""
         asked = Message(
             id="",
             thread=Thread("teams", self._tenant, room_in(shown.channel), ""),
@@ -164,7 +165,7 @@ class RunMessages:
 
 @contextmanager
 def _reporting_rate_limits() -> Iterator[None]:
-    """Say so of what Teams certainly did not do."""
+    """Translate RateLimited into NotTaken: Teams certainly did nothing."""
     try:
         yield
     except RateLimited as error:
@@ -185,7 +186,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReindexListener:
-    """Implements Listener for the button, and begins runs."""
+    """Starts runs, and handles the cancel button. Implements `Listener`."""
 
     orders: CommandExecutor
     orderers: CommandSenders
@@ -199,7 +200,7 @@ class ReindexListener:
     async def begin(
         self, order: ReindexRequest, message: Message, by: CommandCaller
     ) -> tuple[Json, ...]:
-        """Begin a run; return what is said of it at once."""
+        """Start a run; return the immediate reply."""
         answer = await self.orders.reindex(order, by)
         if isinstance(answer, Refused):
             return text_messages(answer.text, *await self._way_to(answer.run_id))
@@ -213,7 +214,7 @@ class ReindexListener:
         return text_messages(answer.text)
 
     async def _way_to(self, run_id: str) -> tuple[str, ...]:
-        """Return a link to where a run is shown, if others than who ordered it see that."""
+        """Return a link to the run's message, if others than its caller can see it."""
         try:
             shown = await self.followers.shown_as(run_id) if run_id else None
         except StoreUnavailable as error:

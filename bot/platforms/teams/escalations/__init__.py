@@ -1,1 +1,1 @@
-"""Questions put to people: their card, its buttons, and what the asker is told."""
+"""Escalations to people: case cards, their buttons, and notices to the asker."""

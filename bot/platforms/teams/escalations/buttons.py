@@ -1,4 +1,4 @@
-"""Handle the buttons of a case: those of people on its card, and those of the asker on a notice."""
+"""Handle the buttons of a case: experts' on its card, and the asker's below a notice."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from bot.platforms.teams.transport.dispatch import Dispatch
 
 
 class Faces(Protocol):
-    """Cards as who presses on them sees them: PeopleChannel."""
+    """Renders case cards for a presser, and stores where a card is: PeopleChannel."""
 
     def face(self, message: Message, view: CaseView, aside: PresserNote | None = None) -> Json: ...
 
@@ -37,10 +37,10 @@ class Faces(Protocol):
 
 
 class CaseButtons:
-    """Implements Listener: the buttons of a card, and the forms that it unfolds.
+    """Handles the buttons and forms of a case card. Implements `Listener`.
 
-    Who presses sees the card as it is then at once; everybody else when it is edited. Who came
-    too late sees why, and keeps what they wrote.
+    The presser gets the current card at once, everybody else when it is edited. A presser whose
+    action is refused sees the reason, and keeps their text.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class CaseButtons:
         return card_answer(self._faces.face(message, view, aside))
 
     async def _done(self, act: Act, press: Press, actor: Actor) -> PresserNote | None:
-        """Do it; return what who pressed is told where it can't be done."""
+        """Apply an action; return a note for the presser if it was refused, else None."""
         words = words_in(act, press.data) if asks_for_words(act) else ""
         try:
             if asks_for_words(act):
@@ -93,16 +93,16 @@ class CaseButtons:
 
 
 def _form_key(act: Act, press: Press, actor: Actor, words: str) -> str:
-    """Return what names a form: the same words about the same version, sent twice, are one.
+    """Return the idempotency key of a form: same text, same version of the case, sent twice.
 
-    The card that its writer sees next has another version.
+    After an action the writer's next card has another version, so the same text counts again.
     """
     said = hashlib.sha256(f"{act}\n{actor.id}\n{words}".encode()).hexdigest()[:32]
     return f"teams:form:{press.about}:{text_at(press.data, VERSION_KEY)}:{said}"
 
 
 class AskerButtons:
-    """Implements Listener: the asker's buttons; others see them and can't use them."""
+    """Handles the asker's buttons, which others see but can't use. Implements `Listener`."""
 
     def __init__(self, *, tenant: str, works: Works, recorded: Recorded) -> None:
         self._tenant = tenant
@@ -130,7 +130,7 @@ class AskerButtons:
         return card_answer(asker_card(press.about, offers, remark_on(did) if did else ""))
 
     async def _asked_there(self, press: Press) -> Message:
-        """Return the question, which was asked where this was pressed."""
+        """Return the question. Raises ActionRejected if it was not asked in this conversation."""
         asked = await self._recorded.get(press.about)
         thread = asked.message.thread if asked else None
         if asked is None or thread is None:

@@ -1,4 +1,4 @@
-"""Post the card of a case, note where it is, and keep it showing the case as it stands."""
+"""Post the card of a case, store where it is, and keep it up to date."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ log = structlog.get_logger(__name__)
 
 
 class CaseCards:
-    """Posts a card, notes where, and edits it there; whichever process posted it.
+    """Posts a case card, stores where, and edits it, whichever process posted it.
 
-    Where a card is going to be is noted before it is posted. Teams can't be asked for it: when a
-    process dies in between, another card is posted, and the first stays. Whoever presses on a card
-    while no other is known makes it the one that is kept up to date.
+    The channel is stored before the card is posted. Teams can't be searched: if a process dies in
+    between, a second card is posted, and the first remains. If no card's id is stored, the card on
+    which somebody presses becomes the one that is kept up to date.
     """
 
     def __init__(self, connector: Connector, notes: Notes, *, public_url: str | None) -> None:
@@ -49,11 +49,11 @@ class CaseCards:
         self._known: OrderedDict[InteractionId, PostedRef] = OrderedDict()
 
     def attend(self, sees: SeesCases) -> None:
-        """Learn where cases are seen; until then a card shows what its question came with."""
+        """Set the source of current case views; without one a card keeps its first view."""
         self._upkeep.attend(sees)
 
     async def post(self, delivery: Delivery, channel: str) -> None:
-        """Post the card of a question, unless it is known to be there. Raises DeliveryFailed."""
+        """Post the card of a question, unless it is known to be posted. Raises DeliveryFailed."""
         message = delivery.message
         before = await self._before(message)
         if before and before.id:
@@ -69,28 +69,28 @@ class CaseCards:
         await self._upkeep.catch_up(message, view, self.show)
 
     async def show(self, message: Message, view: CaseView) -> None:
-        """Bring the card up to date, if there is one. Raises DeliveryFailed, DeliveryRefused.
+        """Update the card, if there is one. Raises DeliveryFailed, DeliveryRefused.
 
-        What is older than what this process has shown is not shown any more.
+        A view older than the one that this process showed last is skipped.
         """
         await self._upkeep.show(view, partial(self._edit, message, view))
 
     async def noted(self, tenant: str, case_id: InteractionId) -> PostedRef | None:
-        """Return where a card is; its id is empty while that is not known. Raises StoreUnavailable.
+        """Return where a card is, with an empty id if only its channel is known.
 
-        None for a question without a card.
+        None for a question without a card. Raises StoreUnavailable.
         """
         text = await self._notes.get(tenant, _card_key(case_id))
         channel, _, activity_id = (text or "").partition(" ")
         return PostedRef(channel, activity_id) if channel else None
 
     async def found(self, message: Message, at: PostedRef) -> None:
-        """Take a card that somebody has just pressed on for the one; no other is known."""
+        """Store a pressed card as the one to update; only called if no other is known."""
         if at.id:
             await self._note(message, at)
 
     async def remove(self, message: Message) -> None:
-        """Delete the card: it holds the question. Raises DeliveryFailed, StoreUnavailable."""
+        """Delete the card, as it quotes the question. Raises DeliveryFailed, StoreUnavailable."""
         at = await self.noted(message.thread.tenant, message.interaction_id)
         if at and at.id:
             try:
@@ -99,11 +99,14 @@ class CaseCards:
                 log.info("teams.card_gone", why=str(error))
 
     def face(self, message: Message, view: CaseView, aside: PresserNote | None = None) -> Json:
-        """Return the card as somebody sees it who has just pressed on it."""
+        """Return the card for the person who just pressed a button on it."""
         return case_card(message, view, self._ways(message), now=datetime.now(UTC), aside=aside)
 
     async def _posted(self, message: Message, view: CaseView, channel: str, *, first: bool) -> str:
-        """Post it; where that has certainly done nothing, none is expected to be there."""
+        """Post the card; clear the stored place if Teams refuses the first attempt.
+
+        A refusal means that Teams did nothing, so that no card can be there.
+        """
         there = reference_to(message.reply_to, channel)
         try:
             return await self._connector.send(there, self._shown(message, view))
@@ -131,9 +134,10 @@ class CaseCards:
         return CaseLinks(question_link(message) or "", board, self._public_url)
 
     async def _before(self, message: Message) -> PostedRef | None:
-        """Return where an earlier attempt may have posted it; people wait, whatever is known.
+        """Return where an earlier attempt may have posted the card.
 
-        What this process posted and could not note, it notes now.
+        Without the store, what this process remembers is used: asking people must not wait. A place
+        that this process could not store earlier is stored now.
         """
         known = self._known.get(message.interaction_id)
         try:
@@ -168,7 +172,7 @@ class CaseCards:
 
 
 def _card_thread(message: Message, at: PostedRef) -> str:
-    """Return a reference to the thread of a card, by the service that the question came by."""
+    """Return a reference to the thread of a card, with the service URL of the question."""
     return reference_to(message.reply_to, thread_conversation(at))
 
 

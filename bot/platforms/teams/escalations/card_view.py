@@ -1,6 +1,6 @@
 """Render the card of a case, with its buttons and the forms they unfold; pure.
 
-What people and pages wrote is inert on it. A form says which version of the case its writer saw.
+Text of people and pages is inert. A form carries the version of the case that its writer saw.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from bot.platforms.teams.rendering.text import (
 )
 
 VERSION_KEY = "version"
-"""The key under which a form says which version of the case its writer saw."""
+"""Key in a form's data for the version of the case that its writer saw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +71,17 @@ _FORMS: Mapping[Act, _Form] = {
 
 
 def case_buttons(case: Case) -> Sequence[Json]:
-    """Return what can be done about a case, as buttons."""
+    """Return the available actions of a case as buttons."""
     return [_case_button(offer, case) for offer in buttons_for_people(case.standing.state)]
 
 
 def asks_for_words(act: Act) -> bool:
-    """Tell whether something is written with an act."""
+    """Return whether an action has a text field."""
     return act in _FORMS
 
 
 def words_in(act: Act, data: Body) -> str:
-    """Return what was written in the form of an act."""
+    """Return the text entered in the form of an action."""
     return text_at(data, _field_name(act))
 
 
@@ -102,7 +102,7 @@ def _form_elements(form: _Form, act: Act, case: Case) -> tuple[Sequence[Json], S
 
 
 def _field_name(act: Act) -> str:
-    """Return what a field is called; names are unique in a card."""
+    """Return the name of a form's field; names are unique in a card."""
     return f"{act}_words"
 
 
@@ -120,9 +120,9 @@ _OPENING = "A question for a person"
 
 @dataclass(frozen=True, slots=True)
 class CaseLinks:
-    """Where a question can be opened: its thread, and the board; "" where it can't.
+    """Links to a question: its thread and its board page; "" for none.
 
-    ``public_url`` is what the addresses of our own pages begin with.
+    ``public_url`` is the base URL of our own pages.
     """
 
     thread: str = ""
@@ -132,7 +132,7 @@ class CaseLinks:
 
 @dataclass(frozen=True, slots=True)
 class PresserNote:
-    """What only the one who pressed sees: why it was not done, and what they had written."""
+    """Why an action was refused, and the text entered with it, for its presser only."""
 
     remark: str = ""
     words: str = ""
@@ -153,9 +153,9 @@ def case_card(
     now: datetime,
     aside: PresserNote | None = None,
 ) -> Json:
-    """Return the card of a case as it stands, with what can be done.
+    """Return the card of a case in its current state, with the available actions.
 
-    What was found and said before is left out where it is too much for Teams.
+    The pages found and the earlier exchanges are left out if the card would be too large for Teams.
     """
     first = [*_presser_note(aside), *_question(message, view, ways)]
     last = [_state(view), *map(_step, acts_in(view.steps)[-_MOST_STEPS:])]
@@ -218,7 +218,7 @@ def _where_shared(message: Message) -> str:
 
 
 def _missing_facts(finding: SearchFinding | None) -> list[Json]:
-    """Return what the answer that was given says that the pages lack."""
+    """Return the facts that the given answer lists as missing in the pages."""
     if finding is None or not finding.missing:
         return []
     said = clip(without_backticks(finding.missing), _LINE_LENGTH)
@@ -226,7 +226,7 @@ def _missing_facts(finding: SearchFinding | None) -> list[Json]:
 
 
 def _pages(finding: SearchFinding | None, ways: CaseLinks, now: datetime) -> list[Json]:
-    """Return what was found and everyone may read."""
+    """Return the found pages that everyone may read."""
     if finding is None:
         return []
     found = finding.suggestions[:_MOST_PAGES]
@@ -265,14 +265,14 @@ def _state(view: CaseView) -> Json:
 
 
 def _step(step: CaseStep) -> Json:
-    """Return what somebody did, with their words."""
+    """Return a step of the case: who did what, with their words."""
     name = display_name(step.actor.name if step.actor else "")
     words = f": {clip(without_backticks(step.text), _LINE_LENGTH)}" if step.text else ""
     return _with_date(text_run(f"{name} {STEP_LABELS[step.step]}{words}", **_SUBTLE), step.at)
 
 
 def _with_date(words: Json, at: datetime) -> Json:
-    """Return a line with when it was, which Teams says in each reader's own time."""
+    """Return a line with a time, which Teams shows in each reader's time zone."""
     utc = f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
     time = text_block(f"{{{{DATE({utc}, SHORT)}}}} {{{{TIME({utc})}}}}", isSubtle=True)
     columns = [_column("stretch", words), _column("auto", time)]

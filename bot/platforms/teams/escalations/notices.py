@@ -1,6 +1,6 @@
-"""Tell an asker, where they asked, what people did, with the buttons for what they may do then.
+"""Notify an asker, where they asked, of people's actions, with buttons for the next step.
 
-Each activity is within what Teams takes; a person's words are quoted as theirs.
+Each activity is within Teams' size limit; a person's words are quoted as theirs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bot.platforms.teams.rendering.text import (
 )
 
 _BUTTONS_BYTES = 2_000
-"""Bytes kept for the buttons, and for the mark of a part."""
+"""Bytes reserved for the buttons, and for the part number."""
 
 _NAME_LENGTH = 80
 _QUESTION_LENGTH = 200
@@ -41,12 +41,11 @@ _ADDRESS = re.compile(r"`(https://[^`\s]+)`")
 def notice_activities(
     message: Message, notice: Notice, offers: Sequence[CaseButton] = (), remark: str = ""
 ) -> tuple[Json, ...]:
-    """Return the activities that tell an asker: who did what, in our words, then theirs.
+    """Return the activities of a notice: a line on who did what, then the person's words.
 
-    In a chat, which has no threads, the question is recalled. Nothing marks it as made by an AI:
-    it is a person's. Several say which of how many they are. What the asker may do then, and
-    ``remark``, a word of ours, are in a message of their own at the end, for Teams can't edit words
-    and a card in one.
+    A chat has no threads, so there the question is repeated. Nothing is labelled as AI-generated: a
+    person wrote it. Several messages are numbered. The asker's buttons and ``remark``, a line of
+    ours, are in a separate last message, as Teams can't edit a message of text and a card.
     """
     news = notice_text(notice)
     opening = f"**{teams_plain(clip(news.name, _NAME_LENGTH))}** {news.did}"
@@ -62,13 +61,13 @@ def notice_activities(
 
 
 def asker_card(case_id: InteractionId, offers: Sequence[CaseButton], remark: str = "") -> Json:
-    """Return the card with what an asker may do, and a word of ours above it."""
+    """Return the card with the asker's buttons, below a line of ours."""
     remarks = [text_block(remark, isSubtle=True)] if remark else []
     return card(remarks, [_button(offer, case_id) for offer in offers])
 
 
 def with_links(words: str) -> str:
-    """Return a person's words in which plain https addresses are links, and nothing else is."""
+    """Return a person's words with plain https addresses as links, and nothing else live."""
     return _ADDRESS.sub(_link, _inert_markdown(words))
 
 
@@ -86,7 +85,7 @@ def _recalled_question(question: str) -> str:
 
 
 def _inert_markdown(words: str) -> str:
-    """Return a person's Markdown; what is code in it is code to every client."""
+    """Return a person's Markdown made inert; code in it is code in every client."""
     return teams_markdown(plain_code(disarm(words)))
 
 
@@ -96,10 +95,10 @@ def _activity(text: str, number: int, of: int) -> Json:
 
 
 class AskerNotices:
-    """Implements bot.escalations.ports.Tells.
+    """Posts and updates notices to askers. Implements bot.escalations.ports.Tells.
 
-    Teams can't be asked what was posted: a repetition adds what is not known to be there, and what
-    got through unseen is told again. The posted reference names the first message.
+    Teams can't be searched for posts: a retry posts the messages not known to be posted, so one
+    whose post succeeded unseen is repeated. The returned reference is the first message's.
     """
 
     def __init__(self, connector: Connector, parts: PostedActivities, notes: Notes) -> None:
@@ -108,11 +107,11 @@ class AskerNotices:
         self._last = LatestNotice(_NoticeEditor(connector), notes, "teams")
 
     def attend(self, sees: SeesCases) -> None:
-        """Learn where cases are seen."""
+        """Set the source of current case views."""
         self._last.attend(sees)
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
-        """Post what a person did; theirs by name and words. Raises DeliveryFailed."""
+        """Post a person's action, with their name and words. Raises DeliveryFailed."""
         state = STATE_AFTER_STEP.get(notice.step)
         shown = notice_activities(message, notice, buttons_for_asker(state) if state else ())
         several = len(shown) > 1
@@ -126,16 +125,16 @@ class AskerNotices:
         return PostedRef(channel, posted[0])
 
     async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:  # noqa: ARG002  # the port's
-        """Return None: Teams cannot be asked. Better told twice than never."""
+        """Return None: Teams can't be searched. A notice may be posted twice, but is never lost."""
         return None
 
     async def show(self, message: Message, view: CaseView) -> None:
-        """Let the last message offer what can be done now. Raises DeliveryFailed."""
+        """Update the buttons of the last notice. Raises DeliveryFailed."""
         await self._last.show(message, view)
 
 
 class _NoticeEditor:
-    """Implements bot.escalations.asker_notices.EditsNotices."""
+    """Edits the buttons of a notice. Implements bot.escalations.asker_notices.EditsNotices."""
 
     def __init__(self, connector: Connector) -> None:
         self._connector = connector
@@ -152,5 +151,5 @@ class _NoticeEditor:
             shown = notice_activities(message, notice, offers, remark)[-1]
             await self._connector.update(message.reply_to, at.id, shown)
         else:
-            # The buttons are a message of their own; a card of nothing would be left.
+            # The buttons are a separate message: delete it, as editing would leave an empty card.
             await self._connector.delete(message.reply_to, at.id)

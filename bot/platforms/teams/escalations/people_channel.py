@@ -1,4 +1,4 @@
-"""Ask people in their channel, and remind them below the card of what still waits."""
+"""Post escalations in the people's channel, and reminders of open cases below their cards."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 
 class Reminders:
-    """Posts reminders and notes where each is; one whose note is missing is posted again."""
+    """Posts reminders and stores where each is; without a stored place it posts again."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Reminders:
         self._public_url = public_url
 
     async def post(self, case: Case, notice: Notice, channel: str | None) -> PostedRef | None:
-        """Say that a case still waits: below its card, else in ``channel``; None where neither is.
+        """Post a reminder of an open case: below its card, else in ``channel``; None without both.
 
         Raises DeliveryFailed, StoreUnavailable.
         """
@@ -71,7 +71,7 @@ class Reminders:
         return posted
 
     async def remove(self, message: Message) -> None:
-        """Delete the reminders about a question. Raises DeliveryFailed, StoreUnavailable."""
+        """Delete the reminders of a question. Raises DeliveryFailed, StoreUnavailable."""
         key = _reminder_key(message.interaction_id, "")
         noted = await self._notes.beginning(message.thread.tenant, key)
         for posted in filter(None, map(_read_place, noted.values())):
@@ -85,17 +85,17 @@ class Reminders:
         text = f"{at.channel} {at.id}"
         try:
             await self._notes.put(case.tenant, key, text, interaction_id=case.interaction_id)
-            # Without a card in Teams it begins a thread of its own.
+            # Without a card in Teams the reminder begins a thread of its own.
             await mark_card_thread(self._notes, "teams", case.tenant, case.interaction_id, at)
         except StoreUnavailable as error:
             log.warning("teams.reminder_not_noted", why=str(error))
 
 
 def reminder_message(case: Case, notice: Notice, board: str, *, now: datetime) -> Json:
-    """Return what people are reminded of; pure.
+    """Return a reminder message; pure.
 
-    The question is quoted only if it was asked in Teams: with one that is withdrawn elsewhere the
-    reminder would stay.
+    The question is quoted only if it was asked in Teams: the withdrawal of a question from another
+    platform would not delete the reminder.
     """
     matter, more = reminder_text(case, notice, now)
     platform = platform_of(case)
@@ -119,16 +119,16 @@ def _read_place(text: str | None) -> PostedRef | None:
 
 @dataclass(frozen=True, slots=True)
 class ChannelTrouble:
-    """The channel in which a question could not be shown to people last, and why."""
+    """The channel in which the last escalation failed, and why."""
 
     channel: str
     why: str
 
 
 class PeopleChannel:
-    """Shows escalations in the channel for them: the question's own, or the configured one.
+    """Posts escalations in the question's own people's channel, or the configured one.
 
-    ``public_url`` is where colleagues open the board, None where they have no address of it.
+    ``public_url`` is the base URL of the board; None if it has no public address.
     """
 
     def __init__(
@@ -148,14 +148,14 @@ class PeopleChannel:
         self._reminders = Reminders(connector, places, notes, self._cards, public_url=public_url)
 
     def attend(self, sees: SeesCases) -> None:
-        """Learn where cases are seen."""
+        """Set the source of current case views."""
         self._cards.attend(sees)
 
     async def ask(self, delivery: Delivery) -> bool:
-        """Post the card; False when Teams does not let us. Raises DeliveryFailed for the rest.
+        """Post the card; return False if Teams refuses it. Raises DeliveryFailed otherwise.
 
-        A refusal is not waited out: the board has the case, which its asker is told at once. True
-        also where no card belongs to a delivery, or it is there.
+        A refusal is not retried: the case is on the board, and its asker is told at once. Returns
+        True also if the delivery needs no card, or its card is posted already.
         """
         channel = people_channel(delivery, self._channel)
         if channel is None:
@@ -171,18 +171,18 @@ class PeopleChannel:
         return True
 
     async def asked(self, delivery: Delivery) -> Delivery:
-        """Ask people; return what its asker is told: no hand-over that did not happen."""
+        """Post the card; return the delivery for the asker, without the hand-over if it failed."""
         if await self.ask(delivery):
             return delivery
         outcome = delivery.outcome
         return replace(delivery, outcome=replace(outcome, response=as_list_only(outcome.response)))
 
     async def show(self, message: Message, view: CaseView) -> None:
-        """Bring the card of a question up to date. Raises DeliveryFailed, DeliveryRefused."""
+        """Update the card of a question. Raises DeliveryFailed, DeliveryRefused."""
         await self._cards.show(message, view)
 
     async def card_of(self, message: Message) -> PostedRef | None:
-        """Return where the card of a question is; without an id while that is not known.
+        """Return where the card of a question is, with an empty id if only its channel is known.
 
         Raises StoreUnavailable.
         """
@@ -191,25 +191,25 @@ class PeopleChannel:
         return await self._cards.noted(message.thread.tenant, message.interaction_id)
 
     async def found(self, message: Message, at: PostedRef) -> None:
-        """Learn that the card of a question, whose place nobody knew, is at ``at``."""
+        """Store that the card of a question, whose place was unknown, is at ``at``."""
         await self._cards.found(message, at)
 
     def face(self, message: Message, view: CaseView, aside: PresserNote | None = None) -> Json:
-        """Return the card of a question as who has just pressed on it sees it."""
+        """Return the card of a question for the person who just pressed a button on it."""
         return self._cards.face(message, view, aside)
 
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
-        """Say that a case still waits; None without a channel. Raises DeliveryFailed."""
+        """Post a reminder of an open case; None without a channel. Raises DeliveryFailed."""
         return await self._reminders.post(case, notice, self._channel)
 
     async def tell(self, text: str) -> None:
-        """Post a line of plain text; nothing without a channel. Raises DeliveryFailed."""
+        """Post a line of plain text; do nothing without a channel. Raises DeliveryFailed."""
         if self._channel is None:
             return
         said: Json = {"type": "message", "text": teams_plain(text), "textFormat": "markdown"}
         await self._connector.send(await self._places.channel(self._channel), said)
 
     async def withdraw(self, message: Message) -> None:
-        """Delete the card of a question, and what reminded of it. Raises DeliveryFailed."""
+        """Delete the card of a question and its reminders. Raises DeliveryFailed."""
         await self._reminders.remove(message)
         await self._cards.remove(message)

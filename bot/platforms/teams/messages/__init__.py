@@ -1,1 +1,1 @@
-"""Messages in Teams: what people write, edit and attach, and what the bot posts."""
+"""Messages in Teams: receive people's messages, edits and files, and post the bot's."""

@@ -1,6 +1,6 @@
-"""Follow what people change of their messages: edits, deletions, and deletions taken back.
+"""Apply edits and deletions of people's messages, and the undoing of a deletion.
 
-A question whose deletion is taken back is asked once more, under another id.
+A question whose deletion is undone is asked again under another id.
 """
 
 from __future__ import annotations
@@ -31,17 +31,18 @@ from bot.platforms.teams.transport.dispatch import Dispatch
 
 @dataclass(frozen=True, slots=True)
 class Restoration:
-    """The last time that a message was restored, in seconds, and the id it is asked under."""
+    """The time of a message's last restoration in seconds, and the id it was then asked under."""
 
     at: str
     id: str
 
 
 class Restorations:
-    """Knows under which id a message is asked now.
+    """Stores the id under which a restored message is asked.
 
-    A withdrawn question's words are forgotten and its id is not answered again, so that a restored
-    one gets another; it begins with the first, and goes with it. Raises StoreUnavailable.
+    A withdrawn question's text is erased and its id is never answered again, so a restored message
+    gets a new id. The new id starts with the first one, and is deleted with it. Raises
+    StoreUnavailable.
     """
 
     def __init__(self, office: ChatContext) -> None:
@@ -50,20 +51,20 @@ class Restorations:
         self._tenant = office.tenant
 
     async def last(self, message: Message) -> Restoration | None:
-        """Return when a message was restored last, None if it never was."""
+        """Return the last restoration of a message, or None."""
         noted = await self._notes.get(self._tenant, _restoration_key(message))
         at, _, name = (noted or "").partition(" ")
         return Restoration(at, name) if noted else None
 
     async def newest(self, message: Message) -> Message:
-        """Return a message under the id that it is asked under."""
+        """Return a message with the id under which it is asked now."""
         last = await self.last(message)
         return replace(message, id=last.id) if last else message
 
     async def restore(self, message: Message, at: str) -> Message:
-        """Return a message as it is asked, after a deletion of it was taken back at a time.
+        """Store that a deletion was undone at a time; return the message with its new id.
 
-        Doing so again, or for an earlier time, changes nothing.
+        Idempotent; an earlier time changes nothing.
         """
         last = await self.last(message)
         if last and not is_later(at, last.at):
@@ -77,7 +78,7 @@ class Restorations:
 
 
 def is_later(at: str, than: str) -> bool:
-    """Tell whether a time is later; one that is not known is the latest."""
+    """Return whether a time is later than another; an unknown time counts as the latest."""
     return not at or not than or Decimal(at) > Decimal(than)
 
 
@@ -89,12 +90,12 @@ _RESTORE_EVENT = "undeleteMessage"
 
 
 class EditListener:
-    """Implements Listener: messageUpdate and messageDelete.
+    """Handles messageUpdate and messageDelete. Implements `Listener`.
 
-    Teams sends these in any order with the message itself. So an edited question is accepted as it
-    reads now, which does nothing when it is there already, before it is amended; and one that is
-    deleted before it is known is not answered when it comes. A deletion that is older than the
-    message's last restoration is left.
+    Teams sends these and the message itself in any order. So an edited question is first accepted
+    in its new form, which does nothing if it is stored already, and then amended; a message that is
+    deleted before it arrives is not answered later. A deletion older than the message's last
+    restoration is ignored.
     """
 
     def __init__(self, office: ChatContext, messages: MessageListener) -> None:
@@ -121,7 +122,7 @@ class EditListener:
         return True
 
     async def _as_asked(self, body: Body, message: Message) -> Message:
-        """Return a message under the id that it is answered under."""
+        """Return a message with the id under which it is answered."""
         if text_at(body, "channelData", "eventType") == _RESTORE_EVENT:
             await self._messages.deleted.forget(message)
             if not message.overheard:
@@ -129,7 +130,10 @@ class EditListener:
         return await as_new_question(self._office, await self._restorations.newest(message))
 
     async def _became_order(self, message: Message) -> bool:
-        """Tell whether an edit made an order of what was no question; that is left undone."""
+        """Return whether an edit turned a message that was no question into a command.
+
+        Such a command is not run.
+        """
         order = parse_message_text(message.text, COMMAND_SPELLING)
         if order is None or isinstance(order, AskRequest):
             return False
@@ -152,12 +156,12 @@ class EditListener:
             await self._withdrawals.never_answer(message)
             return
         await self._messages.deleted.note(message)
-        # It may have come meanwhile, and have looked for the note too early.
+        # The message may have arrived meanwhile, and have been checked before the note existed.
         await self._withdrawals.withdraw(message)
 
 
 def _message_at(body: Body, tenant: str) -> Message:
-    """Return a message of which only its place is told."""
+    """Return a message without text, which only identifies the deleted one."""
     return Message(
         id=text_at(body, "id"),
         thread=thread_of(body, tenant),

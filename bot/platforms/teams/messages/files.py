@@ -1,4 +1,4 @@
-"""Fetch files that people send in personal chats: from Microsoft's hosts alone, up to a size."""
+"""Download files sent in personal chats: only from Microsoft's hosts, up to a size limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bot.domain.messages import Attachment
 from bot.platforms.teams.payloads.messages import INLINE_PREFIX
 
 _HOSTS = (".sharepoint.com", ".sharepoint.us", ".sharepoint-mil.us", ".sharepoint.cn")
-"""OneDrive for Business, where Teams keeps what is sent in a chat; worldwide, and by country."""
+"""OneDrive for Business, where Teams stores files of chats: worldwide and national clouds."""
 
 _HTTPS = 443
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -25,10 +25,10 @@ _CURE = "The address of a file holds for some minutes; let the asker send it aga
 
 
 class Files:
-    """Implements bot.domain.capabilities.Fetches.
+    """Downloads attachments. Implements bot.domain.capabilities.Fetches.
 
-    An address that Teams hands out opens the file by itself: no token goes along, and the address
-    is no less a secret. A redirect is followed among Microsoft's hosts of files only.
+    A download URL of Teams needs no token, so it is itself a secret. Redirects are followed only
+    among Microsoft's file hosts.
     """
 
     def __init__(
@@ -63,7 +63,10 @@ async def _fetch_file(session: aiohttp.ClientSession, attachment: Attachment, mo
 
 
 def _checked_address(attachment: Attachment, place: str, seen_from: URL | None = None) -> URL:
-    """Return an address that may be asked, as it will be asked: what else reads it may err."""
+    """Return the URL in the form in which it will be requested, if its host is allowed.
+
+    The check applies to the parsed form, as another parser may read the original differently.
+    """
     if not place:
         raise DeliveryFailed(f"File {attachment.name!r}: Teams does not hand it out.")
     try:

@@ -1,4 +1,4 @@
-"""Take what people write in Teams into the inbox, unless it was deleted before it came."""
+"""Store received Teams messages in the inbox, unless they were deleted before they arrived."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from bot.platforms.teams.payloads.messages import parse_message
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 _MOST_DELETED = 50
-"""In one conversation; what is deleted and comes yet, comes soon."""
+"""Per conversation; a message that arrives after its deletion arrives soon."""
 
 
 class DeletedMessages:
-    """Remembers what was deleted there and is not known, for all processes.
+    """Stores deletions of unknown messages, shared by all processes.
 
-    Most of it is talk that nobody asked the bot about, so it is not recorded as questions; in a
-    personal chat everything is one. Each has a note of its own: two that are deleted at the same
-    time must not overwrite each other. Raises StoreUnavailable.
+    Outside personal chats most of these messages were never meant for the bot, so they are not
+    recorded as questions; in a personal chat every message is a question. Each deletion has its own
+    note, as concurrent ones must not overwrite each other. Raises StoreUnavailable.
     """
 
     def __init__(self, office: ChatContext, *, clock: Callable[[], float] = time.time) -> None:
@@ -31,7 +31,7 @@ class DeletedMessages:
         self._clock = clock
 
     async def note(self, message: Message) -> None:
-        """Remember that a message is gone, and forget what has long been so."""
+        """Store that a message was deleted; remove the oldest notes of the conversation."""
         await self._notes.put(self._tenant, _deleted_key(message), f"{self._clock():020.6f}")
         noted = await self._notes.beginning(self._tenant, _deleted_prefix(message))
         newest_first = sorted(noted, key=lambda key: noted[key], reverse=True)
@@ -39,11 +39,11 @@ class DeletedMessages:
             await self._notes.remove(self._tenant, key)
 
     async def forget(self, message: Message) -> None:
-        """Take back that a message is gone."""
+        """Remove the note that a message was deleted."""
         await self._notes.remove(self._tenant, _deleted_key(message))
 
     async def has(self, message: Message) -> bool:
-        """Tell whether a message is gone."""
+        """Return whether a message was deleted."""
         if message.private:
             return False
         return await self._notes.get(self._tenant, _deleted_key(message)) is not None
@@ -58,9 +58,9 @@ def _deleted_prefix(message: Message) -> str:
 
 
 class MessageListener:
-    """Implements Listener: personal chats, mentions, and what is overheard where allowed.
+    """Receives personal messages, mentions and, where allowed, others. Implements `Listener`.
 
-    What does not mention the bot comes only where its app was permitted to read along.
+    Messages that do not mention the bot arrive only where the app has the permission.
     """
 
     def __init__(self, office: ChatContext) -> None:
@@ -79,11 +79,11 @@ class MessageListener:
         return True
 
     def heard(self, body: Body) -> ReceivedMessage | None:
-        """Return what an activity says to this company's bot."""
+        """Return the message in an activity, or None (`parse_message`)."""
         return parse_message(body, tenant=self._office.tenant, received_at=datetime.now(UTC))
 
     async def accept(self, message: Message) -> None:
-        """Have a message answered, unless it was deleted before it came."""
+        """Store a message to be answered, unless it was deleted before it arrived."""
         await self._office.inbox.accept(message)
         if await self.deleted.has(message):
             await self._withdrawals.withdraw(message)

@@ -1,4 +1,4 @@
-"""Send what only the asker may read to their personal chat, never where others read along."""
+"""Send the fuller reply that only the asker may read to their personal chat."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _SentReply:
-    """What was sent of a fuller reply: the chat's reference, and the activities in it."""
+    """A sent private reply: the chat's reference, and the ids of its activities."""
 
     chat: str
     ids: tuple[str, ...] = ()
 
 
 class PrivateReplies:
-    """Sends the fuller reply to its asker by a message of its own, once.
+    """Sends the private, fuller reply to its asker as a separate message, once.
 
-    It is noted after it was sent: better twice than never. It is no turn of any conversation. Who
-    has no chat with the bot is told where it was asked, once in each channel, how to get one; not a
-    word of the reply is said there.
+    It is recorded after it was sent, so it may be sent twice but is never lost. It is not a turn of
+    any conversation. An asker without a personal chat with the bot is told in the question's
+    channel how to get one, once per channel; that message contains nothing of the reply.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class PrivateReplies:
         self._pause = pause
 
     async def send(self, delivery: Delivery) -> None:
-        """Send what is for the asker alone. What goes wrong is logged: the reply stands."""
+        """Send the private reply. Failures are only logged: the public reply stands."""
         message, private = delivery.message, delivery.outcome.private
         if private is None or message.private:
             return
@@ -88,7 +88,7 @@ class PrivateReplies:
             log.warning("teams.whisper_failed", interaction_id=delivery.interaction_id, why=why)
 
     async def withdraw(self, message: Message) -> None:
-        """Delete what was sent. Raises DeliveryFailed, StoreUnavailable."""
+        """Delete the private reply. Raises DeliveryFailed, StoreUnavailable."""
         sent = await self._sent(message)
         if sent is None:
             return
@@ -122,7 +122,7 @@ class PrivateReplies:
         return now
 
     async def _invite(self, message: Message) -> None:
-        """Say where it was asked how to get such replies, once to each asker in each channel."""
+        """Post how to get private replies, once per asker and channel, below the question."""
         if self._install_url is None:
             return
         asked = f"teams:invited:{message.thread.channel}:{message.author.id}"
@@ -148,7 +148,7 @@ class PrivateReplies:
         return _SentReply(read["chat"], tuple(read["ids"]))
 
     async def _patiently(self, act: Callable[[], Awaitable[_T]]) -> _T:
-        """Do something, again where Teams may take it in a moment."""
+        """Run ``act``, with retries while Teams may succeed soon."""
         for _ in range(_ATTEMPTS - 1):
             try:
                 return await act()

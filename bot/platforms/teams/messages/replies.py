@@ -1,6 +1,6 @@
-"""Post replies where they were asked for: all of a reply is seen once, as far as Teams allows.
+"""Post replies where they were asked for, without duplicates as far as Teams allows.
 
-The ids of a reply's activities are kept, for whoever continues it or takes it back.
+The ids of a reply's activities are stored, so that it can be continued or deleted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from bot.platforms.teams.rendering.plain_text import (
 )
 
 REPLY = "reply"
-"""The name of what answers a question, beside the ids of notices."""
+"""Name of the answer to a question, beside the ids of notices."""
 
 _REMEMBERED = 1_000
 
@@ -45,10 +45,10 @@ log = structlog.get_logger(__name__)
 
 
 class PostedActivities:
-    """Keeps the ids of activities in their order, by question and by what they belong to.
+    """Stores ids of posted activities, in order, by question and by name of the reply or notice.
 
-    This process remembers them all. Those of what has several are noted as well, so that any
-    process finds them.
+    This process caches them all. Those of replies with several activities are also written to
+    notes, for other processes.
     """
 
     def __init__(self, notes: Notes) -> None:
@@ -56,9 +56,9 @@ class PostedActivities:
         self._posted: OrderedDict[tuple[InteractionId, str], tuple[str, ...]] = OrderedDict()
 
     async def of(self, message: Message, name: str, *, several: bool) -> tuple[str, ...]:
-        """Return what is posted of a reply or notice. Raises StoreUnavailable.
+        """Return the posted ids of a reply or notice. Raises StoreUnavailable.
 
-        Only of what has ``several`` parts another process can know more.
+        The notes are read only with ``several``: replies of one activity are not written there.
         """
         posted = self._posted.get((message.interaction_id, name), ())
         if posted or not several:
@@ -70,7 +70,7 @@ class PostedActivities:
     async def keep(
         self, message: Message, name: str, posted: Sequence[str], *, several: bool
     ) -> None:
-        """Keep what is posted so far; what can't be noted, this process knows all the same."""
+        """Store the ids posted so far; if the notes fail, this process still has them."""
         self._remember(message.interaction_id, name, tuple(posted))
         if several:
             await self._note(message, _activities_key(message, name), json.dumps(list(posted)))
@@ -79,7 +79,7 @@ class PostedActivities:
             )
 
     async def all_of(self, message: Message) -> tuple[str, ...]:
-        """Return everything that is known to be posted about a question, notices among it.
+        """Return all known posted ids of a question, including notices.
 
         Raises StoreUnavailable.
         """
@@ -96,7 +96,7 @@ class PostedActivities:
     async def question_of(
         self, tenant: str, channel: str, activity_id: str
     ) -> InteractionId | None:
-        """Return what a part is about; None for what is no part of several.
+        """Return the question of an activity; None if it is not stored as one of several.
 
         Raises StoreUnavailable.
         """
@@ -133,13 +133,12 @@ _NOTHING_DONE = (RateLimited, DeliveryRefused, NotPermitted, NoToken)
 
 
 class Replies:
-    """Shows and takes back what answers a question.
+    """Posts and deletes the answer to a question.
 
-    Teams cannot be asked what was posted. The end of a stream may be repeated: it is the same as
-    once. Elsewhere the answer is posted, and again after a post whose end nobody saw; then it says
-    that it may stand there twice. What is beyond the size of one activity goes on in further ones;
-    a repetition adds only those that are missing. The posted reference names the first, which
-    carries the thumbs.
+    Teams can't be searched for posts. Ending a stream is idempotent. Otherwise the answer is
+    posted, and posted again after an attempt with an unknown result, marked as a possible
+    duplicate. An answer too large for one activity continues in further ones; a retry posts only
+    the missing ones. The returned reference is that of the first, which has the feedback buttons.
     """
 
     def __init__(
@@ -157,18 +156,17 @@ class Replies:
         self._doubtful: OrderedDict[InteractionId, bool] = OrderedDict()
 
     def begun(self, message: Message) -> None:
-        """Note that this process sees a question before anything of its answer was posted."""
+        """Mark a question as new in this process: nothing of its answer is posted yet."""
         self._doubt(message, before=False)
 
     def begun_elsewhere(self, message: Message) -> None:
-        """Note that an answer may be there, unless this process knows more of it."""
+        """Mark an answer as possibly posted, unless this process already has a mark."""
         self._doubt(message, before=True)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
-        """Show what is not there yet. Raises DeliveryFailed, StoreUnavailable.
+        """Post the missing activities of an answer. Raises DeliveryFailed, StoreUnavailable.
 
-        After DeliveryRefused nothing says any more that the question is worked on, as far as Teams
-        takes anything.
+        After DeliveryRefused the progress message is removed, as far as Teams allows.
         """
         message, shown = delivery.message, self._shown(delivery)
         several = len(shown) > 1
@@ -180,12 +178,12 @@ class Replies:
                 posted.append(await self._put(delivery, activity, None))
             else:
                 posted.append(await self._first(delivery, activity))
-            # At once: somebody may react to what is seen before all of it is there.
+            # Store the id at once: people may react to a part before all are posted.
             await self._parts.keep(message, REPLY, posted, several=several)
         return PostedRef(message.thread.channel, posted[0])
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
-        """Delete what is recorded, and what else is known of it."""
+        """Delete the recorded posts, and all other known posts of a question."""
         here = [ref.id for ref in posted if not stream_id_of(ref)]
         ended = {*here, *(everything := await self._parts.all_of(message))}
         for stream in dict.fromkeys(filter(None, map(stream_id_of, posted))):
@@ -196,7 +194,7 @@ class Replies:
                 await self._connector.delete(message.reply_to, activity_id)
 
     async def close(self, message: Message, placeholder: PostedRef) -> None:
-        """Remove what says that a question is worked on; there will be no reply.
+        """Remove the progress message or stream of a question that will get no reply.
 
         Raises DeliveryFailed.
         """
@@ -207,7 +205,7 @@ class Replies:
             await self._connector.delete(message.reply_to, placeholder.id)
 
     async def _first(self, delivery: Delivery, activity: Json) -> str:
-        """Show what an answer begins with, where its placeholder is; elsewhere it is posted."""
+        """Post the first activity of an answer, in the place of its placeholder if there is one."""
         message, where = delivery.message, delivery.placeholder
         if where is not None:
             return await self._put(delivery, activity, where)
@@ -222,9 +220,9 @@ class Replies:
             raise
 
     async def _put(self, delivery: Delivery, activity: Json, where: PostedRef | None) -> str:
-        """Show an activity, in its plainest form where Teams refuses it; return its id.
+        """Post an activity, in plain form if Teams rejects its content; return its id.
 
-        Where it refuses that too, a line says so instead. Raises DeliveryRefused then.
+        If Teams rejects that too, a short notice is posted and DeliveryRefused raised.
         """
         message = delivery.message
         try:
@@ -240,7 +238,7 @@ class Replies:
             raise
 
     async def _plainly(self, message: Message, activity: Json, where: PostedRef | None) -> str:
-        """Show an activity where it belongs; beside a stream that nothing of it ends."""
+        """Post an activity in its place; as a new message if the stream can't end with it."""
         try:
             return await self._post(message, activity, where)
         except ContentRefused:
@@ -253,7 +251,7 @@ class Replies:
         return posted
 
     async def _say_so(self, delivery: Delivery, where: PostedRef | None) -> None:
-        """Put a line in the place of an answer that Teams does not take; at least remove that."""
+        """Post a short notice instead of a rejected answer; at least remove the placeholder."""
         message = delivery.message
         try:
             if not message.overheard:
@@ -267,10 +265,10 @@ class Replies:
                     await self.close(message, where)
 
     async def _buttons(self, message: Message, activity: Json) -> Sequence[str]:
-        """Post the buttons below an answer; return their id, none where nobody knows it.
+        """Post the buttons below an answer; return their id, or nothing if it is unknown.
 
-        They are not posted again: the answer is seen, and words do what they do. Raises
-        DeliveryFailed only where Teams did nothing, and may do it later.
+        Not retried after an unknown result: the answer is posted, and text can replace the buttons.
+        Raises DeliveryFailed only if Teams did nothing and may accept them later.
         """
         try:
             return [await self._connector.send(message.reply_to, activity)]
@@ -281,7 +279,10 @@ class Replies:
             return []
 
     async def _post(self, message: Message, activity: Json, where: PostedRef | None) -> str:
-        """Show an activity; return its id. A placeholder that its reader deleted is left."""
+        """Post an activity; return its id.
+
+        If the reader deleted the placeholder, a new message is posted.
+        """
         if stream := stream_id_of(where):
             return await self._streams.finish(message, stream, activity)
         if where is not None:
@@ -308,7 +309,7 @@ class Replies:
 
 
 def _has_only_buttons(activity: Json) -> bool:
-    """Tell whether there is nothing to read in an activity, only to press."""
+    """Return whether an activity has no text, only buttons."""
     return plain_form(activity) is None
 
 

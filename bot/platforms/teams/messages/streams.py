@@ -1,7 +1,7 @@
-"""Show progress while there is no answer: a native stream that ends as the answer, or typing.
+"""Show progress before an answer: a native stream that ends as the answer, or typing.
 
-Only personal chats have streams, one at a time, for two minutes at most. The answer is shown
-whole: the gate needs all of it before anything of it may be seen.
+Only personal chats have streams, one at a time, for two minutes at most. The answer is not streamed
+in parts: the confidence gate needs all of it before any of it may be shown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bot.platforms.teams.payloads.activity import Json, text_at
 from bot.platforms.teams.rendering.answers import progress_message, typing_activity
 
 PAUSE_SECONDS = 1.5
-"""Between two updates of a stream; Teams takes one a second, and asks for this much."""
+"""Between two updates of a stream: Teams takes one a second, and recommends 1.5 s."""
 
 _UNAVAILABLE_SECONDS = 600.0
 _REMEMBERED = 1_000
@@ -31,26 +31,26 @@ _STREAM_PREFIX = "stream:"
 _ENDED_TEXT = "This has ended."
 
 StopHandler = Callable[[InteractionId], Awaitable[None]]
-"""Withdraws a question, for its asker pressed Stop."""
+"""Withdraws a question whose asker pressed Stop."""
 
 log = structlog.get_logger(__name__)
 
 
 def stream_ref(channel: str, stream_id: str) -> PostedRef:
-    """Return the place of a stream that is open: no message yet."""
+    """Return the reference of an open stream, which is no message yet."""
     return PostedRef(channel, f"{_STREAM_PREFIX}{stream_id}")
 
 
 def stream_id_of(ref: PostedRef | None) -> str:
-    """Return the stream that is open at a place, "" for a message's place."""
+    """Return the id of an open stream; "" for the reference of a message."""
     return ref.id.removeprefix(_STREAM_PREFIX) if ref and ref.id.startswith(_STREAM_PREFIX) else ""
 
 
 class Streams:
-    """Opens streams, goes on with them, and ends them with a message that has the stream's id.
+    """Opens streams, updates them, and ends them with a message that gets the stream's id.
 
-    Whoever opened a stream alone knows how far it is, and goes on with it; any process can end it:
-    the last message has no number. Raises DeliveryFailed, as the connector does.
+    Only the process that opened a stream has its sequence number and can update it; any process can
+    end it, as the final message has no number. Raises DeliveryFailed, as the connector does.
     """
 
     def __init__(self, connector: Connector) -> None:
@@ -60,19 +60,19 @@ class Streams:
         self._stopped: StopHandler | None = None
 
     def on_stopped(self, stopped: StopHandler) -> None:
-        """Say what is done when a question's asker presses Stop."""
+        """Set the handler for a question whose asker pressed Stop."""
         self._stopped = stopped
 
     def may_open(self, message: Message) -> bool:
-        """Tell whether a stream may be had where a message was asked; it is asked in any case."""
+        """Return whether a stream may be tried here; the message is answered in any case."""
         return message.private and self._unavailable.is_due(message.thread.channel)
 
     async def open(
         self, message: Message, words: str, *, patience_seconds: float = 0.0
     ) -> PostedRef | None:
-        """Open a stream that says what is being done; None where there is none to be had.
+        """Open a stream with a progress text; None if Teams allows none.
 
-        That is believed of a chat for ten minutes.
+        After a refusal no stream is tried in that chat for ten minutes.
         """
         chat = message.thread.channel
         if not self.may_open(message):
@@ -94,7 +94,7 @@ class Streams:
         return stream_ref(chat, stream_id)
 
     async def inform(self, message: Message, stream_id: str, words: str) -> None:
-        """Say what is being done now; a stream that another process opened is left as it is."""
+        """Update the progress text; does nothing for a stream that another process opened."""
         sequence = self._sequences.get(stream_id, 0) + 1
         if sequence == 1:
             return
@@ -109,12 +109,12 @@ class Streams:
                 await self._withdraw(message)
 
     async def finish(self, message: Message, stream_id: str, activity: Json) -> str:
-        """End a stream with its message; return the id of where that is.
+        """End a stream with its message; return the id of that message.
 
-        A stream that is over is edited into the message, which is the same as once when it is
-        repeated; where nothing is left of it, the message is posted. One that was stopped gets
-        nothing: the question is withdrawn, and the refusal raised. So is FormRefused: the stream is
-        as it was, and a plainer message may end it.
+        If the stream is over, its message is edited, which is idempotent; if that is gone, a new
+        message is posted. If the reader pressed Stop, the question is withdrawn and the refusal
+        raised. ContentRefused is raised too: the stream is unchanged, and a plainer message may end
+        it.
         """
         self._sequences.pop(stream_id, None)
         try:
@@ -126,7 +126,7 @@ class Streams:
         return stream_id
 
     async def drop(self, message: Message, stream_id: str) -> None:
-        """Leave nothing of a stream that may still be open."""
+        """Delete a stream that may still be open; if it must be ended first, end and delete it."""
         try:
             await self._connector.delete(message.reply_to, stream_id)
         except DeliveryRefused:
@@ -143,7 +143,7 @@ class Streams:
     async def _after(
         self, message: Message, stream_id: str, activity: Json, error: DeliveryRefused
     ) -> str:
-        """Show the message though Teams refused it as the end of a stream."""
+        """Post the message after Teams refused it as the end of a stream."""
         why = error.why if isinstance(error, StreamRefused) else "refused"
         log.info("teams.stream_ended", interaction_id=message.interaction_id, why=why)
         if why == "stopped":
@@ -189,14 +189,14 @@ def _final_activity(activity: Json, stream_id: str) -> Json:
 
 _REFUSED_PAUSE_SECONDS = 60.0
 _TYPING_SECONDS = 10.0
-"""Teams shows typing for a few seconds; each time is a post that counts against its limits."""
+"""Teams shows typing for a few seconds; each typing activity counts against the rate limits."""
 
 
 class ProgressStatus:
-    """Shows that a question is worked on; all of it may be lost, and nothing waits for it.
+    """Shows the progress of a question; best effort, nothing waits for it.
 
-    Words to that effect stand in streams alone, which Teams itself ends: a message whose post got
-    through unseen could never be found again, and would say so for ever.
+    Only streams show progress as text, as Teams ends them by itself: a progress message whose post
+    succeeded unseen could never be found and removed.
     """
 
     def __init__(self, connector: Connector, streams: Streams) -> None:
@@ -205,9 +205,9 @@ class ProgressStatus:
         self._pacing = Cooldowns()
 
     async def open(self, message: Message, *, needed: bool = False) -> PostedRef | None:
-        """Open a stream; None where there is none to be had. Raises DeliveryFailed.
+        """Open a stream; None if Teams allows none. Raises DeliveryFailed.
 
-        One that is ``needed`` waits for the rate limit as a reply does.
+        If ``needed``, wait for the rate limit as a reply does.
         """
         patience = PATIENCE_SECONDS if needed else 0.0
         stream = await self._streams.open(
@@ -220,10 +220,10 @@ class ProgressStatus:
     async def show(
         self, message: Message, activity: Activity, placeholder: PostedRef | None
     ) -> None:
-        """Say what is being done in a stream; elsewhere show that the bot is typing.
+        """Update the stream's progress text; without a stream show a typing indicator.
 
-        What comes too soon after what came before is left out. What Teams refuses for a message is
-        left alone for a minute.
+        Updates that follow too soon are dropped. After a refusal updates of that message pause for
+        as long as Teams asks, else for a minute.
         """
         if not activity_text(activity) or not self._pacing.is_due(message.interaction_id):
             return

@@ -1,1 +1,1 @@
-"""Activities as Teams sends and takes them, read and built as plain values; pure."""
+"""Parse activities from Teams, and build those sent to it, as plain values; pure."""

@@ -1,7 +1,7 @@
-"""Name the actions of our cards, read a press of one, and build the answer to an invoke; pure.
+"""Define the actions of our cards, parse presses, and build responses to invokes; pure.
 
-The names and keys are a contract with cards that were posted long ago: a name is never given
-another meaning. Teams waits a few seconds for an answer. Nothing of a press is checked here.
+The names and keys are a contract with cards that were posted long ago: a name never changes its
+meaning. Teams waits a few seconds for a response. Nothing in a press is verified here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bot.platforms.teams.payloads.activity import (
 from bot.platforms.teams.payloads.references import reference_of
 
 INTERACTION_KEY = "about"
-"""The key in a button's data under which the interaction is named that it is about."""
+"""Key in a button's data for the id of its interaction."""
 
 ASK_PERSON = "frontdesk.person"
 CHOOSE_OPTION = "frontdesk.option"
@@ -39,13 +39,13 @@ CASE_ACTIONS: Mapping[Act, str] = {
     "resolve": "frontdesk.case.resolve",
     "decline": "frontdesk.case.decline",
 }
-"""On the card that people are asked by."""
+"""Buttons on the case card, by action."""
 
 ASKER_ACTIONS: Mapping[Act, str] = {
     "resolve": "frontdesk.asker.resolve",
     "reopen": "frontdesk.asker.reopen",
 }
-"""Below what an asker is told."""
+"""Buttons below a notice to the asker, by action."""
 
 
 CARD_TYPE = "application/vnd.microsoft.card.adaptive"
@@ -55,41 +55,42 @@ Height = Literal["small", "medium", "large"]
 
 
 def card_answer(card: Json) -> Json:
-    """Answer a press with the card that its presser sees instead from now on."""
+    """Return the response that replaces the card for its presser."""
     return {"statusCode": 200, "type": CARD_TYPE, "value": card}
 
 
 def text_answer(words: str) -> Json:
-    """Answer a press with words that only its presser sees; the card stays."""
+    """Return the response that shows a text to the presser only; the card stays."""
     return {"statusCode": 200, "type": _TEXT_TYPE, "value": words}
 
 
 def dialog(title: str, card: Json, *, height: Height = "medium") -> Json:
-    """Answer with a dialog, formerly called a task module, that shows a card."""
+    """Return the response that opens a dialog (formerly task module) with a card."""
     shown = {"title": title, "height": height, "width": "medium", "card": card_attachment(card)}
     return {"task": {"type": "continue", "value": shown}}
 
 
 def dialog_text(words: str) -> Json:
-    """Answer with a dialog that says something, and nothing else."""
+    """Return the response that opens a dialog with a text only."""
     return {"task": {"type": "message", "value": words}}
 
 
 def card_attachment(card: Json) -> Json:
-    """Return a card as it is attached to a message or a dialog."""
+    """Return a card as an attachment of a message or a dialog."""
     return {"contentType": CARD_TYPE, "content": card}
 
 
 EMPTY_ANSWER: Json = {}
-"""Closes a dialog, keeps a card: it was taken."""
+"""Acknowledges an invoke: closes a dialog, leaves a card unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """One press. ``data`` is the button's, with what was filled in beside it.
+    """A press of a button. ``data`` is the button's, with the values of the form's fields.
 
-    ``person`` is who pressed, by object id. ``channel`` is as in bot.domain.messages. ``on`` is the
-    message with the card, "" where Teams does not say (a dialog). ``body`` is the whole activity.
+    ``person`` is the presser, by object id. ``channel`` is as in bot.domain.messages. ``on`` is the
+    message with the card; "" for a dialog, where Teams does not send it. ``body`` is the whole
+    activity.
     """
 
     name: str
@@ -101,7 +102,7 @@ class Press:
 
     @property
     def about(self) -> InteractionId:
-        """Return the interaction that the button names. Raises ActionRejected without one."""
+        """Return the button's interaction id. Raises ActionRejected if it has none."""
         return interaction_named(text_at(self.data, INTERACTION_KEY))
 
     @property
@@ -110,7 +111,7 @@ class Press:
 
 
 def parse_press(body: Body) -> Press | None:
-    """Return what was pressed, on a card or in a dialog; None for what names nobody or nothing."""
+    """Return the press of a card or dialog; None if the person or the conversation is missing."""
     action = object_at(body, "value", "action")
     data = object_at(action, "data") if action else object_at(body, "value", "data")
     name = text_at(action, "verb") or text_at(data, "name")
@@ -128,7 +129,7 @@ def parse_press(body: Body) -> Press | None:
 
 
 def acting_user_of(body: Body) -> ActingUser:
-    """Return who pressed or reacted, and where; nothing of it is checked yet."""
+    """Return the person who pressed or reacted, and where; unverified."""
     return ActingUser(
         person_of(body),
         conversation_of(body),

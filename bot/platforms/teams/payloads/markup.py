@@ -1,8 +1,7 @@
-"""Read the markup of a message: its HTML, the quotes in it, and mentions; pure.
+"""Parse the markup of a message: its HTML, the quotes in it, and mentions; pure.
 
-The bot's own mention is taken out, others become names. botbuilder's remove_recipient_mention
-deletes the bot's name wherever it stands, and fails on an entity that does not say whom it
-mentions.
+The bot's own mention is removed, others become names. botbuilder's remove_recipient_mention removes
+the bot's name anywhere in the text, and fails on an entity without a mentioned account.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from lxml import html as lxml_html
 from bot.platforms.teams.payloads.activity import Body, objects_at, text_at
 
 _LONGEST_SOURCE = 100_000
-"""Characters that are read; Teams takes messages of 28 KB."""
+"""Characters that are read; Teams limits messages to 28 KB."""
 
 _BLOCKS = frozenset("blockquote br div h1 h2 h3 h4 h5 h6 hr li ol p pre table tr ul".split())
 _PICTURES = frozenset({"img", "emoji"})
@@ -29,7 +28,7 @@ _FORWARD = "http://schema.skype.com/Forward"
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What somebody else wrote. ``author_id`` is as Teams names them (28:… is a bot), or ""."""
+    """A quote of somebody else. ``author_id`` is Teams' id (28:… is a bot), or ""."""
 
     text: str
     author: str = ""
@@ -39,7 +38,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class HtmlContent:
-    """The writer's own words, what they quote, and the ids of what is attached at a place."""
+    """The writer's own text, the quotes, and the ids of attachments placed in the text."""
 
     text: str
     quotes: tuple[Quote, ...] = ()
@@ -47,9 +46,9 @@ class HtmlContent:
 
 
 def read_html(source: str) -> HtmlContent:
-    """Return what a message's HTML says; whatever it is, it is read without an error.
+    """Return the content of a message's HTML; never raises on malformed HTML.
 
-    What is nested deeper than anybody writes (256 elements) is left out.
+    Elements nested deeper than 256, which nobody writes, are left out.
     """
     root = _parse(source[:_LONGEST_SOURCE])
     if root is None:
@@ -66,7 +65,7 @@ def read_html(source: str) -> HtmlContent:
 
 
 def _parse(source: str) -> etree._Element | None:
-    """Return the tree, None for nothing. html.parser takes minutes for "<a <a <a"."""
+    """Return the tree; None for no content. html.parser would take minutes for "<a <a <a"."""
     parser = lxml_html.HTMLParser(
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True
     )
@@ -80,7 +79,7 @@ def _parse(source: str) -> etree._Element | None:
 
 
 class _QuoteBuilder:
-    """A quote that is being read."""
+    """A quote under construction."""
 
     def __init__(self, element: etree._Element) -> None:
         self.element = element
@@ -98,7 +97,7 @@ class _QuoteBuilder:
 
 
 class _HtmlReader:
-    """Collects words by where they stand. A quote within a quote belongs to the outer one."""
+    """Collects text by its place in the tree. A nested quote belongs to the outer one."""
 
     def __init__(self) -> None:
         self.own: list[str] = []
@@ -109,7 +108,7 @@ class _HtmlReader:
         self._unsaid = 0
 
     def begin(self, element: etree._Element) -> None:
-        """Take an element and what it begins with."""
+        """Process the start of an element and its text."""
         if element.tag == "blockquote" and self._quoting is None:
             self._quoting = _QuoteBuilder(element)
             self.quotes.append(self._quoting)
@@ -122,7 +121,7 @@ class _HtmlReader:
         self._say(element.get("alt") if element.tag in _PICTURES else element.text)
 
     def end(self, element: etree._Element) -> None:
-        """Leave an element; take what stands behind it."""
+        """Process the end of an element and the text after it."""
         self._unsaid -= element.tag in _HIDDEN
         self._say("\n" if element.tag in _BLOCKS else "")
         if self._naming is element:
@@ -143,7 +142,7 @@ class _HtmlReader:
 
 
 def _joined_lines(words: list[str]) -> str:
-    """Join words; lines as they are shown, no empty ones."""
+    """Join words into lines as displayed, without empty lines."""
     lines = "".join(words).replace("\u00a0", " ").splitlines()
     tidied = (re.sub(r"[ \t]+", " ", line).strip() for line in lines)
     return "\n".join(line for line in tidied if line)
@@ -154,7 +153,7 @@ _MENTION_TAG = re.compile(r"<at(?:\s[^<>]{0,256})?>([^<>]{0,256})</at>")
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One mention. ``written`` is how it stands in the text, "" where that is not said."""
+    """A mention. ``written`` is its form in the text; "" if the entity lacks it."""
 
     who: str
     name: str
@@ -162,7 +161,7 @@ class Mention:
 
 
 def mentions_in(body: Body) -> Iterator[Mention]:
-    """Yield the mentions of an activity; an entity that names nobody is none."""
+    """Yield the mentions of an activity; entities without a mentioned account are skipped."""
     for entity in objects_at(body, "entities"):
         who = text_at(entity, "mentioned", "id")
         if text_at(entity, "type") == "mention" and who:
@@ -170,16 +169,16 @@ def mentions_in(body: Body) -> Iterator[Mention]:
 
 
 def mentions_bot(body: Body) -> bool:
-    """Tell whether an activity mentions the bot that it is sent to."""
+    """Return whether an activity mentions the bot that it is sent to."""
     bot = text_at(body, "recipient", "id")
     return any(each.who == bot for each in mentions_in(body))
 
 
 def without_mentions(body: Body, text: str, *, shown: Callable[[str], str] = str) -> str:
-    """Return a text without the bot's own mentions, other people's as ``shown`` names.
+    """Return a text without the bot's own mentions, with other people's as ``shown`` names.
 
-    Each entity stands for one place in the text, and no other word is touched. After a mention
-    that the text begins with, a comma or colon goes, too. The text has plain spaces.
+    Each entity replaces one place in the text, and no other word is changed. A comma or colon after
+    a mention at the start of the text is removed too. The result has plain spaces only.
     """
     left: defaultdict[str, deque[Mention]] = defaultdict(deque)
     for mention in mentions_in(body):
@@ -191,7 +190,7 @@ def without_mentions(body: Body, text: str, *, shown: Callable[[str], str] = str
 
 
 class _MentionReplacer:
-    """One pass over a text: what was put in is not read again."""
+    """Replaces mentions in one pass over a text; replacements are not scanned again."""
 
     def __init__(
         self, left: dict[str, deque[Mention]], *, bot: str, shown: Callable[[str], str]
@@ -221,7 +220,7 @@ class _MentionReplacer:
 
 
 def _mention_key(written: str) -> str:
-    """Return a mention without what may differ between text and entity: its tag's attributes."""
+    """Return a mention without its tag's attributes, which may differ between text and entity."""
     plain = plain_spaces(written)
     named = _MENTION_TAG.fullmatch(plain)
     return f"<at>{html.unescape(named[1])}</at>" if named else plain
@@ -233,5 +232,5 @@ def _mention_name(mention: Mention) -> str:
 
 
 def plain_spaces(text: str) -> str:
-    """Return a text with spaces for all that Teams writes for one."""
+    """Return a text with plain spaces instead of the other space characters that Teams uses."""
     return text.replace("&nbsp;", " ").replace("&#160;", " ").replace("\u00a0", " ")

@@ -1,7 +1,7 @@
-"""Read an activity as a message: its text, its quotes and attachments, its thread; pure.
+"""Parse an activity as a message: its text, quotes, attachments and thread; pure.
 
-Teams sends a message as text, and once more as HTML among the attachments. The text holds a
-forwarded message like the writer's own words; only the HTML tells them apart.
+Teams sends a message as text, and again as HTML among the attachments. In the text a forwarded
+message looks like the writer's own words; only the HTML distinguishes them.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ from bot.platforms.teams.payloads.references import reference_of
 HTML_TYPE = "text/html"
 _QUOTED = re.compile(r'<quoted messageId="[^"<>]*"\s*/>')
 _ENTITY = re.compile(r"&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
-"""With its semicolon: without, ``&copy=1`` of an address would become a sign."""
+"""Requires the semicolon: otherwise ``&copy=1`` in a URL would become a sign."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageText:
-    """``text`` is what is said; ``quotes`` what it is said about."""
+    """A message's ``text``, and the ``quotes`` that it refers to."""
 
     text: str
     quotes: tuple[Quote, ...] = ()
 
 
 def message_text_of(body: Body) -> MessageText:
-    """Return what an activity says, without the bot's mention.
+    """Return the text of an activity, without the bot's mention.
 
-    Who quotes or forwards somebody and adds nothing says what is quoted. What the bot itself said
-    is never quoted: it stands in the conversation.
+    If somebody quotes or forwards and adds nothing, the quote is the text. The bot's own messages
+    are never quotes: they are in the conversation already.
     """
     said = _text_and_quotes(body)
     bot = text_at(body, "recipient", "id")
@@ -65,7 +65,7 @@ def message_text_of(body: Body) -> MessageText:
 
 
 def html_in(body: Body) -> HtmlContent:
-    """Return what the HTML of an activity says."""
+    """Return the content of an activity's HTML."""
     for attachment in objects_at(body, "attachments"):
         if text_at(attachment, "contentType") == HTML_TYPE:
             return read_html(text_at(attachment, "content"))
@@ -87,7 +87,7 @@ def _text_and_quotes(body: Body) -> MessageText:
 
 
 def _quoted_in(body: Body) -> tuple[Quote, ...]:
-    """Return what the entities say is quoted."""
+    """Return the quotes in the entities."""
     found = (
         Quote(
             text=text_at(entity, "quotedReply", "preview"),
@@ -101,7 +101,7 @@ def _quoted_in(body: Body) -> tuple[Quote, ...]:
 
 
 def _without_quote(text: str, quote: Quote) -> str:
-    """Return a text without the quote that it ends with (forwarded), or begins with (a reply)."""
+    """Return a text without the quote at its end (forwarded) or its start (reply)."""
     if quote.forwarded:
         return _cut_end(text, quote.text.split())
     for words in (f"{quote.author} {quote.text}".split(), quote.text.split()):
@@ -112,7 +112,7 @@ def _without_quote(text: str, quote: Quote) -> str:
 
 
 def _cut_end(text: str, words: list[str]) -> str:
-    """Return a text without the words it ends with. Quotes may be many: the rest is not split."""
+    """Return a text without the words it ends with; only as much as needed is split."""
     parts, count = text.rsplit(maxsplit=len(words)), len(words)
     return "".join(parts[:-count]) if words and parts[-count:] == words else text
 
@@ -124,7 +124,7 @@ def _cut_start(text: str, words: list[str]) -> str:
 
 FILE_TYPE = "application/vnd.microsoft.teams.file.download.info"
 INLINE_PREFIX = "data:text/plain;charset=utf-8,"
-"""Where the text of a quote is: in its own address."""
+"""Prefix of a quote's attachment, whose text is in its own data URL."""
 
 _CARD_TYPES = ("application/vnd.microsoft.card.", "application/vnd.microsoft.teams.card.")
 _MESSAGE_REFERENCES = frozenset({"messageReference", "forwardedMessageReference"})
@@ -132,10 +132,10 @@ _PDF = "application/pdf"
 
 
 def attachments_in(body: Body, quotes: Sequence[Quote]) -> tuple[Attachment, ...]:
-    """Return what comes along, quotes first.
+    """Return the attachments of a message, quotes first.
 
-    What Teams does not hand out has no place, so that its sender is told that it was not read:
-    files in channels and group chats, and pictures.
+    Those that Teams gives no download for have no place, so that the sender is told that they were
+    not read: files in channels and group chats, and pictures.
     """
     return (*map(_quote_attachment, quotes), *_files(body))
 
@@ -171,14 +171,14 @@ def _files(body: Body) -> Iterator[Attachment]:
 
 
 def _unlisted_files(body: Body, known: set[str]) -> Iterator[Attachment]:
-    """Yield what the HTML has a place for and nothing is told of: a channel's files."""
+    """Yield attachments that the HTML refers to but the activity lacks: a channel's files."""
     for name in html_in(body).attached:
         if name not in known:
             yield Attachment("a shared file", "", 0, "")
 
 
 def _file(attachment: Body) -> Attachment:
-    """Return a file of a personal chat; its address needs no token and holds for minutes."""
+    """Return a file of a personal chat; its URL needs no token and expires after minutes."""
     ending = text_at(attachment, "content", "fileType").lower().removeprefix(".")
     place = text_at(attachment, "content", "downloadUrl")
     return Attachment(
@@ -193,7 +193,7 @@ _MESSAGE_TYPES = frozenset({"message", "messageUpdate"})
 
 
 def question_of(body: Body, *, tenant: str, received_at: datetime) -> Message | None:
-    """Return the question that a person asks the bot with an activity, or None."""
+    """Return a person's question to the bot, or None."""
     said = parse_message(body, tenant=tenant, received_at=received_at)
     if said is None or said.by_bot or said.message.overheard:
         return None
@@ -201,10 +201,11 @@ def question_of(body: Body, *, tenant: str, received_at: datetime) -> Message | 
 
 
 def parse_message(body: Body, *, tenant: str, received_at: datetime) -> ReceivedMessage | None:
-    """Return what an activity says, or None for what is nobody's word, or is our own.
+    """Return the message in an activity; None if it has none or is the bot's own.
 
-    In a channel or group chat, what does not mention the bot is overheard. A group chat has no
-    threads, so that each of its messages begins one.
+    Another bot's message counts only if it mentions this bot or is private. In a channel or group
+    chat a message without a mention of the bot is marked as overheard. A group chat has no threads,
+    so each of its messages begins one.
     """
     if text_at(body, "type") not in _MESSAGE_TYPES or not _is_message(body):
         return None
@@ -228,12 +229,15 @@ def parse_message(body: Body, *, tenant: str, received_at: datetime) -> Received
 
 
 def thread_of(body: Body, tenant: str) -> Thread:
-    """Return the thread that an activity stands in, a whole chat where there are none."""
+    """Return the thread of an activity; the whole chat where there are no threads."""
     return Thread("teams", tenant, conversation_of(body), thread_id_of(body))
 
 
 def _is_message(body: Body) -> bool:
-    """Tell whether somebody else says something; what an old card sends has a value, no text."""
+    """Return whether somebody else wrote a message.
+
+    A submit of an old card has a value, but no text.
+    """
     sender, bot = text_at(body, "from", "id"), text_at(body, "recipient", "id")
     if not (sender and bot and text_at(body, "id") and conversation_of(body)):
         return False

@@ -1,7 +1,7 @@
-"""Build and read conversation references, and the deep links that open a message in Teams; pure.
+"""Build and parse conversation references, and deep links to messages in Teams; pure.
 
-A Bot Framework conversation reference says where to answer; as JSON it is the ``reply_to`` of a
-message, opaque to everybody else.
+A Bot Framework conversation reference is the address for a reply; as JSON it is the ``reply_to`` of
+a message, opaque to all other packages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bot.platforms.teams.payloads.activity import (
 )
 
 ROOM_ID = re.compile(r"19:[^\s/?;&#]+")
-"""How Teams names channels and group chats, without a thread."""
+"""Id of a channel or group chat in Teams, without a thread."""
 
 _REFERENCE_FIELDS = {
     "activityId": "id",
@@ -36,9 +36,9 @@ _REFERENCE_FIELDS = {
 
 
 def reference_of(body: Body) -> str:
-    """Return what is needed to answer an activity later, by any process.
+    """Return the reference with which any process can reply to an activity later.
 
-    Of a team it keeps the names, which an address of the thread needs.
+    It also keeps the ids of the team, which links to the thread need.
     """
     kept = {name: _readable(body[key]) for name, key in _REFERENCE_FIELDS.items() if key in body}
     team = {key: text_at(body, "channelData", "team", key) for key in ("id", "aadGroupId")}
@@ -47,7 +47,7 @@ def reference_of(body: Body) -> str:
 
 
 def _readable(value: object) -> object:
-    """Leave out what has a type that botbuilder, reading the reference again, would refuse."""
+    """Drop values whose type botbuilder would reject when it parses the reference."""
     if isinstance(value, Mapping):
         return {
             key: each
@@ -58,7 +58,7 @@ def _readable(value: object) -> object:
 
 
 def read_reference(reply_to: str) -> Body:
-    """Return a reference as JSON; {} for what is none."""
+    """Return a reference as JSON; {} if it is invalid."""
     try:
         read = json.loads(reply_to)
     except ValueError:
@@ -67,24 +67,24 @@ def read_reference(reply_to: str) -> Body:
 
 
 def conversation_in(reply_to: str) -> str:
-    """Return the conversation that a reference leads to, thread and all; "" for none."""
+    """Return the conversation of a reference, with its thread; "" for none."""
     return text_at(read_reference(reply_to), "conversation", "id")
 
 
 def room_in(reply_to: str) -> str:
-    """Return the chat or channel that a reference leads to, without the thread; "" for none."""
+    """Return the chat or channel of a reference, without the thread; "" for none."""
     return conversation_in(reply_to).partition(THREAD_SEPARATOR)[0]
 
 
 def user_in(reply_to: str) -> str:
-    """Return the id under which the connector knows who wrote (29:…); "" for nobody."""
+    """Return the connector's id of the writer (29:…); "" for none."""
     return text_at(read_reference(reply_to), "user", "id")
 
 
 def reference_to(reply_to: str, conversation: str, *, kind: str = "channel") -> str:
-    """Return a reference to another conversation that the same bot has at the same service.
+    """Return a reference to another conversation with the same bot and service.
 
-    What is sent there is a message of its own, a reply to nothing.
+    A message sent there is not a reply.
     """
     read = read_reference(reply_to)
     there = {"id": conversation, "conversationType": kind, "isGroup": kind != "personal"}
@@ -94,7 +94,7 @@ def reference_to(reply_to: str, conversation: str, *, kind: str = "channel") -> 
 
 
 def initial_reference(*, service_url: str, app_id: str, tenant: str) -> str:
-    """Return a reference to no conversation yet, for before anything has arrived."""
+    """Return a reference without a conversation, for use before any activity has arrived."""
     bot = {"id": f"28:{app_id}", "role": "bot"}
     return json.dumps(
         {
@@ -107,7 +107,7 @@ def initial_reference(*, service_url: str, app_id: str, tenant: str) -> str:
 
 
 def service_reference_of(body: Body) -> str:
-    """Return a reference with what is the same for all conversations of a service."""
+    """Return a reference with only the fields shared by all conversations of a service."""
     said = {"bot": object_at(body, "recipient"), "channelId": text_at(body, "channelId")}
     where = {"serviceUrl": text_at(body, "serviceUrl")}
     return json.dumps({**said, **where, "conversation": {"id": "", "tenantId": tenant_of(body)}})
@@ -119,12 +119,12 @@ _CHAT_CONTEXT = '{"contextType":"chat"}'
 
 
 def thread_conversation(at: PostedRef) -> str:
-    """Return the conversation that a post began; a group chat has no threads."""
+    """Return the conversation begun by a post; group chats have no threads."""
     return at.channel if _is_chat(at.channel) else f"{at.channel}{THREAD_SEPARATOR}{at.id}"
 
 
 def question_link(message: Message) -> str | None:
-    """Return where a question can be opened; None for a chat that only its asker has."""
+    """Return a link to a question; None for a personal chat, which only its asker can open."""
     if message.private:
         return None
     there = read_reference(message.reply_to)
@@ -138,10 +138,10 @@ def question_link(message: Message) -> str | None:
 
 
 def message_link(at: PostedRef, *, tenant: str = "", group: str = "", root: str = "") -> str | None:
-    """Return where a message opens; None for what Teams has given no such name.
+    """Return a link to a message; None if its id has no known form.
 
-    ``tenant`` and ``group`` are the Entra ids of the company and of the team, which spare Teams a
-    question; ``root`` is the message that began the thread.
+    ``tenant`` and ``group`` are the Entra ids of the company and of the team, which save Teams a
+    lookup; ``root`` is the message that began the thread.
     """
     if not (ROOM_ID.fullmatch(at.channel) and _NUMBER.fullmatch(at.id)):
         return None

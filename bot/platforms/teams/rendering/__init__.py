@@ -1,1 +1,1 @@
-"""Outcomes as Teams shows them: Markdown, Adaptive Cards, citations and labels; pure."""
+"""Render outcomes for Teams: Markdown, Adaptive Cards, citations and labels; pure."""

@@ -1,4 +1,4 @@
-"""Divide an answer's Markdown into prose for a message, and tables and code for a card; pure."""
+"""Split an answer's Markdown into prose for a message, and tables and code for a card; pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADER_RULE = re.compile(r"^ {0,3}(?=[^\n]*\|)\|? *:?-+:? *(?:\| *:?-+:? *)*(?:
 _BAR = re.compile(r"(?<!\\)\|")
 _WIDEST = 40
 _CHARACTERS_PER_WIDTH = 8
-"""Characters of a column's longest cell that make it one part wider."""
+"""Characters of a column's longest cell per unit of its relative width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +32,15 @@ class Table:
 
     @property
     def text(self) -> str:
-        """All that is in it, for what looks for marks."""
+        """All cells as text, to search for citation marks."""
         return "\n".join(cell for row in (self.header, *self.rows) for cell in row)
 
     def as_list(self) -> str:
-        """Return its rows as Markdown lines, for a place that takes no table."""
+        """Return the rows as Markdown list items, where a table can't be shown."""
         return "\n".join("- " + " \u00b7 ".join(row) for row in (self.header, *self.rows))
 
     def element(self) -> Json:
-        """Return the table of a card; its first row is the header."""
+        """Return the Adaptive Card element; its first row is the header."""
         header = _table_row(self.header, weight="Bolder")
         return {
             "type": "Table",
@@ -54,9 +54,9 @@ class Table:
         }
 
     def parts(self, fits: Callable[[Json], bool]) -> tuple[Table, ...]:
-        """Cut it between rows into tables that fit, each with the header; () if a row is too big.
+        """Split the table between rows into tables that fit, each with the header.
 
-        A table without rows is one part.
+        Returns () if a single row is too large. A table without rows is one part.
         """
         parts = list(self._packed(fits)) if self.rows else [self]
         return tuple(parts) if all(fits(part.element()) for part in parts) else ()
@@ -80,7 +80,7 @@ class Table:
 
 
 def table_at(lines: Sequence[str], at: int) -> tuple[Table, int] | None:
-    """Return the table that begins with a line, and the number of the line after it; or None."""
+    """Return the table that begins at a line, and the number of the line after it; or None."""
     if at + 1 >= len(lines) or not _HEADER_RULE.match(lines[at + 1]):
         return None
     header, columns = _cells(lines[at]), tuple(map(_alignment, _cells(lines[at + 1])))
@@ -98,7 +98,7 @@ def _cells(line: str) -> tuple[str, ...]:
 
 
 def _padded(cells: tuple[str, ...], columns: int) -> tuple[str, ...]:
-    """Return exactly as many cells as there are columns; what is too much joins the last."""
+    """Return exactly ``columns`` cells; surplus cells are joined to the last."""
     padded = (*cells, *("" for _ in range(columns - len(cells))))
     return (*padded[: columns - 1], " | ".join(padded[columns - 1 :]))
 
@@ -151,19 +151,19 @@ _LANGUAGES: Mapping[str, str] = {
     "ts": "TypeScript",
     "xml": "Xml",
 }
-"""What Teams can colour, by what people write behind a fence; the rest is shown plainly."""
+"""Languages that Teams highlights, by the info string of a fence; others are plain text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Some code. ``language`` is as Teams calls it; ``first`` is the number of its first line."""
+    """A block of code. ``language`` is Teams' name; ``first`` is the number of its first line."""
 
     text: str
     language: str = _PLAIN_LANGUAGE
     first: int = 1
 
     def element(self) -> Json:
-        """Return it for a card; a client that can't show code shows the lines as they are."""
+        """Return the Adaptive Card element, with plain lines as fallback for other clients."""
         shown = text_block(card_plain(self.text), fontType="Monospace")
         return {
             "type": "CodeBlock",
@@ -174,7 +174,7 @@ class Code:
         }
 
     def parts(self, fits: Callable[[Json], bool]) -> tuple[Code, ...]:
-        """Cut it, between lines wherever a line fits; the parts go on with the line numbers."""
+        """Split the code into parts that fit, at line ends if possible; line numbers continue."""
         parts: list[Code] = []
         left: Code | None = self
         while left is not None:
@@ -184,14 +184,14 @@ class Code:
 
 
 def code_in(block: str) -> Code:
-    """Return the code of a closed block between fences (bot.domain.text.markdown.plain_code)."""
+    """Return the code of a closed fenced block (bot.domain.text.markdown.plain_code)."""
     opening, *lines = block.split("\n")
     named = opening.strip(" `~").split(" ")[0].casefold()
     return Code("\n".join(lines[:-1]), _LANGUAGES.get(named, _PLAIN_LANGUAGE))
 
 
 def _split_code(code: Code, fits: Callable[[Json], bool]) -> tuple[Code, Code | None]:
-    """Return the beginning that fits, and what is left, if anything."""
+    """Return the longest beginning that fits, and the rest or None."""
     lines = code.text.split("\n")
     count = largest_fitting(
         len(lines), lambda n: fits(_with_text("\n".join(lines[:n]), code).element())
@@ -212,9 +212,9 @@ AnswerBlock = str | Table | Code
 
 
 def blocks_of(text: str) -> Iterator[AnswerBlock]:
-    """Yield prose, tables and code in their order; ``text`` is inert, its fences plain.
+    """Yield prose, tables and code in order; ``text`` is inert, with plain fences.
 
-    That is what bot.domain.text.markdown.disarm and bot.domain.text.markdown.plain_code return.
+    bot.domain.text.markdown.disarm and bot.domain.text.markdown.plain_code return such text.
     """
     for block in blocks(text):
         if is_fence(block):

@@ -1,4 +1,4 @@
-"""Render an outcome as Teams activities, each within what Teams takes, with its buttons; pure."""
+"""Render an outcome as Teams activities, each within Teams' size limit, with buttons; pure."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ from bot.platforms.teams.rendering.text import (
 )
 
 _BREAK = re.compile(r"(?<=\S)\n(?!\s*(?:[-*+]|\d{1,3}[.)])\s)(?=\s*\S)")
-"""The end of a line that is not the last of its paragraph, and before no item of a list."""
+"""A line break within a paragraph that is not followed by a list item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Words, and what hangs below the message that says them."""
+    """A piece of message text, with the card elements shown below that message."""
 
     text: str
     below: tuple[Json, ...] = ()
@@ -57,9 +57,9 @@ class Unit:
 def units_of(text: str, citations: Collection[int], room: int) -> Iterator[Unit]:
     """Yield inert Markdown in units of at most ``room`` bytes, in order.
 
-    Lines stay lines, which Markdown would join. What hangs below is named in the text where it
-    belongs. Marks of ``citations`` in a table stand there too, for Teams resolves them nowhere
-    else. A table that can't be cut to fit is a list.
+    Line breaks are kept, which Markdown would join. The text names each table or code block in its
+    place. Marks of ``citations`` in a table are repeated in the text, as Teams resolves them
+    nowhere else. A table that can't be split to fit becomes a list.
     """
     tables = codes = 0
     for piece in blocks_of(text):
@@ -76,7 +76,7 @@ def units_of(text: str, citations: Collection[int], room: int) -> Iterator[Unit]
 
 
 def citation_marks_in(text: str) -> frozenset[int]:
-    """Return the numbers that prose and tables mark; what looks so in a block of code is code."""
+    """Return the citation numbers marked in prose and tables; brackets in code are not marks."""
     shown = [piece for piece in blocks_of(text) if not isinstance(piece, Code)]
     texts = (piece if isinstance(piece, str) else piece.text for piece in shown)
     return frozenset().union(*map(marks_in, texts))
@@ -103,13 +103,13 @@ def _fits_in(room: int) -> Callable[[Json], bool]:
 
 
 MOST_BUTTONS = 6
-"""Teams shows six buttons of a card side by side; more would hide behind a menu."""
+"""Teams shows six buttons of a card side by side; more would be hidden in a menu."""
 
 _LONGEST_LABEL = 75
 
 
 def buttons_of(outcome: Outcome, interaction_id: InteractionId) -> tuple[Json, ...]:
-    """Return what may be pressed below an outcome; small talk and refusals have nothing."""
+    """Return the buttons below an outcome; none for small talk and refusals."""
     why = dialog_button(title_of(outcome), SHOW_WHY, interaction_id)
     match outcome.response:
         case Reply(refused=True) | Reply(tone="generic"):
@@ -129,7 +129,7 @@ def buttons_of(outcome: Outcome, interaction_id: InteractionId) -> tuple[Json, .
 
 
 def _option_buttons(options: tuple[str, ...], interaction_id: InteractionId) -> tuple[Json, ...]:
-    """Return the first options as buttons; all of them are listed in the text."""
+    """Return the first options as buttons; the text lists all of them."""
     offered = [
         execute_button(clip(option, _LONGEST_LABEL), CHOOSE_OPTION, interaction_id, option=number)
         for number, option in enumerate(options)
@@ -146,7 +146,7 @@ _NO_WORDS = "\u2026"
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """What is around the words of every message, of the first, and below the last."""
+    """The parts around the text: labels of each message, feedback of the first, last buttons."""
 
     ai: bool
     usage: Json | None
@@ -155,7 +155,7 @@ class _Frame:
     buttons: tuple[Json, ...]
 
     def words(self, units: Sequence[Unit], mark: str, *, first: bool) -> Json:
-        """Return the message that says what units say."""
+        """Return the message with the text of units."""
         text = "\n\n".join(part for part in (mark, *(unit.text for unit in units)) if part)
         marked = marks_in(text)
         citations = [each for number, each in self.citations.items() if number in marked]
@@ -165,7 +165,7 @@ class _Frame:
         return {**labelled, **judged} if first and self.feedback else labelled
 
     def below(self, units: Sequence[Unit], *, last: bool) -> Json | None:
-        """Return the message with what hangs below units, and the buttons; None for nothing."""
+        """Return the card message below units, with the buttons if ``last``; None if empty."""
         shown = [element for unit in units for element in unit.below]
         actions = self.buttons if last else ()
         if not (shown or actions):
@@ -174,7 +174,7 @@ class _Frame:
         return with_card({**said, **(self._label(()) if shown else {})}, card(shown, actions))
 
     def most(self, units: Sequence[Unit]) -> int:
-        """Return how many of the first units go into one message and what hangs below it."""
+        """Return how many of the first units fit into one message and the card message below it."""
         return largest_fitting(len(units), lambda count: self._fits(units[:count]))
 
     def _fits(self, units: Sequence[Unit]) -> bool:
@@ -182,7 +182,7 @@ class _Frame:
         return max(map(size, both)) <= CONTENT_BUDGET - _PART_MARK
 
     def room(self) -> int:
-        """Return the bytes that one unit may have, whatever it cites."""
+        """Return the size limit of one unit in bytes, whatever it cites."""
         marks = "".join(f"[{number}]" for number in self.citations)
         around = [Unit(marks, ({},))]
         both = self.words(around, "", first=True), self.below(around, last=True) or {}
@@ -194,7 +194,7 @@ class _Frame:
 
 
 def _summary(shown: Sequence[Json]) -> str:
-    """Return what stands for a card where none is shown: what is in it, by name."""
+    """Return the text shown instead of a card, such as in notifications: the names of its parts."""
     named = (each.get("text") or each.get("title") for each in shown)
     return ", ".join(str(name) for name in named if name)
 
@@ -210,14 +210,13 @@ def answer_activities(
 ) -> tuple[Json, ...]:
     """Return the activities that show the response of an outcome, in order.
 
-    What the text marks becomes citations; other pages, and those beyond what Teams takes, are
-    listed. The text is one message wherever that fits; several say which of how many they are, so
-    that one that is repeated can be told from one that is new. Tables and code are in a message
-    below the text that names them, and the last such has the buttons: Teams makes two messages of
-    words with a card, tells no id of either, and refuses to edit words into both (BadSyntax). The
-    first asks for a judgement of what can be judged.
-    What is not ``pressed`` has neither, and no footer that asks for a reply. ``opening`` is
-    Markdown that code wrote, shown first.
+    Pages that the text marks become citations; other pages, and those beyond Teams' limit, are
+    listed. The text is one message if it fits; several are numbered, so that a repeated one can be
+    recognised. Tables and code are in a card message below the text that names them, and the last
+    card has the buttons: Teams splits text with a card into two messages, returns the id of
+    neither, and refuses to edit text into both (BadSyntax). The first message has feedback buttons
+    if the outcome can be rated. Without ``pressed`` there are neither buttons nor feedback, and no
+    footer that asks for a reply. ``opening`` is Markdown from our code, shown first.
     """
     rendered = render(outcome.response, private=message.private, remarks=outcome.remarks)
     if not pressed:
@@ -243,14 +242,14 @@ def answer_activities(
 
 
 def progress_message(activity: Activity | None = None) -> Json:
-    """Return what is shown until there is an answer, and what is being done meanwhile."""
+    """Return the placeholder shown before an answer, with the current activity."""
     words = activity_text(activity) if activity else ""
     text = words.removeprefix("is ").capitalize() or _LOOKING_UP
     return {"type": "message", "text": text, "textFormat": "plain"}
 
 
 def typing_activity() -> Json:
-    """Return what shows that the bot is at work."""
+    """Return the typing indicator."""
     return {"type": "typing"}
 
 
@@ -277,9 +276,9 @@ def _units_by_message(frame: _Frame, units: Sequence[Unit]) -> Iterator[Sequence
 
 
 def _pages_and_remarks(rendered: ResponseView, citations: Mapping[int, Json], now: datetime) -> str:
-    """Return what stands below the text: other pages, and remarks.
+    """Return the text below the answer: other pages, and remarks.
 
-    The way to a person is a button, so that no words need to say it.
+    It does not mention how to ask a person, as that is a button.
     """
     others = [line for line in rendered.lines if line.number not in citations]
     remarks = map(teams_plain, rendered.remarks)

@@ -1,6 +1,6 @@
-"""Label an answer for Teams: its citations, its sensitivity, and that an AI made it; pure.
+"""Label an answer for Teams: citations, sensitivity, and AI-generated; pure.
 
-Teams takes a single schema.org entity in an activity for all three.
+Teams accepts one schema.org entity per activity for all three.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _CITATION_MARK = re.compile(r"\[(\d{1,3})\]")
 
 
 def marks_in(text: str) -> frozenset[int]:
-    """Return the numbers that a text marks."""
+    """Return the citation numbers marked in a text."""
     return frozenset(int(number) for number in _CITATION_MARK.findall(text))
 
 
 def citations_of(
     lines: Sequence[SourceLine], marked: Collection[int], now: datetime
 ) -> Mapping[int, Json]:
-    """Return citations by number, for what is marked, as many as Teams takes.
+    """Return citations by number for the marked sources, at most as many as Teams accepts.
 
-    It opens https alone: a page that has another address is none of them.
+    Teams opens https only: sources with another URL are left out.
     """
     citations: dict[int, Json] = {}
     for line in lines:
@@ -53,7 +53,7 @@ def citations_of(
 
 
 def page_list(heading: str, lines: Sequence[SourceLine], now: datetime) -> str:
-    """Return pages as a list; "" for none. Numbers read as the marks do."""
+    """Return a list of pages; "" for none. Numbers have the form of the marks in the text."""
     if not lines:
         return ""
     return "\n".join([f"**{heading}**", "", *(_page_line(line, now) for line in lines)])
@@ -80,7 +80,7 @@ def _citation(number: int, line: SourceLine, now: datetime) -> Json:
 
 
 def _abstract(line: SourceLine) -> str:
-    """Return the quote in short; where that would cut off the line that answers, from there on."""
+    """Return the shortened quote; it starts at the answering line if that would be cut off."""
     short = clip(tables_as_text(line.quote), _ABSTRACT_LENGTH)
     answering = clip(tables_as_text(line.line), _ABSTRACT_LENGTH)
     if answering.rstrip("\u2026") in short or line.line not in line.quote:
@@ -100,14 +100,14 @@ _LONGEST_NAME = 80
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """Labels of pages in small letters, each with what Teams shows; the most sensitive first."""
+    """Labels of pages in lower case, each with the name shown in Teams; most sensitive first."""
 
     marks: tuple[tuple[str, str], ...] = ()
 
     def usage(self, response: Response) -> Json | None:
-        """Return the ``usageInfo`` of a response, None where none of its pages is marked.
+        """Return the ``usageInfo`` of a response; None if none of its pages has a label.
 
-        Every page counts, cited, listed, or offered unconfirmed; the most sensitive one wins.
+        All pages count, cited, listed or suggested; the most sensitive label is used.
         """
         labels = {label.casefold() for source in _pages_of(response) for label in source.labels}
         found = (shown for label, shown in self.marks if label in labels)
@@ -119,7 +119,7 @@ NO_SENSITIVITY = Sensitivity()
 
 
 def sensitivity_of(given: Sequence[str]) -> Sensitivity:
-    """Read TEAMS_SENSITIVITY, split at its commas. Raises SettingInvalid."""
+    """Parse the entries of TEAMS_SENSITIVITY. Raises SettingInvalid."""
     marks = tuple(_parsed_label(each) for each in given)
     labels = [label for label, _ in marks]
     twice = next((label for label in labels if labels.count(label) > 1), None)
@@ -147,13 +147,13 @@ def _pages_of(response: Response) -> Sequence[Source]:
 
 
 _GENERIC_PURPOSE = "generic"
-"""The prompt of replies that no page stands behind."""
+"""Purpose of the prompt for replies that no page supports."""
 
 
 def is_ai_generated(outcome: Outcome) -> bool:
-    """Tell whether a model composed a response, or the index quoted it; else its words are ours.
+    """Return whether a model wrote a response, or the index quoted it, instead of our code.
 
-    Pages that are only listed below our own words, unconfirmed, make nothing of them composed.
+    Suggested pages, listed below our own text, do not make a response AI-generated.
     """
     match outcome.response:
         case Reply(refused=True) | Clarification() | Escalation():
@@ -165,7 +165,7 @@ def is_ai_generated(outcome: Outcome) -> bool:
 
 
 def message_entity(*, ai: bool, usage: Json | None, citations: Sequence[Json]) -> Json | None:
-    """Return the entity of an activity, None where it would say nothing. There may be only one."""
+    """Return the entity of an activity; None if it would be empty. Only one is allowed."""
     if not (ai or usage or citations):
         return None
     entity: Json = {

@@ -1,4 +1,4 @@
-"""Write plain messages: answers to commands, and the plain form of a refused answer; pure."""
+"""Build plain messages: replies to commands, and the plain form of a rejected answer; pure."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _BULLET = "- "
 
 
 def text_messages(text: str, *live: str) -> tuple[Json, ...]:
-    """Return lines of plain text as messages, in order, each within what Teams takes.
+    """Return lines of plain text as messages, in order, each within Teams' size limit.
 
-    ``live`` is Markdown that code built, below it.
+    ``live`` is Markdown built by our code, appended at the end.
     """
     parts = split("\n\n".join([_lines_as_markdown(text), *live]), CONTENT_BUDGET, size)
     return tuple({"type": "message", "text": part, "textFormat": "markdown"} for part in parts)
 
 
 def text_paragraphs(text: str) -> Sequence[Json]:
-    """Return lines of plain text as pieces of a card."""
+    """Return lines of plain text as elements of a card."""
     return [
         text_block(card_plain(line), spacing="Default" if number == 0 else "Small")
         for number, line in enumerate(filter(str.strip, text.split("\n")))
@@ -41,7 +41,7 @@ def text_paragraphs(text: str) -> Sequence[Json]:
 
 
 def _lines_as_markdown(text: str) -> str:
-    """Return lines each on its own, for Markdown joins those that follow each other."""
+    """Return lines as separate paragraphs, as Markdown joins consecutive ones."""
     shown = ""
     for line in filter(str.strip, text.split("\n")):
         listed = line.startswith(_BULLET)
@@ -53,20 +53,20 @@ def _lines_as_markdown(text: str) -> str:
 
 
 _SHORT_BYTES = 6_000
-"""Bytes (showing.sizes) of what is left of a text that was too long."""
+"""Bytes (`rendering.text.size`) to which an oversized text is shortened."""
 
 _SHORTENED_NOTE = "_Teams did not take all of it: this is the beginning._"
 MAY_BE_TWICE = "_Teams did not say whether it took this before, so it may stand here twice._"
 
 
 _Object = Mapping[str, Any]
-"""An object of JSON that this bot wrote."""
+"""A JSON object that this bot built."""
 
 
 def plain_form(activity: _Object, *, shorten: bool = False) -> Json | None:
-    """Return the words of a message and its links, and nothing else; None for buttons alone.
+    """Return a message with only the text and links; None if it has only buttons.
 
-    ``shorten``: only the beginning, for it was too long.
+    ``shorten``: keep only the beginning, as the message was too long.
     """
     words = str(activity.get("text") or "") or "\n\n".join(_words_on_cards(activity))
     links = "\n".join(_links(activity))
@@ -77,17 +77,17 @@ def plain_form(activity: _Object, *, shorten: bool = False) -> Json | None:
 
 
 def refused_notice(delivery: Delivery) -> Json:
-    """Return the line that stands for an answer which Teams takes in no form."""
+    """Return the line that replaces an answer which Teams rejects in every form."""
     return _markdown_message(undelivered_text(delivery.message, delivery.outcome, "Teams"))
 
 
 def marked_as_repeated(activity: _Object) -> Json:
-    """Return a message that may be there already, which says so below its words."""
+    """Return a message with a remark below its text that it may be a duplicate."""
     return {**activity, "text": f"{activity['text']}\n\n{MAY_BE_TWICE}"}
 
 
 def keys_of(activity: object) -> str:
-    """Return the keys of an activity, for the log: not a word of what it says."""
+    """Return the key structure of an activity for the log, without any content."""
     return json.dumps(_key_tree(activity), separators=(",", ":"))
 
 
@@ -96,7 +96,7 @@ def _markdown_message(text: str) -> Json:
 
 
 def _links(activity: _Object) -> Iterator[str]:
-    """Yield the pages that stand behind the marks of a text."""
+    """Yield links to the pages behind the citation marks of a text."""
     for entity in _objects_at(activity, "entities"):
         for claim in _objects_at(entity, "citation"):
             appearance = claim["appearance"]
@@ -112,12 +112,13 @@ def _words_on_cards(activity: _Object) -> Iterator[str]:
 
 
 def _element_words(element: _Object) -> str:
-    """Return what an element of an answer's card says: a paragraph, a table, or code."""
+    """Return the text of a card element of an answer: a paragraph, a table, or code."""
     match element["type"]:
         case "Table":
             return "  \n".join(_row(row) for row in _objects_at(element, "rows"))
         case "CodeBlock":
-            # The snippet may hold a fence of its own; what clients without code show is inert.
+            # The snippet may contain a fence; the fallback, for clients without CodeBlock, is
+            # inert.
             return _element_words(element["fallback"])
         case _:
             return str(element.get("text") or "")

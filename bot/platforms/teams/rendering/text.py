@@ -1,8 +1,7 @@
-"""Write text as Teams shows it: without live markup, and in parts of a size that it takes; pure.
+"""Convert text for Teams: without live markup, and split to Teams' size limit; pure.
 
-Messages have no headings, no tables and no rules. Messages and cards read different Markdown: to
-a card a backtick is a backtick, so that what is harmless as code in a message is made harmless
-otherwise there.
+Messages have no headings, tables and rules. Messages and cards parse different Markdown: cards have
+no code spans, so text that a code span makes inert in a message is escaped in a card.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from bot.domain.text.markdown import disarm, outside_code, split, without_code
 
 ACTIVITY_BUDGET = 25_000
-"""Bytes of a whole activity as UTF-16; Teams refuses more, and counts more than it says."""
+"""Bytes of a whole activity as UTF-16; Teams' real limit is lower than documented."""
 
 CONTENT_BUDGET = ACTIVITY_BUDGET - 5_000
-"""Bytes for what we write; the rest is for addresses, which are added on the way out."""
+"""Bytes for our content; the rest is for addressing, which is added on sending."""
 
 
 def size(value: object) -> int:
@@ -28,8 +27,8 @@ def size(value: object) -> int:
 def largest_fitting(count: int, fits: Callable[[int], bool]) -> int:
     """Return the largest number up to ``count`` that fits, at least 1.
 
-    What is larger than one that does not fit must not fit either. Few are tried, and none that is
-    more than twice too large: what somebody wrote at length holds nobody up.
+    ``fits`` must be monotonic. Galloping search: few calls, none with a number above twice the
+    result, so that a very long text costs little.
     """
     low, high = 1, 2
     while high <= count and fits(high):
@@ -52,31 +51,31 @@ _CARD_FUNCTION = re.compile(r"\{(?=\{)")
 _SCHEME = re.compile(r":(?=//)")
 _DOMAIN_DOT = re.compile(r"(?<=\w)\.(?=[a-z]{2})", re.IGNORECASE)
 _JOINER = "\u2060"
-"""Takes no room and parts no words, and nothing that looks for addresses reads past it."""
+"""Word joiner: has no width, allows no line break, and stops automatic links."""
 
 _INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 _TAB = 4
 
 
 def teams_markdown(text: str) -> str:
-    """Return Markdown that every Teams client shows; tags in it are text."""
+    """Return Markdown that every Teams client renders; tags in it are text."""
     return _MENTION_TAG.sub(f"<{_JOINER}", outside_code(text, _message_prose))
 
 
 def teams_label(label: str) -> str:
-    """Return plain text that may stand inside ``[label](url)``."""
+    """Return plain text for use inside ``[label](url)``."""
     return _without_tags(_literal(label))
 
 
 def teams_plain(line: str) -> str:
-    """Return a line of plain text as it is, with nothing live in it; an address becomes code."""
+    """Return a line of plain text with nothing live in it; URLs become code spans."""
     return outside_code(disarm(without_code(line)), teams_label)
 
 
 def card_text(text: str) -> str:
-    """Return inert Markdown (bot.domain.text.markdown.disarm) as a card's text shows it.
+    """Return inert Markdown (bot.domain.text.markdown.disarm) as a card's text.
 
-    Cards know no code: it is shown as text, letter for letter.
+    Cards have no code spans: code is shown as text, with every character escaped.
     """
     parts = _INLINE_CODE.split(text)
     shown = [_card_code(part) if n % 2 else _card_prose(part) for n, part in enumerate(parts)]
@@ -84,14 +83,14 @@ def card_text(text: str) -> str:
 
 
 def card_plain(text: str) -> str:
-    """Return lines of plain text as a card shows them: each on its own, indents kept."""
+    """Return plain text for a card: line breaks and indents are kept."""
     literal = _literal(text.replace("\t", " " * _TAB).replace("`", "\u02cb"))
     indented = _INDENT.sub(lambda spaces: "\u00a0" * len(spaces[0]), _without_tags(literal))
     return _unlinked(without_card_functions(indented)).replace("\n", "\n\n")
 
 
 def without_card_functions(text: str) -> str:
-    """Break what cards compute: ``{{DATE(…)}}`` and ``{{TIME(…)}}``."""
+    """Break the functions that cards evaluate: ``{{DATE(…)}}`` and ``{{TIME(…)}}``."""
     return _CARD_FUNCTION.sub(f"{{{_JOINER}", text)
 
 
@@ -132,7 +131,7 @@ def _unlinked(text: str) -> str:
 
 
 _CLOSING_BYTES = 100
-"""Bytes kept for what is closed before a cut, opened again after it, or moved over it."""
+"""Bytes reserved for markup closed before a cut, reopened after it, or moved across it."""
 
 _HALF_CITATION = re.compile(r"\\?\[\d{0,3}\Z|\\\Z")
 _QUOTE_LINE = re.compile(r"^ {0,3}> ?")
@@ -140,10 +139,10 @@ _PAIRS = ("`", "**")
 
 
 def split_markdown(text: str, limit: int) -> tuple[str, ...]:
-    """Return text in parts of at most ``limit`` bytes (showing.sizes).
+    """Split text into parts of at most ``limit`` bytes (`size`).
 
-    Code within a line, bold and quotes go on in the next part; a citation's mark is never cut.
-    Code has single backticks (bot.domain.text.markdown.plain_code).
+    Inline code, bold and quotes continue in the next part; citation marks are never split. Code has
+    single backticks (bot.domain.text.markdown.plain_code).
     """
     return tuple(_closed_parts(split(text, limit - _CLOSING_BYTES, size)))
 
@@ -163,7 +162,7 @@ def _closed_parts(parts: Sequence[str]) -> Iterator[str]:
 
 
 def _closed(before: str, after: str, pair: str) -> tuple[str, str]:
-    """Close a pair that is open at a cut, and open it again; never with nothing inside."""
+    """Close a pair that is open at a cut, and reopen it after; never leave an empty pair."""
     if not _is_open(before, pair):
         return before, after
     kept = before.removesuffix(pair) if before.endswith(pair) else before + pair
@@ -175,6 +174,6 @@ def _is_open(text: str, pair: str) -> bool:
 
 
 def _quote_mark(text: str, following: str) -> str:
-    """Return the quote mark that the next part needs, if a quote was cut."""
+    """Return the quote mark for the next part if the cut is inside a quote."""
     mark = _QUOTE_LINE.match(text.rpartition("\n")[2])
     return mark[0] if mark and not _QUOTE_LINE.match(following) else ""

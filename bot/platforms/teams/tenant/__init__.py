@@ -1,1 +1,1 @@
-"""Whose tenant it is, who is in it, and where the bot was added to it."""
+"""The Teams tenant: its members, its conversations, and where the bot is installed."""

@@ -1,6 +1,6 @@
-"""Remember how to reach people and channels, and which conversations the bot was removed from.
+"""Store how to reach people and channels, and which conversations the bot was removed from.
 
-It is kept in notes, for all processes: something may be sent where nothing was said just now.
+Kept in notes, shared by all processes, as messages are also sent without a recent activity.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _MOST_SERVICES = 10
 
 
 class Conversations:
-    """Remembers the service that the bot talks to, and personal chats. Raises StoreUnavailable.
+    """Stores the connector's service URL and the ids of personal chats. Raises StoreUnavailable.
 
-    All that it returns is a ``reply_to`` for calling.connector.Connector.
+    All methods return a ``reply_to`` for bot.platforms.teams.client.connector.Connector.
     """
 
     def __init__(self, connector: Connector, notes: Notes, settings: Settings) -> None:
@@ -53,13 +53,13 @@ class Conversations:
         )
         self._people = settings.teams_escalation_channel
         self._noted = TtlCache(self._read, seconds=_KEPT_SECONDS, most=_MOST)
-        # A company in several regions has several services, by turns: any of them will do.
+        # A company in several regions uses several service URLs in turn; any of them works.
         self._services = TtlCache(self._settle, seconds=_SERVICE_SECONDS, most=_MOST_SERVICES)
 
     async def note(self, body: Body, *, anew: bool = False) -> None:
-        """Remember where an activity came from, unless that is known.
+        """Store where an activity came from, unless that is stored already.
 
-        ``anew``: it may have been forgotten by another process just now.
+        ``anew``: write even if it is cached, as another process may just have removed it.
         """
         if text_at(body, "serviceUrl"):
             await self._services.get(service_reference_of(body))
@@ -68,30 +68,30 @@ class Conversations:
             await self._keep_chat(person, conversation_of(body), anew=anew)
 
     async def service(self) -> str:
-        """Return a reference to the service, and to no conversation there."""
+        """Return a reference to the service, without a conversation."""
         return await self._read(_SERVICE_KEY) or self._first
 
     async def people(self) -> str | None:
-        """Return a reference to the channel where people are asked; None where none is set."""
+        """Return a reference to the configured people's channel; None if none is set."""
         return await self.channel(self._people) if self._people else None
 
     async def channel(self, conversation: str) -> str:
-        """Return a reference to a channel, or with ``;messageid=`` to a thread of it."""
+        """Return a reference to a channel or, with ``;messageid=``, to a thread of it."""
         return reference_to(await self.service(), conversation)
 
     async def chat_with(self, person_id: str) -> str | None:
-        """Return a reference to the personal chat with somebody (object id); None if unknown.
+        """Return a reference to a person's personal chat (object id); None if unknown.
 
-        Who added the app for themselves has one.
+        Everybody who added the app for themselves has one.
         """
         chat = await self._read(_chat_key(person_id))
         return reference_to(await self.service(), chat, kind="personal") if chat else None
 
     async def open_chat(self, person_id: str, *, user_id: str) -> str:
-        """Return a reference to the personal chat with somebody, opened if there was none.
+        """Return a reference to a person's personal chat, created if there is none.
 
-        ``user_id`` is as the connector knows them (29:…). Raises DeliveryRefused where they have
-        not added the app, DeliveryFailed.
+        ``user_id`` is the connector's id (29:…). Raises DeliveryRefused if the person has not added
+        the app, DeliveryFailed.
         """
         known = await self.chat_with(person_id)
         if known is not None:
@@ -105,7 +105,7 @@ class Conversations:
         return reference_to(service, chat, kind="personal")
 
     async def forget_chat(self, person_id: str) -> None:
-        """Forget a personal chat: the app was removed from it."""
+        """Remove a personal chat: the app was uninstalled there."""
         await self._notes.remove(self._tenant, _chat_key(person_id))
         self._noted.put(_chat_key(person_id), None)
 
@@ -129,14 +129,14 @@ def _chat_key(person_id: str) -> str:
 
 
 def _open_chat_call(service: str, user_id: str) -> ConnectorCall:
-    """Return the call that opens a personal chat; doing so again returns the same one."""
+    """Return the call that creates a personal chat; idempotent, it returns an existing one."""
     read = read_reference(service)
     tenant = text_at(read, "conversation", "tenantId")
     wanted = ConversationParameters(
         is_group=False,
         bot=ChannelAccount(id=text_at(read, "bot", "id")),
         members=[ChannelAccount(id=user_id)],
-        # botbuilder's own field is sent as "tenantID", which Teams does not read.
+        # botbuilder sends its own field as "tenantID", which Teams ignores.
         channel_data={"tenant": {"id": tenant}},
     )
 
@@ -152,10 +152,10 @@ log = structlog.get_logger(__name__)
 
 
 class Removals:
-    """Remembers it for all processes, in notes.
+    """Stores conversations that the bot was removed from, in notes for all processes.
 
-    A conversation is a chat or a channel, without a thread. Others are told within a minute that
-    the bot is gone from one, and at once that it is back.
+    A conversation is a chat or a channel, without a thread. Other processes see a removal within a
+    minute, and a return at once.
     """
 
     def __init__(self, notes: Notes, tenant: str) -> None:
@@ -164,21 +164,21 @@ class Removals:
         self._kept = TtlCache(self._noted, seconds=_KEPT_SECONDS, most=_MOST)
 
     async def gone(self, conversation: str, why: str) -> None:
-        """Note that nothing can be sent there any more. Raises StoreUnavailable."""
+        """Store that the bot can't post in a conversation any more. Raises StoreUnavailable."""
         await self._notes.put(self._tenant, _removal_key(conversation), why)
         self._kept.put(conversation, why)
         log.info("teams.gone_from", conversation=conversation, why=why)
 
     async def back(self, conversation: str) -> None:
-        """Note that something came from there. Raises StoreUnavailable."""
+        """Clear the removal: an activity came from there. Raises StoreUnavailable."""
         if await self._kept.get(conversation) is not None:
             await self._here(conversation)
 
     async def added(self, conversation: str) -> None:
-        """Note that the bot was added there, whatever this process knows. Raises StoreUnavailable.
+        """Clear the removal even if this process has not cached one. Raises StoreUnavailable.
 
-        Teams tells of a team in its channel General alone, and does not say which other channels
-        it is that the bot is back in: all channels are tried again.
+        Teams reports a team only through its channel General, without naming the other channels
+        that the bot is back in, so the removals of all channels are cleared.
         """
         await self._here(conversation)
         if conversation.startswith(_CHANNEL_PREFIX):
@@ -186,7 +186,7 @@ class Removals:
                 await self._here(key.removeprefix(_removal_key("")))
 
     async def is_gone(self, conversation: str) -> bool:
-        """Tell whether to send nothing there; False where that is not known."""
+        """Return whether the bot was removed from there; False if the store is unavailable."""
         try:
             if await self._kept.get(conversation) is None:
                 return False

@@ -1,4 +1,4 @@
-"""Check with Microsoft all that is configured, for `python -m bot doctor` and the board."""
+"""Check the whole configuration with Microsoft, for `python -m bot doctor` and the board."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ PEOPLE_CHANNEL_CURE = (
 
 
 class HealthChecks:
-    """Asks Microsoft; nothing is posted, and nobody sees it.
+    """Checks keys, token and channels with Microsoft; posts nothing.
 
-    ``keys`` is None in development mode, in which nobody outside of this machine is asked.
+    ``keys`` is None in development mode, which calls nothing outside this machine.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class HealthChecks:
         self._onlookers = onlookers
 
     async def parts(self) -> Sequence[ComponentStatus]:
-        """Return a line for each thing that is configured; the first is about keys and token."""
+        """Return one status per configured component; the first is about keys and token."""
         if self._keys is None:
             return [teams(self._settings)]
         try:
@@ -63,7 +63,7 @@ class HealthChecks:
         return [signed_in, await self._people(), admins_part(self._settings.teams_admins)]
 
     async def _people(self) -> ComponentStatus:
-        """Look at the channel where people are asked."""
+        """Check the channel where people are asked."""
         where, channel = await self._places.people(), self._settings.teams_escalation_channel
         if where is None:
             cure = "Set TEAMS_ESCALATION_CHANNEL to the id (19:\u2026) of the channel to ask in."
@@ -85,7 +85,7 @@ class HealthChecks:
 
 
 def admins_part(names: Sequence[str]) -> ComponentStatus:
-    """Judge whether TEAMS_ADMINS names people; whether they are there shows when they order."""
+    """Check the format of TEAMS_ADMINS; that the people exist is checked on their commands."""
     if not names:
         return ComponentStatus(
             _ADMINS_PART,
@@ -106,7 +106,7 @@ def admins_part(names: Sequence[str]) -> ComponentStatus:
 def known_health(
     keys: SigningKeys | None, trouble: TokenRefusal | None, settings: Settings
 ) -> ComponentStatus:
-    """Return how it stands as far as is known without asking. ``trouble``: with the token."""
+    """Return the last known status without a call. ``trouble``: why there is no token."""
     if keys is not None and keys.trouble:
         return ComponentStatus(TEAMS_PART, "failed", "nobody is let in.", keys.trouble)
     if trouble:

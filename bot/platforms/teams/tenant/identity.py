@@ -1,7 +1,7 @@
-"""Tell who somebody in Teams is: the asker, an expert who answers, or the sender of a command.
+"""Identify people in Teams: askers, experts who answer, and senders of commands.
 
-Teams vouches for it: it is asked, and its answer is kept for ten minutes. Only colleagues act on
-cases and give commands.
+Identities come from Teams' members API, cached for ten minutes. Only colleagues may act on cases
+and give commands.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _MOST = 1_000
 
 
 class Colleagues:
-    """Tells colleagues from everybody else.
+    """Identifies colleagues among all users.
 
-    People are asked for by a reference that they are the user of, in its conversation. Raises
-    bot.domain.errors.DeliveryFailed while Teams doesn't tell; then nobody is a colleague.
+    A person is looked up as the user of a reference, in its conversation. Raises
+    bot.domain.errors.DeliveryFailed while Teams fails; nobody is then treated as a colleague.
     """
 
     def __init__(self, roster: Roster, home: HomeTenant) -> None:
@@ -54,12 +54,12 @@ class Colleagues:
         self._members = TtlCache(self._asked, seconds=_KEPT_SECONDS, most=_MOST)
 
     async def of(self, reply_to: str) -> Member | None:
-        """Return a colleague, None for guests, strangers and whom nobody knows."""
+        """Return the colleague; None for guests, outsiders and unknown people."""
         member = await self.member(reply_to)
         return member if member.colleague else None
 
     async def member(self, reply_to: str) -> Member:
-        """Return what is known of the user of a reference, whoever they are."""
+        """Return the user of a reference as a member, colleague or not."""
         person = _person_in(reply_to)
         if not user_in(reply_to):
             return unknown_member(person)
@@ -78,59 +78,59 @@ class Colleagues:
 
 
 def home_tenant_of(settings: Settings) -> HomeTenant:
-    """Return where colleagues are."""
+    """Return the tenant and domains of colleagues."""
     domains = (each.lower().removeprefix("@") for each in settings.teams_allowed_domains)
     tenant = settings.microsoft_app_tenant_id or "" if settings.microsoft_app_id else None
     return HomeTenant(tenant, frozenset(domains))
 
 
 class Introducer:
-    """Implements Introduces, for whom colleagues and conversations are asked."""
+    """Identifies askers and outside readers. Implements `Introduces`."""
 
     def __init__(self, colleagues: Colleagues, onlookers: OutsideReaders) -> None:
         self._colleagues = colleagues
         self._onlookers = onlookers
 
     async def introduce(self, message: Message) -> Introduction:
-        """Tell who asks, and whether people of other organisations ask or read along."""
+        """Return the asker, and whether people of other organisations ask or read along."""
         member = await self._colleagues.member(message.reply_to)
         shared = not message.private and await self._onlookers.outside(message.reply_to)
         return Introduction(member.person, outsiders=shared or not member.colleague)
 
 
 def _person_in(reply_to: str) -> Person:
-    """Return the user of a reference, named as who sends an activity."""
+    """Return the user of a reference, in the form of an activity's sender."""
     return person_of({"from": object_at(read_reference(reply_to), "user")})
 
 
 def _member_key(reply_to: str) -> str:
-    """Return what is asked, the same for all that somebody writes in a conversation."""
+    """Return the cache key of a lookup: a user in a conversation."""
     return json.dumps([reference_to(reply_to, room_in(reply_to)), user_in(reply_to)])
 
 
 class KnownColleague(Protocol):
-    """What is known of a colleague: bot.platforms.teams.tenant.members.Member."""
+    """A colleague: bot.platforms.teams.tenant.members.Member."""
 
     @property
     def person(self) -> Person: ...
 
 
 class KnowsColleagues(Protocol):
-    """Tells colleagues from guests, bots and people of other organisations."""
+    """Distinguishes colleagues from guests, bots and people of other organisations: Colleagues."""
 
     async def of(self, reply_to: str) -> KnownColleague | None:
-        """Return the user of a reference, None for no colleague. Raises DeliveryFailed."""
+        """Return the user of a reference; None if not a colleague. Raises DeliveryFailed."""
         ...
 
 
 class Experts:
-    """Names colleagues so that they are the same person on Slack, on the web and on the board."""
+    """Returns colleagues with the same identity as on Slack, the web and the board."""
 
     def __init__(self, colleagues: KnowsColleagues) -> None:
         self._colleagues = colleagues
 
     async def actor(self, press: Press) -> Actor:
-        """Return who acts. Raises ActionRejected for who is no colleague, DeliveryFailed."""
+        """Return the presser. Raises ActionRejected if not a colleague, DeliveryFailed."""
         known = await self._colleagues.of(reference_of(press.body))
         if known is None:
             raise ActionRejected(COLLEAGUES_ONLY)
@@ -142,16 +142,16 @@ COMMAND_SPELLING = CommandSyntax(alone=" in a chat with me alone")
 
 
 class CommandSenders:
-    """Asks Teams who somebody is. Raises bot.domain.errors.DeliveryFailed while it can't."""
+    """Identifies callers of commands. Raises bot.domain.errors.DeliveryFailed if Teams fails."""
 
     def __init__(self, colleagues: Colleagues, admins: Iterable[str]) -> None:
         self._colleagues = colleagues
         self._admins = parse_admins(admins, setting="TEAMS_ADMINS", is_group=lambda _: False)
 
     async def of(self, reply_to: str, *, alone: bool | None = None) -> CommandCaller | None:
-        """Return who orders: the user of a reference. None for guests and strangers.
+        """Return the caller, the user of a reference; None for guests and outsiders.
 
-        ``alone``: nobody else will read the answer; as the conversation is, if not said.
+        ``alone``: nobody else will read the reply; None derives it from the conversation.
         """
         member = await self._colleagues.of(reply_to)
         if member is None:

@@ -1,4 +1,4 @@
-"""Follow where the bot is added, removed or closed out, and say hello where it is new."""
+"""Track where the bot is installed or removed, and post a greeting where it is new."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _INSTALLATION_ACTIONS: Mapping[str, InstallationChange] = {
     "add-upgrade": "reopened",
     "remove": "removed",
 }
-"""remove-upgrade is left out: add-upgrade follows."""
+"""remove-upgrade is left out, as add-upgrade follows it."""
 
 _CHANNEL_EVENTS: Mapping[str, InstallationChange] = {
     "channelDeleted": "closed",
@@ -47,7 +47,7 @@ _CHANNEL_EVENTS: Mapping[str, InstallationChange] = {
 
 
 def installation_change_of(body: Body) -> InstallationChange | None:
-    """Return how an activity changes where the bot can write; None if it doesn't."""
+    """Return how an activity changes where the bot can post; None if it does not."""
     kind = text_at(body, "type")
     if kind == "installationUpdate":
         return _INSTALLATION_ACTIONS.get(text_at(body, "action"))
@@ -61,7 +61,7 @@ def installation_change_of(body: Body) -> InstallationChange | None:
 
 
 def changed_conversation_of(body: Body) -> str:
-    """Return the conversation that a change is about: a channel's comes by way of its team."""
+    """Return the conversation of a change; a channel's is reported through its team."""
     channel = text_at(body, "channelData", "channel", "id")
     event = text_at(body, "channelData", "eventType")
     return channel if channel and event in _CHANNEL_EVENTS else conversation_of(body)
@@ -79,9 +79,9 @@ _REASONS_TO_STOP: dict[InstallationChange, str] = {
 
 
 class InstallationEvents:
-    """Implements Listener: all that arrives, for what it says of where it comes from.
+    """Stores conversations, removals and outside readers. Implements `Listener`.
 
-    It takes nothing: who says hello is told of the same.
+    It only observes all activities, which go on to other listeners, such as the greetings.
     """
 
     def __init__(
@@ -100,11 +100,12 @@ class InstallationEvents:
         dispatch.on_every(self._note)
 
     async def _note(self, body: Body) -> None:
-        """Keep what is new; what is known is not written again. Raises StoreUnavailable."""
+        """Store what is new; known facts are not written again. Raises StoreUnavailable."""
         try:
             await self._noted(body)
         except StoreUnavailable:
-            # Teams sends an activity again; a press it doesn't, and who pressed is told in words.
+            # Teams redelivers an activity but not an invoke, whose presser sees an error text
+            # instead.
             if text_at(body, "type") != "invoke":
                 raise
 
@@ -117,7 +118,7 @@ class InstallationEvents:
             return
         if change is None:
             await self._presence.back(conversation)
-            # Whoever asks waits for the acknowledgement, not for this: it comes with each activity.
+            # In the background: this runs for each activity, and the acknowledgement must not wait.
             self._errands.run(self._places.note(body), what="place noted")
         else:
             await self._presence.added(changed_conversation_of(body))
@@ -139,7 +140,10 @@ _HELLO_WORDS: Mapping[ConversationKind, str] = {
 
 
 class Greetings:
-    """Implements Listener: installationUpdate and conversationUpdate, of which both come."""
+    """Posts greetings. Implements `Listener`.
+
+    Handles both installationUpdate and conversationUpdate, as Teams sends both.
+    """
 
     def __init__(self, channel: TeamsChannel, office: ChatContext) -> None:
         self._connector = channel.connector
@@ -159,7 +163,7 @@ class Greetings:
         return True
 
     async def _hello(self, body: Body) -> None:
-        """Say hello where an activity comes from; in a team that is its channel General."""
+        """Post a greeting in the activity's conversation; in a team that is its channel General."""
         kind = kind_of(body)
         where = reference_to(reference_of(body), conversation_of(body), kind=kind)
         said = {"type": "message", "text": _HELLO_WORDS[kind], "textFormat": "plain"}

@@ -1,4 +1,4 @@
-"""Ask who is in a conversation, who of them is a colleague, and whether outsiders read along."""
+"""Query the members of a conversation, who of them is a colleague, and outside readers."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _EXTERNAL_MARK = "#ext#"
 
 @dataclass(frozen=True, slots=True)
 class HomeTenant:
-    """Where colleagues are: in an Entra tenant, with principal names of these domains.
+    """Defines colleagues: an Entra tenant, and domains of user principal names.
 
-    ``tenant`` None is for development: whoever is in the playground is at home.
+    ``tenant`` None is for development: everybody in the playground is a colleague.
     """
 
     tenant: str | None
@@ -41,11 +41,11 @@ class HomeTenant:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Somebody in a conversation. ``person`` has an address and principals if a colleague.
+    """A member of a conversation. A colleague's ``person`` has an address and principals.
 
     ``colleague``: a full member of the home tenant, with a user principal name of an allowed domain
-    where these are named. Of everybody else ``person.outsider`` says what they are; a guest was
-    invited from outside, or is in a meeting without an account.
+    if domains are set. For everybody else ``person.outsider`` says why not; a guest was invited
+    from outside, or is in a meeting without an account.
     """
 
     person: Person
@@ -53,14 +53,14 @@ class Member:
 
 
 def unknown_member(person: Person) -> Member:
-    """Return somebody of whom Teams tells nothing."""
+    """Return a member for a person whom Teams does not find."""
     return Member(Person(person.id, person.name, outsider="not a colleague"))
 
 
 def member_of(told: Body, home: HomeTenant) -> Member:
-    """Read what the members API tells of somebody.
+    """Parse a member from the members API.
 
-    ``email`` there is the mail address, which is whatever somebody typed: it vouches for nothing.
+    ``email`` there is a mail address that anybody can set, so it identifies nobody.
     """
     name = display_name(text_at(told, "name"))
     object_id = text_at(told, "aadObjectId") or text_at(told, "objectId")
@@ -69,7 +69,7 @@ def member_of(told: Body, home: HomeTenant) -> Member:
     if not (full and _is_at_home(told, home) and _is_allowed(address, home)):
         known_as = object_id or text_at(told, "id")
         return Member(Person(known_as, name, outsider=_outsider(told, home)))
-    # Principals are named as by signing in.
+    # The principals have the same form as those of a web sign-in.
     principals = frozenset({EVERYONE, Principal(f"user:{address}")})
     return Member(Person(object_id, name, address, principals), colleague=True)
 
@@ -87,7 +87,10 @@ def _is_guest(told: Body) -> bool:
 
 
 def _is_at_home(told: Body, home: HomeTenant) -> bool:
-    """Anonymous people have the organiser's tenant: this alone makes nobody a colleague."""
+    """Return whether a member is of the home tenant.
+
+    Anonymous people have the organiser's tenant: this alone makes nobody a colleague.
+    """
     return home.tenant is None or text_at(told, "tenantId").lower() == home.tenant.lower()
 
 
@@ -96,10 +99,10 @@ def _is_allowed(address: str, home: HomeTenant) -> bool:
 
 
 def _principal_name(told: Body, home: HomeTenant) -> str:
-    """Return the user principal name in small letters, "" for what can't be one."""
+    """Return the user principal name in lower case; "" if it is invalid."""
     named = text_at(told, "userPrincipalName")
     if home.tenant is None:
-        # Microsoft's playground has spelled it so.
+        # Microsoft's playground has used this spelling.
         named = named or text_at(told, "userPrincipleName")
     name, _, domain = named.strip().lower().rpartition("@")
     address = f"{name}@{domain}"
@@ -107,30 +110,30 @@ def _principal_name(told: Body, home: HomeTenant) -> str:
 
 
 PAGE_SIZE = 500
-"""How many people a page may have; Teams takes no more, and gives fewer where it likes."""
+"""Members per page; Teams returns at most as many, and sometimes fewer."""
 
 _PATIENCE_SECONDS = 2.0
 LOOKUP_SECONDS = 5.0
-"""Somebody waits for an answer meanwhile; who is not known by then is not answered."""
+"""Timeout of a lookup while a person waits; an asker not identified by then gets no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class RosterPage:
-    """Some of the people; ``onwards`` leads to the next page, "" after the last."""
+    """A page of members; ``onwards`` is the token of the next page, "" after the last."""
 
     people: Sequence[Body]
     onwards: str = ""
 
 
 class Roster:
-    """Asks, for so many seconds. Raises DeliveryFailed, Gone where there is no such thing."""
+    """Queries members, with a timeout. Raises DeliveryFailed, Gone for an unknown one."""
 
     def __init__(self, connector: Connector, *, seconds: float = LOOKUP_SECONDS) -> None:
         self._connector = connector
         self.seconds = seconds
 
     async def one(self, reply_to: str, user_id: str) -> Body:
-        """Return what is told of somebody (29:…) in the conversation of a reference."""
+        """Return the member with a connector id (29:…) in the conversation of a reference."""
         there = room_in(reply_to)
 
         async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
@@ -139,7 +142,7 @@ class Roster:
         return _member_body(await self._asked(reply_to, act))
 
     async def page(self, reply_to: str, onwards: str = "", *, size: int = PAGE_SIZE) -> RosterPage:
-        """Return a page of who is in the conversation of a reference."""
+        """Return a page of the members of a reference's conversation."""
         there = room_in(reply_to)
 
         async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
@@ -158,7 +161,7 @@ class Roster:
 
 
 def _member_body(account: Any) -> Body:  # noqa: ANN401  # botbuilder has no types
-    """Return a member as Teams told it; botbuilder keeps what it does not know to one side."""
+    """Return a member's JSON; botbuilder puts fields it does not define in a separate dict."""
     extra: Mapping[str, object] = getattr(account, "additional_properties", None) or {}
     known = {"id": "id", "name": "name", "aadObjectId": "aad_object_id"}
     return {**extra, **{key: getattr(account, field, None) for key, field in known.items()}}
@@ -173,12 +176,12 @@ log = structlog.get_logger(__name__)
 
 
 class OutsideReaders:
-    """Asks who is there, and remembers which channels are shared.
+    """Finds out whether outsiders read a conversation, and stores which channels are shared.
 
-    Whoever is no colleague is from outside. In a shared channel somebody always is: other teams and
-    organisations may join it, and the list of who is there need not name them. So it is where there
-    are too many to look at, or nobody is named. The answer is kept for ten minutes, in the process
-    that is told of it only until somebody joins.
+    Everybody who is no colleague is an outsider. A shared channel always has outside readers: other
+    teams and organisations may join it, and its member list need not name them. The same is assumed
+    if there are too many members to check, or none is listed. The result is cached for ten minutes;
+    a process that receives an activity about new members clears its cache at once.
     """
 
     def __init__(self, roster: Roster, home: HomeTenant, notes: Notes, *, tenant: str) -> None:
@@ -190,9 +193,12 @@ class OutsideReaders:
         self._open = TtlCache(self._is_open, seconds=_ANSWER_SECONDS, most=_MOST_ANSWERS)
 
     async def note(self, body: Body) -> None:
-        """Keep what an activity says by itself, for all processes. Raises StoreUnavailable."""
+        """Store from an activity that its channel is shared, for all processes.
+
+        Raises StoreUnavailable.
+        """
         if objects_at(body, "membersAdded"):
-            # Whoever joins a team is told of in its channel General, and is in the others, too.
+            # A new team member is reported in the channel General only, but joins all channels.
             self._open.forget()
         room = _shared_room(body, self._home)
         if room and not await self._shared.get(room):
@@ -200,9 +206,9 @@ class OutsideReaders:
             self._shared.put(room, answer=True)
 
     async def outside(self, reply_to: str) -> bool:
-        """Tell whether somebody from outside reads what is said where a reference leads.
+        """Return whether outsiders read the conversation of a reference.
 
-        Raises DeliveryFailed while Teams doesn't tell, StoreUnavailable.
+        Raises DeliveryFailed while Teams fails, StoreUnavailable.
         """
         room = room_in(reply_to)
         if await self._shared.get(room):
@@ -237,10 +243,10 @@ class OutsideReaders:
 
 
 def _shared_room(body: Body, home: HomeTenant) -> str:
-    """Return the channel or chat that an activity shows to be shared, "" for none."""
+    """Return the channel or chat that an activity proves to be shared; "" for none."""
     channel = text_at(body, "channelData", "channel", "id") or conversation_of(body)
     if text_at(body, "channelData", "channel", "type").lower() == "shared":
-        # What happens to a channel is told by way of its team.
+        # Changes of a channel are reported through its team.
         told = text_at(body, "type") == "conversationUpdate"
         return channel if told else conversation_of(body)
     senders = (text_at(body, "from", "tenantId"), text_at(body, "conversation", "tenantId"))

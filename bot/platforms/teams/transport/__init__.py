@@ -1,1 +1,1 @@
-"""How activities arrive over HTTP: authenticated, dispatched to listeners, acknowledged."""
+"""Receive activities over HTTP: authenticate, dispatch to listeners, acknowledge."""

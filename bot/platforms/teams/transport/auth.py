@@ -1,8 +1,8 @@
-"""Authenticate what arrives: only Microsoft's bot service, for our bot, from our company.
+"""Authenticate requests: only Microsoft's bot service, for our bot, from our company.
 
-The signing keys are fetched without holding up the event loop. botbuilder fetches them with a
-blocking call without a deadline, and fails on a key it does not know instead of fetching again.
-Here its store is filled beforehand, so that it never has to.
+The signing keys are fetched without blocking the event loop. botbuilder fetches them with a
+blocking call without a timeout, and fails on an unknown key instead of fetching again. Here its key
+store is filled beforehand, so that it never fetches.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from bot.platforms.teams.client.errors import KeysUnavailable
 from bot.platforms.teams.payloads.activity import Body, tenant_of, text_at
 
 _FRESH_SECONDS = 12 * 3600.0
-_USABLE_SECONDS = 23 * 3600.0
+_USABLE_SECONDS = 23 * 3600.0  # After 24 hours botbuilder would fetch the keys itself.
 _UNKNOWN_KEY_PAUSE_SECONDS = 300.0
 _FAILED_PAUSE_SECONDS = 10.0
 _KEYS_TIMEOUT_SECONDS = 10.0
 _NO_KEYS = "{!r} gives no keys. Check the network."
 _ENDORSEMENT = "msteams"
-"""What a key has to be published for; botbuilder lets one that is for nothing sign anything."""
+"""Required endorsement of a key; botbuilder accepts a key without any for every channel."""
 
 
 class SigningKeys:
-    """The keys behind one metadata address."""
+    """The signing keys of one OpenID metadata URL."""
 
     def __init__(self, metadata_url: str) -> None:
         self._url = metadata_url
@@ -48,14 +48,15 @@ class SigningKeys:
 
     @property
     def trouble(self) -> str:
-        """Say why nobody can be let in, "" while somebody can, or before it was tried."""
+        """Return why no request can be authenticated; "" if one can, or before the first fetch."""
         tried = self._tried_at is not None
         return _NO_KEYS.format(self._url) if tried and self._age() > _USABLE_SECONDS else ""
 
     async def named(self, key_id: str) -> jwt.PyJWK | None:
-        """Return a key for Teams, after fetching when that may help; None for an unknown one.
+        """Return a key by id, fetched again if that may help; None for an unknown one.
 
-        Raises KeysUnavailable, also while that may be a new one, and jwt.PyJWKError.
+        Raises KeysUnavailable, also if an unknown key may be new and the fetch failed, and
+        jwt.PyJWKError.
         """
         if self._is_stale() or (key_id not in self._ids() and self._may_try()):
             async with self._lock:
@@ -72,7 +73,7 @@ class SigningKeys:
                 await self._fetch()
 
     async def _refresh(self, key_id: str) -> None:
-        """Fetch unless another request did so meanwhile; yesterday's keys outlive an outage."""
+        """Fetch the keys unless another request just did; old keys stay usable in an outage."""
         if not self._is_stale() and (key_id in self._ids() or not self._may_try()):
             return
         try:
@@ -132,9 +133,9 @@ def _is_for_teams(key: dict[str, object]) -> bool:
 
 _TEAMS_CHANNEL_ID = "msteams"
 _ALGORITHMS = ["RS256"]
-_LEEWAY_SECONDS = 300.0
+_LEEWAY_SECONDS = 300.0  # The clock tolerance of botbuilder.
 _REQUIRED_CLAIMS = ["exp", "iss", "aud"]
-"""What a token must say: PyJWT holds a token to its end only where it names one."""
+"""Claims a token must have; PyJWT checks the expiry only if the token has one."""
 
 _LOCAL_URL = re.compile(
     r"https?://(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?(?:/[\w./~-]*)?", re.ASCII
@@ -145,10 +146,10 @@ log = structlog.get_logger(__name__)
 
 
 class RequestAuthenticator:
-    """Refuses with 401 (no valid token), 403 (not ours) or 503 (cannot tell now), never 500.
+    """Rejects requests with 401 (invalid token), 403 (not allowed) or 503 (no keys), never 500.
 
-    ``check`` is for before anything of a request is read: what anybody may send costs seconds to
-    read. ``keys`` None is for development: everyone whose connector is on this machine is let in.
+    ``check`` runs before the body is read, as parsing a body that anybody may send costs seconds.
+    ``keys`` None is for development: all requests with a connector on this machine are admitted.
     """
 
     def __init__(
@@ -167,7 +168,7 @@ class RequestAuthenticator:
         self._entra_tenant = entra_tenant
 
     async def check(self, header: str) -> None:
-        """Refuse whoever has no token that is valid now, of the bot service and for our bot."""
+        """Reject a request without a currently valid token of the bot service for our bot."""
         if self._keys is None:
             return
         scheme, _, token = header.partition(" ")
@@ -188,7 +189,7 @@ class RequestAuthenticator:
             raise web.HTTPUnauthorized(text="The token is not valid.") from error
 
     async def admit(self, header: str, body: Body, activity: Activity) -> AuthenticateRequestResult:
-        """Return what botbuilder needs to handle the activity, of a request that was checked.
+        """Return botbuilder's authentication result for the activity of a checked request.
 
         Raises aiohttp's HTTP errors.
         """
@@ -197,12 +198,13 @@ class RequestAuthenticator:
                 raise web.HTTPForbidden(text="Development mode answers this machine only.")
             return await self._authentication.authenticate_request(activity, None)
         if not text_at(body, "serviceUrl"):
-            # botbuilder holds the token's service against the activity's only where it has one.
+            # botbuilder compares the token's service URL with the activity's only if it has one.
             log.info("teams.token_refused", error="The activity has no serviceUrl.")
             raise web.HTTPUnauthorized(text="The token is not for this activity.")
         admitted = await self._authenticated(header, activity)
         if text_at(body, "channelId") != _TEAMS_CHANNEL_ID:
-            # Elsewhere, such as in a web chat, who asks is whoever their client says they are.
+            # On other channels, such as web chat, the client sets the sender's id: it proves
+            # nothing.
             log.warning("teams.channel_refused", cure="Leave the bot no channel but Teams.")
             raise web.HTTPForbidden(text="Only Teams is served.")
         served = self._entra_tenant
@@ -212,7 +214,7 @@ class RequestAuthenticator:
         return admitted
 
     async def _key_of(self, token: str, keys: SigningKeys) -> jwt.PyJWK:
-        """Return the key that a token names. Raises PyJWTError where there is none."""
+        """Return the key that a token names. Raises PyJWTError if there is none."""
         key_id = jwt.get_unverified_header(token).get("kid")
         try:
             key = await keys.named(key_id) if isinstance(key_id, str) else None
@@ -233,7 +235,7 @@ class RequestAuthenticator:
 
 @dataclass(frozen=True, slots=True)
 class InboundAuth:
-    """botbuilder's adapter, who is let in to it, and the keys that this is told by.
+    """botbuilder's adapter, the authenticator of its requests, and the signing keys.
 
     ``keys`` is None in development mode, in which nothing is signed.
     """

@@ -1,7 +1,7 @@
 """Dispatch activities and invokes to the listener that takes each; acknowledge the rest.
 
-While the database is unavailable for some seconds an activity is held and tried again: nobody
-promises that Teams sends again what it was answered 503 for.
+While the database is unavailable for some seconds an activity is held and retried: Teams does not
+guarantee to redeliver after a 503.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bot.platforms.teams.payloads.actions import (
 from bot.platforms.teams.payloads.activity import Body, Json, text_at
 
 INVOKE_SECONDS = 4.0
-"""Somebody has pressed something and looks at it; Teams shows an error after some seconds."""
+"""Time limit for an invoke: a person waits, and Teams shows an error after some seconds."""
 
 _LONGEST_LOGGED_NAME = 80
 
@@ -37,18 +37,18 @@ _CARD_INVOKE, _DIALOG_OPEN_INVOKE, _DIALOG_SUBMIT_INVOKE = (
 )
 
 ActivityHandler = Callable[[Body], Awaitable[bool]]
-"""Tells whether the activity was its own: then nobody else is asked."""
+"""Returns whether it took the activity; then no other handler is called."""
 
 ActivityObserver = Callable[[Body], Awaitable[None]]
 InvokeHandler = Callable[[Body], Awaitable[Json]]
 ActionHandler = Callable[[Press], Awaitable[Json]]
-"""Returns an answer of bot.platforms.teams.payloads.actions. Raises ActionRejected, BotError."""
+"""Returns a response of bot.platforms.teams.payloads.actions. Raises ActionRejected, BotError."""
 
 log = structlog.get_logger(__name__)
 
 
 class Dispatch:
-    """Where everything that arrives is handed on."""
+    """Routes activities and invokes to the registered handlers."""
 
     def __init__(self) -> None:
         self._notes: list[ActivityObserver] = []
@@ -60,31 +60,31 @@ class Dispatch:
         self._forms: dict[str, ActionHandler] = {}
 
     def on_every(self, note: ActivityObserver) -> None:
-        """Let everything that arrives be looked at, before anybody takes it."""
+        """Register an observer of all activities, called before any handler."""
         self._notes.append(note)
 
     def on_activity(self, kind: str, take: ActivityHandler) -> None:
-        """Let activities of a type be taken; who is named first is asked first."""
+        """Register a handler for a type of activity; the first registered is called first."""
         self._takers[kind].append(take)
 
     def on_invoke(self, name: str, answer: InvokeHandler) -> None:
-        """Let invokes of a name be answered, within seconds; with nothing where that fails."""
+        """Register a handler for an invoke, with a time limit; on failure the response is empty."""
         self._invokes[name] = partial(_answer_in_time, answer)
 
     def on_press(self, name: str, act: ActionHandler) -> None:
-        """Let presses be answered of a button of that name (Action.Execute)."""
+        """Register a handler for presses of a button with that name (Action.Execute)."""
         self._presses[name] = act
 
     def on_dialog(
         self, name: str, opens: ActionHandler, sends: ActionHandler | None = None
     ) -> None:
-        """Let a dialog be opened by a button, and what is filled in there be sent."""
+        """Register handlers that open a dialog from a button, and process its submitted form."""
         self._dialogs[name] = opens
         if sends is not None:
             self._forms[name] = sends
 
     async def take(self, body: Body) -> Json:
-        """Hand an activity on; return what an invoke is answered with. Raises BotError."""
+        """Dispatch an activity; return the response to an invoke. Raises BotError."""
         for note in self._notes:
             await note(body)
         kind = text_at(body, "type")
@@ -107,13 +107,13 @@ class Dispatch:
 
 
 class Listener(Protocol):
-    """Takes some of what Teams sends: activities, presses, dialogs."""
+    """Handles some of what Teams sends: activities, presses, dialogs."""
 
     def register(self, dispatch: Dispatch) -> None:
-        """Say what is taken.
+        """Register the handlers.
 
-        What is taken is kept, or done, before it returns; what may take longer and may be lost is
-        an errand (bot.domain.concurrency).
+        A handler stores or finishes its work before it returns; work that may take longer and may
+        be lost goes to BackgroundTasks (bot.domain.concurrency).
         """
         ...
 
@@ -121,7 +121,7 @@ class Listener(Protocol):
 async def _answer_action(
     body: Body, acts: dict[str, ActionHandler], words: Callable[[str], Json]
 ) -> Json:
-    """Answer a press; who pressed is told why something was not done, in words for people."""
+    """Respond to a press; if its handler fails, with a text for the presser."""
     press = parse_press(body)
     act = acts.get(press.name) if press else None
     if press is None or act is None:
@@ -143,7 +143,7 @@ async def _answer_action(
 
 
 async def _answer_in_time(answer: InvokeHandler, body: Body) -> Json:
-    """Answer an invoke; Teams shows whoever did something an error for anything but 200."""
+    """Respond to an invoke, with {} if its handler fails: Teams shows an error for any non-200."""
     try:
         async with asyncio.timeout(INVOKE_SECONDS):
             return await answer(body)
@@ -158,9 +158,9 @@ _RETRY_SECONDS = 0.5
 
 
 async def take_when_store_is_back(take: Callable[[Body], Awaitable[Json]], body: Body) -> Json:
-    """Hand an activity on, again while the record is away; who waits longer stops it.
+    """Dispatch an activity, with retries while the store is down; the caller sets the timeout.
 
-    Whoever pressed is told at once instead. Raises BotError.
+    An invoke is not retried: the presser sees an error text at once. Raises BotError.
     """
     while True:
         try:
@@ -172,6 +172,6 @@ async def take_when_store_is_back(take: Callable[[Body], Awaitable[Json]], body:
 
 
 def _is_store_down(error: BotError) -> bool:
-    """Tell whether it is the record that is away, not this server that takes nothing."""
+    """Return whether the store is down; not if it rejects a value or this server takes none."""
     cause = error.__cause__ if isinstance(error, InboxUnavailable) else error
     return isinstance(cause, StoreUnavailable) and not isinstance(cause, RecordRefused)

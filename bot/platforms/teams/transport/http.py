@@ -1,4 +1,4 @@
-"""Serve Teams' activities over HTTP: stored by the inbox, then acknowledged, answered later."""
+"""Serve Teams' activities over HTTP: stored in the inbox, acknowledged, answered later."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ENDPOINT_PATH = "/api/messages"
 _LARGEST_BODY = 1_000_000
 _CHUNK = 65_536
 _ACCEPT_SECONDS = 10.0
-"""Teams takes an answer within 15 s."""
+"""Teams waits 15 s for a response."""
 
 _PLAIN_FIELDS = ("type", "id", "channelId", "serviceUrl")
 _PARTY_FIELDS = ("from", "recipient", "conversation")
@@ -38,7 +38,7 @@ log = structlog.get_logger(__name__)
 
 
 def mount(app: web.Application, channel: TeamsChannel, office: ChatContext) -> None:
-    """Take what Teams sends."""
+    """Add the endpoint for Teams' requests to an app."""
     channel.on_stopped(office.inbox.cancel)
     followers = followers_of(channel, office)
     endpoint = Endpoint(channel, dispatch_to(listeners(channel, office, followers=followers)))
@@ -48,14 +48,14 @@ def mount(app: web.Application, channel: TeamsChannel, office: ChatContext) -> N
 
 
 class Endpoint:
-    """The way from a request to who takes it, through botbuilder."""
+    """Handles requests from Teams through botbuilder."""
 
     def __init__(self, channel: TeamsChannel, dispatch: Dispatch) -> None:
         self._channel = channel
         self._dispatch = dispatch
 
     async def handle(self, request: web.Request) -> web.Response:
-        """Answer one request; botbuilder's own handler fails on every answer with a body."""
+        """Handle one request; botbuilder's own handler fails for every response with a body."""
         if self._channel.door.keys is None:
             _check_host(request)
         gatekeeper, header = self._channel.door.gatekeeper, _authorization(request)
@@ -72,7 +72,7 @@ class Endpoint:
             async with asyncio.timeout(_ACCEPT_SECONDS):
                 await self._channel.door.adapter.process_activity(admitted, activity, turn)
         except RateExceeded:
-            # Acknowledged: it was logged and counted, and Teams would only send it again.
+            # Acknowledged: it was logged and counted, and Teams would only redeliver it.
             return web.Response()
         except (BotError, TimeoutError) as error:
             log.warning("teams.not_kept", error=type(error).__name__)
@@ -85,7 +85,7 @@ class Endpoint:
         return web.json_response(dict(answers[0]) if answers else {})
 
     async def running(self, _: web.Application) -> AsyncIterator[None]:
-        """Fetch the signing keys while the server already runs."""
+        """Fetch the signing keys in the background while the server already runs."""
         keys = self._channel.door.keys
         fetching = asyncio.create_task(_prefetch(keys)) if keys else None
         yield
@@ -110,7 +110,7 @@ async def _prefetch(keys: SigningKeys) -> None:
 
 
 def _check_host(request: web.Request) -> None:
-    """Refuse other names than this machine's: without registration no signature protects it."""
+    """Reject host names other than this machine's: in development no signature protects it."""
     transport, hosts = request.transport, request.headers.getall("Host", [])
     own = transport.get_extra_info("sockname") if transport is not None else None
     if own is None or len(hosts) != 1 or not is_loopback_host(hosts[0], own[1]):
@@ -118,7 +118,7 @@ def _check_host(request: web.Request) -> None:
 
 
 def _authorization(request: web.Request) -> str:
-    """Return what a request says for itself; "" where it says two things, one for a proxy."""
+    """Return the Authorization header; "" if there are two, one of them for a proxy."""
     said = request.headers.getall("Authorization", [])
     return said[0] if len(said) == 1 else ""
 
@@ -143,14 +143,14 @@ async def _read_body(request: web.Request) -> Body:
 
 
 def _without_half_surrogates(text: str) -> str:
-    """Replace half surrogates, which are no characters: nobody who is told them can write them."""
+    """Replace lone surrogates, which are no characters and can't be encoded later."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _activity(body: Body) -> Activity:
-    """Return what botbuilder reads of an activity.
+    """Return the activity with only the fields that botbuilder needs.
 
-    Of a whole one it would refuse a field of a wrong type that nobody reads.
+    Deserializing all of it would fail on unused fields with a wrong type.
     """
     read = {key: body[key] for key in _PLAIN_FIELDS if key in body}
     parties = {key: _party(body[key]) for key in _PARTY_FIELDS if key in body}
