@@ -7,6 +7,7 @@ background work may be among the files. The platforms are the doubles of the tes
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
@@ -17,8 +18,10 @@ from types import FrameType
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
+from bot.domain.outcomes import is_unfinished
 from bot.domain.settings import Settings
 from bot.platforms import teams as adapter
+from bot.store.database import Store
 from tests.contract.platforms.driver import Question
 from tests.contract.platforms.web_driver import OnWeb
 from tests.fakes.http_server import serving_application, settings_for, write_index
@@ -147,11 +150,18 @@ async def _traced(settings: Settings, platform: Callable[[object], Ask]) -> Way:
         async with serving_application(settings) as client, opened(settings) as store:
             ask = platform(client)
             await ask(QUESTIONS[0])
-            await recorded(store, 1)
+            await _finished(store, 1)
             with way.tracing():
                 await ask(QUESTIONS[1])
-                await recorded(store, 2)
+                await _finished(store, 2)
     return way
+
+
+async def _finished(store: Store, count: int) -> None:
+    """Wait until so many questions are answered and their replies posted."""
+    async with asyncio.timeout(60):
+        while any(map(is_unfinished, await recorded(store, count))):  # noqa: ASYNC110 - a record
+            await asyncio.sleep(0.05)
 
 
 WAYS: Mapping[str, Callable[[Path], Coroutine[object, object, Way]]] = {

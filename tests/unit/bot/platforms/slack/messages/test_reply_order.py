@@ -226,6 +226,7 @@ async def test_answers_that_slack_took_without_saying_so_are_there_once(
     assert answered(busy) == [sent.interaction_id for sent in burst_questions]
 
 
+@pytest.mark.timeout(300)
 async def test_a_burst_of_mentions_is_taken_and_answered_in_order_and_once(
     slack: FakeSlack, channel: SlackChannel, clock: Clock, store: Store, tmp_path: Path
 ) -> None:
@@ -243,7 +244,7 @@ async def test_a_burst_of_mentions_is_taken_and_answered_in_order_and_once(
             for _ in range(BURST)
         ]
         answers = await deliver(alice.door, alice.held, at_once=True)
-        await wait_until(lambda: len(slack.answers(HELP)) >= BURST, seconds=90)
+        await wait_until(lambda: len(slack.answers(HELP)) >= BURST, seconds=240)
     await index.close()
 
     replies = slack.answers(HELP)
