@@ -7,7 +7,7 @@ result. The pause is read at every admission, so that it takes effect at once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import takewhile
 
 from sqlalchemy import ColumnElement, Insert, Select, delete, func, select
@@ -20,6 +20,7 @@ from bot.domain.usage import Arrival, Pause, Spent
 from bot.escalations.lifecycle import OWNED, WAITING
 from bot.store.connections import Transactions
 from bot.store.policies import insert_audit
+from bot.store.rows import utc_now
 from bot.store.tables import EscalationRow, InteractionRow, PauseRow, UsageRow
 
 
@@ -272,13 +273,13 @@ class StoredPauses:
         row = {"tenant": tenant, "reason": storable(reason), "paused_by": storable(by)}
         async with self._transactions.writing() as connection:
             await connection.execute(
-                _upsert_pause(self._transactions.dialect, {**row, "since": _whole_second()})
+                _upsert_pause(self._transactions.dialect, {**row, "since": utc_now()})
             )
             await connection.execute(
                 insert_audit(tenant, by, "pause", _AUDIT_SUBJECT, detail=reason)
             )
             since = await connection.scalar(select(PauseRow.since).where(PauseRow.tenant == tenant))
-        return Pause(row["reason"], row["paused_by"], since or _whole_second())
+        return Pause(row["reason"], row["paused_by"], since or utc_now())
 
     async def resume(self, tenant: str, by: str) -> bool:
         """End the pause; return whether there was one."""
@@ -311,7 +312,3 @@ def _upsert_pause(dialect: str, values: dict[str, object]) -> Insert:
         .values(**values)
         .on_conflict_do_update(index_elements=key, set_=changed)
     )
-
-
-def _whole_second() -> datetime:
-    return datetime.now(UTC)
