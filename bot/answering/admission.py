@@ -1,4 +1,7 @@
-"""Admit a message: build its inquiry from the thread's history, the asker and the audience."""
+"""Admit a message: build its inquiry from the thread's history, the asker and the audience.
+
+The results of admission are added to the outcome at the end.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,17 @@ from bot.answering.routing.conversation import readable_turns
 from bot.answering.visibility import ReadablePassages, Visibility, passages_behind, visibility_of
 from bot.domain.cases import USE_REPLY, is_card_thread
 from bot.domain.handoff import asks_topic
-from bot.domain.interactions import Interaction
-from bot.domain.messages import Audience, FoundPassage, Inquiry, Message, Person, Policy, Refusal
+from bot.domain.interactions import Clarification, Escalation, Interaction, Outcome, Reply
+from bot.domain.messages import (
+    Audience,
+    FoundPassage,
+    Inquiry,
+    Intent,
+    Message,
+    Person,
+    Policy,
+    Refusal,
+)
 from bot.domain.person_requests import (
     ASKED_ALREADY,
     THREAD_MESSAGES_CHECKED,
@@ -220,6 +232,37 @@ def audience_of(message: Message) -> Audience:
     if message.private:
         return Audience("private", message.author.principals | {EVERYONE})
     return Audience("channel", frozenset({EVERYONE}))
+
+
+def with_admission_results(inquiry: Inquiry, outcome: Outcome) -> Outcome:
+    """Add the results of admission; silence the reply to an overheard message unless it is sure."""
+    trace = replace(outcome.trace, notes=(*inquiry.notes, *outcome.trace.notes))
+    silent = inquiry.message.overheard and not _is_worth_an_unasked_reply(inquiry, outcome)
+    return replace(
+        outcome,
+        trace=trace,
+        remarks=(*outcome.remarks, *inquiry.remarks),
+        asker=inquiry.asker,
+        silent=silent,
+        private=None if inquiry.message.overheard else outcome.private,
+    )
+
+
+def _is_worth_an_unasked_reply(inquiry: Inquiry, outcome: Outcome) -> bool:
+    """Return whether to reply unasked: a sure answer with sources, or a request for a person.
+
+    The latter, or a clarification of its topic, counts only in a thread with earlier turns.
+    """
+    match outcome.response:
+        case Reply(confidence_level="sure", refused=False, sources=sources):
+            return bool(sources)
+        case Escalation(reason="asked_for_human"):
+            return bool(inquiry.history)
+        case Clarification():
+            # The user asked for a person, and the bot asks back for the topic.
+            return outcome.trace.route.intent is Intent.HUMAN and bool(inquiry.history)
+        case _:
+            return False
 
 
 class VouchedDirectory:

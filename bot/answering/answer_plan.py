@@ -6,14 +6,11 @@ messages are routed without a model. A message with a file is taken to be about 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from bot.answering.attachments import shorten_text
-from bot.answering.routing.intent_rules import names_no_topic
-from bot.answering.routing.message_text import condense, search_text
-from bot.domain.handoff import PERSON_REQUEST, asks_topic, requested_question
+from bot.answering.routing.message_text import search_text
 from bot.domain.interactions import Reply, Route
 from bot.domain.messages import NO_MODEL, Attached, Inquiry, Intent
 from rag.pipeline import Pipeline, Scope
@@ -24,30 +21,24 @@ _MODEL_NOT_CONFIGURED = (
 )
 
 
-class RoutesMessages(Protocol):
-    """Port: classify the intent of a message. Never raises."""
+History = tuple[Turn, ...]
+RouteMessage = Callable[[str, History], Awaitable[Route]]
+"""Classifies the intent of a message. Never raises."""
 
-    async def route(self, text: str, history: tuple[Turn, ...]) -> Route: ...
-
-
-class AnswersGenerically(Protocol):
-    """Port: answer small talk and general knowledge without the index. Never raises."""
-
-    async def reply(
-        self, route: Route, text: str, history: tuple[Turn, ...]
-    ) -> tuple[Reply, tuple[ModelCall, ...]]: ...
+ReplyGenerically = Callable[[Route, str, History], Awaitable[tuple[Reply, tuple[ModelCall, ...]]]]
+"""Answers small talk and general knowledge without the index. Never raises."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelProfile:
-    """A router, generic answerer and pipeline that share one model, or use none.
+    """What routes messages, answers small talk and answers from the pages, all with one model.
 
     ``model`` is the model's configured name, "" without one. ``notes`` give the reason for an
     unexpected choice of profile, for the record.
     """
 
-    router: RoutesMessages
-    generic: AnswersGenerically
+    route: RouteMessage
+    reply_generically: ReplyGenerically
     pipeline: Pipeline
     model: str = ""
     notes: tuple[str, ...] = ()
@@ -73,11 +64,11 @@ class ModelProfiles:
         With ``quiet``, routing and small talk use no model: a model is called only when the index
         has passages for the question.
         """
-        way = self._named(model)
+        profile = self._named(model)
         if not quiet:
-            return way
+            return profile
         without = self._without
-        return replace(way, router=without.router, generic=without.generic)
+        return replace(profile, route=without.route, reply_generically=without.reply_generically)
 
     def _named(self, model: str) -> ModelProfile:
         if not model:
@@ -106,7 +97,7 @@ class SearchRequest:
     attached: tuple[str, ...] = ()
 
 
-async def route_inquiry(router: RoutesMessages, inquiry: Inquiry) -> Route:
+async def route_inquiry(route_message: RouteMessage, inquiry: Inquiry) -> Route:
     """Route an inquiry; one with an attached file is never small talk.
 
     For a file without a message text, the route's question is the file's name.
@@ -114,7 +105,7 @@ async def route_inquiry(router: RoutesMessages, inquiry: Inquiry) -> Route:
     text, attached = inquiry.message.text, inquiry.attached
     if attached and not text.strip():
         return Route(Intent.DOMAIN, 1.0, "rule", file_names(attached))
-    route = await router.route(text, inquiry.history)
+    route = await route_message(text, inquiry.history)
     if attached and route.intent is Intent.GENERIC:
         return replace(route, intent=Intent.UNKNOWN)
     return route
@@ -133,47 +124,6 @@ def search_request_of(inquiry: Inquiry, route: Route) -> SearchRequest:
         ),
         attached=_texts_for_model(inquiry.attached),
     )
-
-
-def question_for_people(inquiry: Inquiry, route: Route) -> str:
-    """Return the question to escalate, followed by the names of attached files.
-
-    A message such as "a human, please" is preceded by the earlier question that it refers to. The
-    text of a pressed button is dropped; text that the asker wrote is kept.
-    """
-    said = inquiry.message.text
-    if named := requested_question(said):
-        said = named
-    elif route.intent is Intent.HUMAN and not _is_in_message(route.question, said):
-        said = route.question if said == PERSON_REQUEST else f"{route.question}\n{said}"
-    if not inquiry.message.attachments:
-        return said
-    names = ", ".join(" ".join(each.name.split()) for each in inquiry.message.attachments)
-    return f"{said}\n(with {names})".strip()
-
-
-def _is_in_message(question: str, said: str) -> bool:
-    """Return whether a question is, or is part of, the message's text."""
-    return question in said or question == condense(said)
-
-
-def lacks_topic(inquiry: Inquiry, route: Route) -> bool:
-    """Return whether the asker wants a person without naming a topic, and was not asked for one.
-
-    The bot asks for the topic once: an asker who names none again is escalated, so that nobody is
-    stuck.
-    """
-    message, said = inquiry.message, inquiry.message.text
-    if route.intent is not Intent.HUMAN or message.attachments or route.question != condense(said):
-        return False
-    theirs = (turn for turn in inquiry.history if turn.own and turn.role == "assistant")
-    asked = any(asks_topic(turn.text) for turn in theirs)
-    return not asked and (said == PERSON_REQUEST or names_no_topic(said))
-
-
-def uses_own_earlier_words(inquiry: Inquiry, route: Route) -> bool:
-    """Return whether the question used words of its asker's earlier turns, shown to people too."""
-    return any(turn.own and turn.exchange in route.leaned_on for turn in inquiry.history)
 
 
 def file_names(attached: Sequence[Attached]) -> str:

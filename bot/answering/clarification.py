@@ -1,14 +1,11 @@
-"""Build a clarification when a question fits several pages, or a hand-over has no topic."""
+"""Build a clarification when a question fits several pages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
-from bot.answering.reply_text import suggestions_of
-from bot.domain.handoff import ASK_TOPIC, ASK_TOPIC_IN_CHANNEL
+from bot.answering.reply_text import option_label, suggestions_of
 from bot.domain.interactions import Clarification
-from bot.domain.messages import Inquiry
 from rag.text.words import stems
 from rag.types import Passage
 
@@ -47,32 +44,7 @@ def clarify(question: str, passages: Sequence[Passage], probability: float) -> C
     )
 
 
-def ask_topic(inquiry: Inquiry) -> Clarification | None:
-    """Return a clarification asking for the topic of a hand-over; None on the command line."""
-    message = inquiry.message
-    if message.thread.platform == "cli":
-        return None
-    return Clarification(ASK_TOPIC if message.private else ASK_TOPIC_IN_CHANNEL)
-
-
 def _is_about(passage: Passage, asked: set[str]) -> bool:
     chunk = passage.chunk
     named = set(stems(f"{chunk.title} {chunk.section}"))
     return bool(named & asked) and asked <= named | set(stems(chunk.text))
-
-
-class HasTitle(Protocol):
-    """A passage with title and section: a chunk of the index, or a recorded passage."""
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def section(self) -> str: ...
-
-
-def option_label(chunk: HasTitle) -> str:
-    """Return a passage's label as an option: "Title: Section", or the title alone."""
-    if chunk.section and chunk.section != chunk.title:
-        return f"{chunk.title}: {chunk.section}"
-    return chunk.title

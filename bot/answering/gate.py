@@ -123,6 +123,10 @@ class Judgement:
         return "unsure" if self.probability >= self.unsure_from else None
 
 
+NOT_JUDGED = Judgement(0.0, 1.0, 1.0)
+"""Stands in where nothing judged an answer, because there is none."""
+
+
 class Gate:
     """Judge answers by logistic regression, with coefficients from a file.
 

@@ -6,20 +6,13 @@ private answer whole or not at all. Permissions are checked again at every view.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import structlog
-
-from bot.answering.asker_identity import Reader
-from bot.answering.visibility import ReadablePassages, Visibility, is_open, sources_of
-from bot.domain.interactions import Escalation, Interaction, Reply, Source
+from bot.answering.visibility import Visibility, sources_of
+from bot.domain.interactions import Escalation, Interaction, Source
 from bot.domain.messages import FoundPassage, InteractionId
-from bot.domain.ports import StillReadable
-from bot.domain.text.source_links import with_public_links
-from rag.errors import RagError
-from rag.types import Chunk, Principal
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,80 +124,3 @@ def _readable_sources(sources: Sequence[Source], seen: Visibility) -> Iterable[S
     """Yield the readable sources, with the quote removed if it is no longer on the page."""
     for source in seen.seen(sources):
         yield source if seen.quotes(source) else replace(source, quote="")
-
-
-NOTHING_MORE = "There is nothing more for you to read about this."
-PAGES_CHANGED = (
-    "The pages behind this have changed, or you may not read them any more, so I can't show it. "
-    "Please ask the question again."
-)
-READABILITY_NOT_KNOWN = (
-    "I can't tell just now what you may read, so I show nothing. Please try again in a minute."
-)
-
-_log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class PrivateAnswer:
-    """A reply for the asker alone; if it is None, ``why_not`` is the reason shown to them."""
-
-    reply: Reply | None
-    why_not: str = ""
-
-
-class PrivateAnswers:
-    """Return the recorded private reply of an asker, whole or not at all.
-
-    With ``public_url``, links to this server's own pages are absolute. ``still`` rechecks the
-    permissions of the pages at their source.
-    """
-
-    def __init__(
-        self,
-        readable: ReadablePassages,
-        *,
-        public_url: str | None = None,
-        still: StillReadable | None = None,
-    ) -> None:
-        self._readable = readable
-        self._still = still
-        self._public_url = public_url
-
-    async def of(self, interaction: Interaction, reader: Reader) -> PrivateAnswer:
-        """Return the private reply to a question for its asker, with the permissions of ``reader``.
-
-        The caller must have checked that the request comes from the asker.
-        """
-        outcome = interaction.outcome
-        if outcome is None or outcome.private is None:
-            return PrivateAnswer(None, NOTHING_MORE)
-        private = outcome.private
-        tenant = interaction.message.thread.tenant
-        try:
-            found = await self._readable.readable(tenant, private.sources, reader.principals)
-        except RagError as error:
-            _log.warning("fuller.index_unavailable", why=str(error))
-            return PrivateAnswer(None, READABILITY_NOT_KNOWN)
-        may_read = reader.among(found)
-        if not private.sources or not all(
-            _still_quotes(each, may_read) for each in private.sources
-        ):
-            return PrivateAnswer(None, PAGES_CHANGED)
-        chunks = list(may_read.values())
-        if not await self._are_still_readable(tenant, chunks, reader.principals):
-            return PrivateAnswer(None, PAGES_CHANGED)
-        return PrivateAnswer(with_public_links(outcome, self._public_url).private)
-
-    async def _are_still_readable(
-        self, tenant: str, chunks: Sequence[Chunk], reader: frozenset[Principal]
-    ) -> bool:
-        if self._still is None:
-            return True
-        readable = await self._still.still(tenant, chunks, reader)
-        return all(chunk.id in readable for chunk in chunks)
-
-
-def _still_quotes(source: Source, may_read: Mapping[str, Chunk]) -> bool:
-    """Return whether a source may be read and its passage still contains the quote."""
-    return is_open(source, may_read) and source.quote in may_read[source.chunk_id].text

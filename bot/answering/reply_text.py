@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, groupby
+from typing import TypeVar
 
-from bot.domain.interactions import ConfidenceLevel, Reply, Source
+from bot.domain.interactions import ConfidenceLevel, Outcome, Reply, Response, Source
 from bot.domain.messages import FoundPassage
 from bot.domain.text.markdown import clip, closes
 from rag.types import Answer, Chunk, Citation, Claim, PartKind, Passage
@@ -106,6 +107,33 @@ def found_passages(passages: Sequence[Passage]) -> tuple[FoundPassage, ...]:
         )
         for passage in passages
     )
+
+
+def option_label(passage: Chunk | FoundPassage) -> str:
+    """Return a passage's label as an option: "Title: Section", or the title alone."""
+    if passage.section and passage.section != passage.title:
+        return f"{passage.title}: {passage.section}"
+    return passage.title
+
+
+Answered = TypeVar("Answered", bound=Response)
+
+
+def with_superseded_marks(outcome: Outcome, labels: Collection[str]) -> Outcome:
+    """Mark the sources of an outcome that carry a label of superseded pages, in any case."""
+    folded = {label.casefold() for label in labels}
+
+    def marked(source: Source) -> Source:
+        carried = (label for label in source.labels if label.casefold() in folded)
+        return replace(source, superseded=next(carried, ""))
+
+    def with_marks(response: Answered) -> Answered:
+        if isinstance(response, Reply):
+            return replace(response, sources=tuple(map(marked, response.sources)))
+        return replace(response, suggestions=tuple(map(marked, response.suggestions)))
+
+    private = outcome.private and with_marks(outcome.private)
+    return replace(outcome, response=with_marks(outcome.response), private=private)
 
 
 def _numbered_sources(answer: Answer) -> Mapping[str, tuple[int, Source]]:

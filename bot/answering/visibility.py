@@ -14,8 +14,7 @@ from typing import Protocol, TypeVar
 import structlog
 
 from bot.answering.asker_identity import Reader
-from bot.answering.clarification import option_label
-from bot.answering.reply_text import without_missing
+from bot.answering.reply_text import option_label, without_missing
 from bot.domain.interactions import Escalation, Interaction, Outcome, Reply, Response, Source
 from bot.domain.messages import FoundPassage
 from rag.errors import RagError

@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings
 
 from bot.answering.explanations.explainer import Explainer
 from bot.answering.gate import load_gate
-from bot.answering.permitted_views import PrivateAnswers
+from bot.answering.private_answers import PrivateAnswers
 from bot.answering.visibility import ReadableInIndex
 from bot.app.components import CheckComponents, Components, component_checker, gate_path
 from bot.app.confluence import ConfluenceDirectory, confluence_checker
@@ -162,7 +162,6 @@ def build(
         observers=(metrics,),
         dropped=metrics.dropped,
         directory=directory,
-        superseded=() if ingestion is None else ingestion.confluence_superseded_labels,
     )
     metrics.watch(lambda: working.inbox.busy)
     held_back = MassDeleteAlert(tenant=settings.tenant, notes=notes, channels=channels)

@@ -90,7 +90,7 @@ async def open_components(
     ``fills``: this process writes pages itself, so a missing index is created in Azure too; a
     process that only answers lacks that right, and does not need it. ``today`` returns the day that
     the model is given, which evaluation fixes; ``superseded`` are the labels of pages that the
-    model is warned of.
+    model is warned of, and that are marked as sources.
 
     Raises IndexUnavailable, IndexMismatch; SettingInvalid or ModelUnavailable for settings that
     cannot work.
@@ -114,7 +114,7 @@ async def open_components(
             embedder_trouble=trouble,
             model=model,
             pipeline=configured.pipeline,
-            desk=_build_desk(settings, configured, others, still, gate),
+            desk=_build_desk(settings, configured, others, still, gate, superseded),
             still=still,
             uncalibrated=_uncalibrated_models(gate, (configured, *others.values())),
         )
@@ -215,8 +215,8 @@ class _ModelPipelines:
         composer = observe(_composer_for(model, self.near, self.context))
         top_k = self.settings.model_top_k if model else self.settings.top_k
         return ModelProfile(
-            router=Router(self.near, self.classifier, model, mode=mode),
-            generic=GenericAnswers(model),
+            route=Router(self.near, self.classifier, model, mode=mode).route,
+            reply_generically=GenericAnswers(model).reply,
             pipeline=Pipeline(self.index, self.embedder, composer, top_k=top_k),
             model=model.name if model else "",
         )
@@ -270,14 +270,12 @@ def _build_desk(
     others: Mapping[str, ModelProfile],
     still: StillReadable | None,
     gate: Gate,
+    superseded: Collection[str],
 ) -> Desk:
     return Desk(
-        router=configured.router,
-        generic=configured.generic,
-        pipeline=configured.pipeline,
-        model=configured.model,
+        configured,
         others=others,
-        gate=gate,
+        gate=gate.judge,
         wording=HandoffWording(
             not_found=settings.not_found_message,
             uncertain=settings.escalation_message,
@@ -285,6 +283,7 @@ def _build_desk(
             asks_named=_platforms_naming_experts(settings),
         ),
         still=still,
+        superseded=superseded,
     )
 
 

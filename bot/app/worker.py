@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -15,7 +15,6 @@ from aiohttp import web
 
 from bot.answering.admission import Admission
 from bot.answering.asker_identity import AskerIdentification
-from bot.answering.desk import SupersededMarker
 from bot.answering.flood_control import FloodControl
 from bot.answering.limit_notices import AskerNotices, RefusalLog
 from bot.answering.limits import LimitedAdmission
@@ -179,21 +178,18 @@ def build_background_work(
     observers: Sequence[OutcomeObserver],
     directory: Directory,
     dropped: Callable[[Message], None],
-    superseded: Collection[str] = (),
 ) -> BackgroundWork:
     """Build the inbox, the notices and the cases; nothing is started.
 
-    ``superseded`` are the labels of pages that carry a warning; ``dropped`` is called with each
-    message that is not even stored.
+    ``dropped`` is called with each message that is not even stored.
     """
-    desk = SupersededMarker(parts.desk, superseded)
     notices = RefusalLog()
     readable = ReadableInIndex(parts.index)
     admission = _build_admission(settings, store, channels, directory, readable, notices)
     floods = FloodControl(usage_limits(settings), notices, dropped)
     opened = _build_inbox(
         settings,
-        desk,
+        parts.desk,
         store,
         engine,
         admission=admission,

@@ -14,7 +14,7 @@ from typing import Protocol, cast
 from aiohttp import web
 
 from bot.answering.explanations.explainer import Explainer
-from bot.answering.permitted_views import PrivateAnswers
+from bot.answering.private_answers import PrivateAnswers
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.documents import Documents, Reindex
 from bot.domain.errors import SettingInvalid

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from bot.answering.admission import Admission, VouchedDirectory
+from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.gate import load_gate
 from bot.answering.routing.generic_replies import GenericAnswers
@@ -105,10 +106,12 @@ async def fill(index: EmbeddedIndex, embedder: FreeEmbedder, chunks: int) -> Non
 def desk_over(index: EmbeddedIndex, embedder: FreeEmbedder) -> Desk:
     """Return the desk as it is served without a model."""
     return Desk(
-        router=Router(embedder, load_classifier(), None),
-        generic=GenericAnswers(None),
-        pipeline=Pipeline(index, embedder, ExtractiveComposer(embedder)),
-        gate=load_gate(0.65),
+        ModelProfile(
+            route=Router(embedder, load_classifier(), None).route,
+            reply_generically=GenericAnswers(None).reply,
+            pipeline=Pipeline(index, embedder, ExtractiveComposer(embedder)),
+        ),
+        gate=load_gate(0.65).judge,
         wording=HandoffWording(not_found="", uncertain=""),
     )
 

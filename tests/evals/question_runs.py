@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 from tqdm import tqdm
 
+from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.evaluation.evaluate import (
     Progress,
@@ -154,10 +155,12 @@ def bar(name: str) -> Progress:
 def _desk(pipeline: Pipeline) -> Desk:
     settings = _Defaults()
     return Desk(
-        router=_ToTheIndex(),
-        generic=GenericAnswers(None),
-        pipeline=pipeline,
-        gate=load_gate(settings.confidence_threshold),
+        ModelProfile(
+            route=_ToTheIndex().route,
+            reply_generically=GenericAnswers(None).reply,
+            pipeline=pipeline,
+        ),
+        gate=load_gate(settings.confidence_threshold).judge,
         wording=HandoffWording(
             not_found=settings.not_found_message, uncertain=settings.escalation_message
         ),
@@ -165,7 +168,7 @@ def _desk(pipeline: Pipeline) -> Desk:
 
 
 class _ToTheIndex:
-    """Implements RoutesMessages: every question is searched for, a follow-up as it stands."""
+    """Every question is searched for, a follow-up as it stands."""
 
     async def route(self, text: str, history: tuple[Turn, ...]) -> Route:
         del history

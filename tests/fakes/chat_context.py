@@ -11,7 +11,7 @@ from typing import Literal
 from bot.answering.admission import VouchedDirectory
 from bot.answering.explanations.explainer import Explainer
 from bot.answering.gate import load_gate
-from bot.answering.permitted_views import PrivateAnswers
+from bot.answering.private_answers import PrivateAnswers
 from bot.answering.visibility import PassageOnPage, ReadablePassages
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.executor import CommandExecutor

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from aiohttp.test_utils import TestClient, TestServer
 
+from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.gate import load_gate
 from bot.answering.routing.generic_replies import GenericAnswers
@@ -146,10 +147,12 @@ async def marked_pages_app(settings: Settings) -> AsyncIterator[Client]:
         await sync_folder(wiki, index, embedder, tenant="default", data_dir=folder)
     pipeline = Pipeline(index, embedder, ExtractiveComposer(embedder))
     desk = Desk(
-        router=Router(embedder, None, None),
-        generic=GenericAnswers(None),
-        pipeline=pipeline,
-        gate=load_gate(0.0),
+        ModelProfile(
+            route=Router(embedder, None, None).route,
+            reply_generically=GenericAnswers(None).reply,
+            pipeline=pipeline,
+        ),
+        gate=load_gate(0.0).judge,
         wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
     )
     store = await open_store(sqlite_url(folder))

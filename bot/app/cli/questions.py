@@ -15,7 +15,6 @@ from pathlib import Path
 from tqdm import tqdm
 
 from bot.answering.admission import audience_of
-from bot.answering.desk import SupersededMarker
 from bot.answering.evaluation.evaluate import certify, evaluate
 from bot.answering.evaluation.labelled_questions import RecordingComposer
 from bot.answering.evaluation.markdown_tables import markdown
@@ -49,7 +48,7 @@ async def ask(settings: Settings, question: str, *, groups: Sequence[str] = ()) 
         if not await parts.index.spaces(settings.tenant):
             print(NOTHING_INDEXED)
             return 1
-        outcome = await SupersededMarker(parts.desk, superseded).handle(inquiry, _ignore_progress)
+        outcome = await parts.desk.handle(inquiry, _ignore_progress)
     print(_terminal_text(render(outcome.response, private=True, remarks=outcome.remarks)))
     answered = outcome.response.kind == "reply" and confidence_level(outcome) != "unsure"
     return 0 if answered else 1

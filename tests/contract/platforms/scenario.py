@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
+from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.routing.router import Router
 from bot.domain.cases import Act, Actor, Case, Notice
@@ -146,10 +147,12 @@ def hands_over() -> AnswersInquiries:
 def _judged(sure: float, missing: str | None = None) -> AnswersInquiries:
     composer = FirstLine(missing=missing)
     return Desk(
-        router=Router(None, None, None),
-        generic=Greeter(),
-        pipeline=Pipeline(ListIndex([PAGE_809]), None, composer),  # type: ignore[arg-type]  # only what the pipeline calls
-        gate=FixedGate(sure),
+        ModelProfile(
+            route=Router(None, None, None).route,
+            reply_generically=Greeter().reply,
+            pipeline=Pipeline(ListIndex([PAGE_809]), None, composer),  # type: ignore[arg-type]  # only what the pipeline calls
+        ),
+        gate=FixedGate(sure).judge,
         wording=WORDING,
     )
 

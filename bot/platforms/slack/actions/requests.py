@@ -9,7 +9,7 @@ from typing import Protocol
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.answering.asker_identity import ReaderLookup
-from bot.answering.permitted_views import PrivateAnswers
+from bot.answering.private_answers import PrivateAnswers
 from bot.chat.actions import ActionRejected, ActionTargets, ButtonQuestions, interaction_named
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.interactions import Interaction, Reply

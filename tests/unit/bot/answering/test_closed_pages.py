@@ -10,6 +10,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.answering.admission import Admission, VouchedDirectory
+from bot.answering.answer_plan import ModelProfile
 from bot.answering.asker_identity import Reader
 from bot.answering.desk import Desk
 from bot.answering.explanations.explainer import Explainer
@@ -113,10 +114,12 @@ class Talk:
     async def say(self, text: str) -> Interaction:
         asked, inquiry = await self.admitted(text)
         desk = Desk(
-            router=Router(None, None, self.model),
-            generic=GenericAnswers(self.model),
-            pipeline=Pipeline(ListIndex([]), None, FirstLine()),  # type: ignore[arg-type]  # only what the pipeline calls
-            gate=FixedGate(0.2),
+            ModelProfile(
+                route=Router(None, None, self.model).route,
+                reply_generically=GenericAnswers(self.model).reply,
+                pipeline=Pipeline(ListIndex([]), None, FirstLine()),  # type: ignore[arg-type]  # only what the pipeline calls
+            ),
+            gate=FixedGate(0.2).judge,
             wording=WORDING,
         )
         return await record_answer(self.store, asked, await desk.handle(inquiry, silently))

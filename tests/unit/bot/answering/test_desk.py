@@ -8,10 +8,15 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from bot.answering.answer_plan import ModelProfile
-from bot.answering.desk import Desk, SupersededMarker
+from bot.answering.desk import Desk
 from bot.answering.gate import Judgement
 from bot.answering.gate_file import calibration_name
-from bot.answering.reply_text import MISSING_INTRO, QUOTES_INTRO, UNSURE_INTRO
+from bot.answering.reply_text import (
+    MISSING_INTRO,
+    QUOTES_INTRO,
+    UNSURE_INTRO,
+    with_superseded_marks,
+)
 from bot.domain.handoff import PERSON_REQUEST, HandoffWording, person_request
 from bot.domain.health import NOTHING_INDEXED
 from bot.domain.interactions import (
@@ -135,10 +140,12 @@ class Bench:
 
     def desk(self) -> Desk:
         return Desk(
-            router=FixedRouter(self.intent, self.question),
-            generic=Greeter(),
-            pipeline=Pipeline(self.index, None, self.composer),  # type: ignore[arg-type]  # only what the pipeline calls
-            gate=FixedGate(self.sure),
+            ModelProfile(
+                route=FixedRouter(self.intent, self.question).route,
+                reply_generically=Greeter().reply,
+                pipeline=Pipeline(self.index, None, self.composer),  # type: ignore[arg-type]  # only what the pipeline calls
+            ),
+            gate=FixedGate(self.sure).judge,
             wording=WORDING,
             others=self.others,
         )
@@ -146,8 +153,8 @@ class Bench:
     def way(self, composer: FirstLine, intent: Intent | None = None) -> ModelProfile:
         """Return another way over the same index."""
         return ModelProfile(
-            router=FixedRouter(intent or self.intent, self.question),
-            generic=Greeter(),
+            route=FixedRouter(intent or self.intent, self.question).route,
+            reply_generically=Greeter().reply,
             pipeline=Pipeline(self.index, None, composer),  # type: ignore[arg-type]  # as in desk
         )
 
@@ -508,38 +515,25 @@ async def test_who_reads_along_in_their_own_thread_is_asked_back_too(bench: Benc
 OLD = replace(VPN, labels=("how-to", "Archived"))
 
 
-class _Says:
-    def __init__(self, outcome: Outcome) -> None:
-        self._outcome = outcome
-
-    async def handle(self, inquiry: Inquiry, report: object) -> Outcome:
-        return self._outcome
-
-
-async def _quiet(_: Stage, __: int = 0) -> None: ...
-
-
-async def _marked(outcome: Outcome, *labels: str) -> Outcome:
-    return await SupersededMarker(_Says(outcome), labels).handle(inquiry(message("vpn?")), _quiet)
-
-
 def _sources(response: Response) -> tuple[Source, ...]:
     return response.sources if response.kind == "reply" else response.suggestions
 
 
-async def test_cited_offered_and_private_pages_are_marked_by_their_own_label() -> None:
+def test_cited_offered_and_private_pages_are_marked_by_their_own_label() -> None:
     cited = Outcome(replace(ANSWER, sources=(OLD, VPN)), TRACE, replace(ANSWER, sources=(OLD,)))
     offered = Outcome(replace(HANDED_OVER, suggestions=(OLD,)), TRACE)
 
-    both = await _marked(cited, "superseded", "archived")
+    both = with_superseded_marks(cited, ("superseded", "archived"))
 
     assert [each.superseded for each in _sources(both.response)] == ["Archived", ""]
     assert both.private is not None
     assert both.private.sources[0].superseded == "Archived"
-    assert _sources((await _marked(offered, "ARCHIVED")).response)[0].superseded == "Archived"
+    assert (
+        _sources(with_superseded_marks(offered, ["ARCHIVED"]).response)[0].superseded == "Archived"
+    )
 
 
-async def test_without_such_a_label_nothing_changes() -> None:
+def test_without_such_a_label_nothing_changes() -> None:
     outcome = Outcome(replace(ANSWER, sources=(OLD, VPN)), TRACE)
-    assert await _marked(outcome, "superseded") == outcome
-    assert await _marked(outcome) == outcome
+    assert with_superseded_marks(outcome, ["superseded"]) == outcome
+    assert with_superseded_marks(outcome, ()) == outcome

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.routing.generic_replies import GenericAnswers
 from bot.domain.handoff import HandoffWording
@@ -328,10 +329,12 @@ async def test_a_model_reads_the_file_and_may_take_no_figure_from_it(
         model, load_prompt("answer"), attached_prompt=load_prompt("answer_attached")
     )
     desk = Desk(
-        router=FixedRouter(Intent.DOMAIN),
-        generic=GenericAnswers(None),
-        pipeline=Pipeline(bench_with_files.index, None, composer),  # type: ignore[arg-type]  # what it calls
-        gate=FixedGate(0.9),
+        ModelProfile(
+            route=FixedRouter(Intent.DOMAIN).route,
+            reply_generically=GenericAnswers(None).reply,
+            pipeline=Pipeline(bench_with_files.index, None, composer),  # type: ignore[arg-type]  # what it calls
+        ),
+        gate=FixedGate(0.9).judge,
         wording=WORDING,
     )
 

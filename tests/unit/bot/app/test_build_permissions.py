@@ -13,6 +13,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from structlog.testing import capture_logs
 
+from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.gate import load_gate
 from bot.answering.routing.generic_replies import GenericAnswers
@@ -137,10 +138,12 @@ async def parts(tmp_path: Path) -> AsyncIterator[Components]:
     )
     pipeline = Pipeline(index, embedder, ExtractiveComposer(embedder))
     desk = Desk(
-        router=Router(embedder, None, None),
-        generic=GenericAnswers(None),
-        pipeline=pipeline,
-        gate=load_gate(0.0),
+        ModelProfile(
+            route=Router(embedder, None, None).route,
+            reply_generically=GenericAnswers(None).reply,
+            pipeline=pipeline,
+        ),
+        gate=load_gate(0.0).judge,
         wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
     )
     yield Components(index, None, "", None, pipeline, desk)
@@ -336,10 +339,12 @@ async def served(data_dir: Path, *, last_check: bool) -> AsyncIterator[Served]:
         await sync(source, index, embedder, tenant=bot.tenant, progress=NoProgress())
         pipeline = Pipeline(index, embedder, ExtractiveComposer(embedder))
         desk = Desk(
-            router=Router(embedder, None, None),
-            generic=GenericAnswers(None),
-            pipeline=pipeline,
-            gate=load_gate(0.0),
+            ModelProfile(
+                route=Router(embedder, None, None).route,
+                reply_generically=GenericAnswers(None).reply,
+                pipeline=pipeline,
+            ),
+            gate=load_gate(0.0).judge,
             wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
             still=known.still,
         )

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.trace import SpanKind, StatusCode
 
+from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.gate import load_gate
 from bot.answering.routing.generic_replies import GenericAnswers
@@ -309,10 +310,12 @@ def with_model(parts: Components, model: ScriptedModel) -> Desk:
     traced = TracedModel(model)
     composer = GroundedComposer(traced, load_prompt("answer"))
     return Desk(
-        router=Router(parts.embedder, None, traced),
-        generic=GenericAnswers(traced),
-        pipeline=Pipeline(parts.index, parts.embedder, composer),
-        gate=load_gate(LOW),
+        ModelProfile(
+            route=Router(parts.embedder, None, traced).route,
+            reply_generically=GenericAnswers(traced).reply,
+            pipeline=Pipeline(parts.index, parts.embedder, composer),
+        ),
+        gate=load_gate(LOW).judge,
         wording=WORDING,
     )
 

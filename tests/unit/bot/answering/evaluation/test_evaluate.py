@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.evaluation.evaluate import (
     PlannedQuestion,
@@ -127,10 +128,12 @@ def gate_path(tmp_path: Path) -> Path:
 def subject(index: EmbeddedIndex, gate_path: Path) -> Subject:
     composer = RecordingComposer(ExtractiveComposer(WordEmbedder()))
     desk = Desk(
-        router=RulesOfThumb(),
-        generic=GenericAnswers(None),
-        pipeline=Pipeline(index, WordEmbedder(), composer),
-        gate=load_gate(0.65, gate_path),
+        ModelProfile(
+            route=RulesOfThumb().route,
+            reply_generically=GenericAnswers(None).reply,
+            pipeline=Pipeline(index, WordEmbedder(), composer),
+        ),
+        gate=load_gate(0.65, gate_path).judge,
         wording=HandoffWording(not_found="Not there.", uncertain="Not sure."),
     )
     return Subject(desk, composer, index, WordEmbedder())

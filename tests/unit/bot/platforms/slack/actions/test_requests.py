@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.routing.router import Router
 from bot.domain.errors import InboxFull
@@ -43,10 +44,12 @@ async def house(slack: FakeSlack, channel: SlackChannel, store: Store) -> AsyncI
 def _desk() -> Desk:
     """Return a desk with the real router, which finds nothing."""
     return Desk(
-        router=Router(None, None, None),
-        generic=Greeter(),
-        pipeline=Pipeline(ListIndex(), None, FirstLine()),  # type: ignore[arg-type]  # as in Bench
-        gate=FixedGate(0.9),
+        ModelProfile(
+            route=Router(None, None, None).route,
+            reply_generically=Greeter().reply,
+            pipeline=Pipeline(ListIndex(), None, FirstLine()),  # type: ignore[arg-type]  # as in Bench
+        ),
+        gate=FixedGate(0.9).judge,
         wording=WORDING,
     )
 

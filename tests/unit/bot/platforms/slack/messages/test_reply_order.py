@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.gate import load_gate
 from bot.answering.routing.generic_replies import GenericAnswers
@@ -262,9 +263,11 @@ def written(folder: Path) -> None:
 
 def desk_over(index: EmbeddedIndex, embedder: WordEmbedder) -> Desk:
     return Desk(
-        router=Router(embedder, None, None),
-        generic=GenericAnswers(None),
-        pipeline=Pipeline(index, embedder, ExtractiveComposer(embedder)),
-        gate=load_gate(0.0),
+        ModelProfile(
+            route=Router(embedder, None, None).route,
+            reply_generically=GenericAnswers(None).reply,
+            pipeline=Pipeline(index, embedder, ExtractiveComposer(embedder)),
+        ),
+        gate=load_gate(0.0).judge,
         wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
     )

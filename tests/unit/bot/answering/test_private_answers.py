@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.answering.answer_plan import ModelProfile
 from bot.answering.asker_identity import Reader
 from bot.answering.desk import Desk
-from bot.answering.permitted_views import (
+from bot.answering.private_answers import (
     NOTHING_MORE,
     PAGES_CHANGED,
     READABILITY_NOT_KNOWN,
@@ -108,10 +109,12 @@ class Bench:
         self, *, private: bool = True, own: frozenset[Principal] = frozenset()
     ) -> Outcome:
         desk = Desk(
-            router=FixedRouter(Intent.DOMAIN),
-            generic=Greeter(),
-            pipeline=Pipeline(self.index(self.chunks), None, self.composer),  # type: ignore[arg-type]  # only what the pipeline calls
-            gate=FixedGate(self.sure),
+            ModelProfile(
+                route=FixedRouter(Intent.DOMAIN).route,
+                reply_generically=Greeter().reply,
+                pipeline=Pipeline(self.index(self.chunks), None, self.composer),  # type: ignore[arg-type]  # only what the pipeline calls
+            ),
+            gate=FixedGate(self.sure).judge,
             wording=WORDING,
             still=self.still,
         )

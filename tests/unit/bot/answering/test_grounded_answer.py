@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.answering.gate import Judgement
-from bot.answering.grounding import (
+from bot.answering.grounded_answer import (
     GroundedAnswer,
     gate_attributes,
     trace_with_answer,

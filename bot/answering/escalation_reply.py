@@ -1,0 +1,126 @@
+"""Word the escalation of a question to people, or ask first what a person is wanted for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from bot.answering.grounded_answer import GroundedAnswer
+from bot.answering.reply_text import suggestions_of
+from bot.answering.routing.intent_rules import names_no_topic
+from bot.answering.routing.message_text import condense
+from bot.domain.handoff import (
+    ASK_TOPIC,
+    ASK_TOPIC_IN_CHANNEL,
+    PERSON_REQUEST,
+    HandoffWording,
+    asks_topic,
+    requested_question,
+)
+from bot.domain.health import NOTHING_INDEXED
+from bot.domain.interactions import (
+    Clarification,
+    ErrorCode,
+    Escalation,
+    EscalationReason,
+    Response,
+    Route,
+)
+from bot.domain.messages import Inquiry, Intent
+from rag.pipeline import Pipeline
+from rag.types import Answer
+
+
+def escalation_of(
+    reason: EscalationReason,
+    inquiry: Inquiry,
+    route: Route,
+    wording: HandoffWording,
+    *,
+    grounded: GroundedAnswer | None = None,
+    error: ErrorCode | None = None,
+) -> Escalation:
+    """Return the escalation of a routed inquiry; ``grounded`` is what was found, if anything."""
+    suggestions = suggestions_of(grounded.retrieval.passages) if grounded else ()
+    message, people = inquiry.message, inquiry.policy.people
+    return Escalation(
+        text=wording.text(
+            reason,
+            private=message.private,
+            platform=message.thread.platform,
+            people=people,
+            leaned=any(turn.own and turn.exchange in route.leaned_on for turn in inquiry.history),
+        ),
+        reason=reason,
+        question=_question_for_people(inquiry, route),
+        suggestions=() if reason == "nothing_found" else suggestions,
+        confidence=grounded.probability if grounded else None,
+        consent_needed=message.private and reason != "asked_for_human",
+        people=people,
+        statement=wording.statement(reason),
+        error=error,
+    )
+
+
+def unanswered_reason(
+    answer: Answer, pipeline: Pipeline, grounded: GroundedAnswer
+) -> Literal["nothing_found", "unsupported", "low_confidence"]:
+    """Return why an answer that the gate stopped is not given."""
+    if not pipeline.speaks(grounded.retrieval):
+        return "nothing_found"
+    if answer.dropped_claims and not answer.claims:
+        return "unsupported"
+    return "low_confidence"
+
+
+def with_nothing_indexed(response: Response, wording: HandoffWording) -> Response:
+    """Replace "not found" in an escalation by a note that the index is empty."""
+    if not isinstance(response, Escalation):
+        return response
+    text = response.text.replace(wording.not_found, NOTHING_INDEXED, 1)
+    statement = response.statement.replace(wording.not_found, NOTHING_INDEXED, 1)
+    return replace(response, text=text, statement=statement)
+
+
+def ask_topic(inquiry: Inquiry, route: Route) -> Clarification | None:
+    """Return a clarification that asks what a person is wanted for; None if that is known.
+
+    The bot asks once: an asker who names no topic again is escalated, so that nobody is stuck. It
+    does not ask on the command line.
+    """
+    message = inquiry.message
+    if message.thread.platform == "cli" or not _lacks_topic(inquiry, route):
+        return None
+    return Clarification(ASK_TOPIC if message.private else ASK_TOPIC_IN_CHANNEL)
+
+
+def _lacks_topic(inquiry: Inquiry, route: Route) -> bool:
+    """Return whether the asker wants a person, names no topic, and was not asked for one."""
+    message, text = inquiry.message, inquiry.message.text
+    if message.attachments or route.question != condense(text):
+        return False
+    replies = (turn for turn in inquiry.history if turn.own and turn.role == "assistant")
+    asked = any(asks_topic(turn.text) for turn in replies)
+    return not asked and (text == PERSON_REQUEST or names_no_topic(text))
+
+
+def _question_for_people(inquiry: Inquiry, route: Route) -> str:
+    """Return the question to escalate, followed by the names of attached files.
+
+    A message such as "a human, please" is preceded by the earlier question that it refers to. The
+    text of a pressed button is dropped; text that the asker wrote is kept.
+    """
+    text = inquiry.message.text
+    if named := requested_question(text):
+        text = named
+    elif route.intent is Intent.HUMAN and not _is_in_message(route.question, text):
+        text = route.question if text == PERSON_REQUEST else f"{route.question}\n{text}"
+    if not inquiry.message.attachments:
+        return text
+    names = ", ".join(" ".join(each.name.split()) for each in inquiry.message.attachments)
+    return f"{text}\n(with {names})".strip()
+
+
+def _is_in_message(question: str, text: str) -> bool:
+    """Return whether a question is, or is part of, the message's text."""
+    return question in text or question == condense(text)

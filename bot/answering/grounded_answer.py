@@ -1,0 +1,147 @@
+"""An answer composed from the pages with the gate's judgement, and what a trace records of it.
+
+The trace functions add the search results and the gate's decision to the record and to
+OpenTelemetry spans, without any text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from bot.answering.gate import NOT_JUDGED, Judgement
+from bot.answering.reply_text import found_passages
+from bot.domain.interactions import ConfidenceLevel, ErrorCode, Route, Trace
+from rag import telemetry
+from rag.pipeline import Retrieval
+from rag.telemetry import Attributes
+from rag.types import Answer, Chunk, ModelCall
+
+
+@dataclass(frozen=True, slots=True)
+class GroundedAnswer:
+    """The retrieved passages, the answer composed from them and the gate's judgement.
+
+    ``answer`` is None if composing failed; ``error`` is the reason. ``earlier`` are the model calls
+    of a discarded first answer or of a failed one; ``notes`` give the reason.
+    """
+
+    retrieval: Retrieval
+    answer: Answer | None
+    judgement: Judgement = NOT_JUDGED
+    earlier: tuple[ModelCall, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: ErrorCode | None = None
+
+    @property
+    def calls(self) -> tuple[ModelCall, ...]:
+        """Return all model calls, those of discarded answers too."""
+        return (*self.earlier, *(self.answer.calls if self.answer else ()))
+
+    @property
+    def probability(self) -> float:
+        return self.judgement.probability
+
+    @property
+    def level(self) -> ConfidenceLevel | None:
+        """Return the confidence level; None without an answer, or if it must be escalated."""
+        if self.answer is None or not self.answer.claims:
+            return None
+        return self.judgement.level(self.answer.missing)
+
+    @property
+    def passes(self) -> bool:
+        """Return whether the answer is sure or partial, not a guess."""
+        return self.level in {"sure", "partial"}
+
+    @property
+    def gate(self) -> str:
+        """Return the gate's decision for the record: "stopped", "passed" or "unsure"."""
+        if self.level is None:
+            return "stopped"
+        return "passed" if self.passes else "unsure"
+
+    @property
+    def cited_chunk_ids(self) -> frozenset[str]:
+        claims = self.answer.claims if self.answer else ()
+        return frozenset(citation.chunk_id for claim in claims for citation in claim.citations)
+
+    @property
+    def chunks_to_show(self) -> Sequence[Chunk]:
+        """Return the chunks that the outcome may quote or name.
+
+        For a sure answer these are the cited chunks; without an answer, the retrieved ones, offered
+        as suggestions. For an unsure answer both: a clarification that names retrieved pages may
+        replace it. For a partial answer too: the model had read all of them when it wrote what is
+        missing.
+        """
+        found = [passage.chunk for passage in self.retrieval.passages]
+        if self.answer is None or self.level is None:
+            return found
+        wanted = self.cited_chunk_ids
+        cited = [one.chunk for one in self.answer.passages if one.chunk.id in wanted]
+        if self.level == "sure":
+            return cited
+        return list({one.id: one for one in (*cited, *found)}.values())
+
+    def limited_to_pages(self, page_ids: Collection[str]) -> GroundedAnswer:
+        """Return the answer without claims, and with the passages of these pages alone."""
+        found = self.retrieval.passages
+        passages = tuple(passage for passage in found if passage.chunk.page_id in page_ids)
+        return replace(
+            self,
+            retrieval=replace(self.retrieval, passages=passages),
+            answer=self.answer and replace(self.answer, claims=(), passages=passages),
+        )
+
+
+def trace_with_answer(trace: Trace, grounded: GroundedAnswer) -> Trace:
+    """Add the passages, the features and the gate's decision to a trace."""
+    answer = grounded.answer
+    passages = answer.passages if answer else grounded.retrieval.passages
+    timings = answer.timings_ms if answer else grounded.retrieval.timings_ms
+    explained = replace(
+        trace,
+        passages=found_passages(passages),
+        features=dict(answer.features) if answer else {},
+        threshold=grounded.judgement.threshold,
+        gate=grounded.gate,
+        calibration=grounded.judgement.by,
+        timings_ms={**trace.timings_ms, **timings},
+        notes=(*trace.notes, *grounded.notes),
+    )
+    if answer is None:
+        explained = trace_with_note(explained, "the answer could not be composed")
+    return trace_with_calls(explained, grounded.calls)
+
+
+def trace_with_calls(trace: Trace, calls: Sequence[ModelCall]) -> Trace:
+    """Add model calls and their content-filter verdicts."""
+    every = (*trace.calls, *calls)
+    return replace(
+        trace, calls=every, filters=tuple(verdict for call in every for verdict in call.filters)
+    )
+
+
+def trace_with_note(trace: Trace, note: str) -> Trace:
+    """Add a note, which must contain no text of users or pages."""
+    return replace(trace, notes=(*trace.notes, note))
+
+
+def route_attributes(route: Route) -> Attributes:
+    """Return the span attributes of a route."""
+    return {
+        telemetry.INTENT: route.intent.value,
+        telemetry.ROUTE_DECIDED_BY: route.decided_by,
+        telemetry.ROUTE_SCORE: route.score,
+    }
+
+
+def gate_attributes(grounded: GroundedAnswer) -> Attributes:
+    """Return the span attributes of the gate's decision."""
+    return {
+        telemetry.EVALUATION_NAME: "gate",
+        telemetry.EVALUATION_SCORE: grounded.probability,
+        telemetry.EVALUATION_LABEL: grounded.gate,
+        telemetry.GATE_THRESHOLD: grounded.judgement.threshold,
+    }
