@@ -12,6 +12,7 @@ from itertools import chain
 
 from bot.answering.asker_identity import AskerIdentification, IdentifiedAsker, Reader
 from bot.answering.attachments import ReadAttachments, ReadsAttachments
+from bot.answering.limits import LimitChecks
 from bot.answering.routing.conversation import readable_turns
 from bot.answering.visibility import ReadablePassages, Visibility, passages_behind, visibility_of
 from bot.domain.cases import USE_REPLY, is_card_thread
@@ -66,6 +67,7 @@ class Admission:
         reading: Reads the files attached to messages; None reads no file.
         readable: Checks which passages may be read now; None leaves earlier answers from pages
             out of the history.
+        limits: Checks pause, rates and budgets; None limits nothing.
         notes: Stores which threads belong to escalation cards; None treats no thread as one.
     """
 
@@ -80,6 +82,7 @@ class Admission:
         reading: ReadsAttachments | None = None,
         readable: ReadablePassages | None = None,
         notes: Notes | None = None,
+        limits: LimitChecks | None = None,
     ) -> None:
         self._interactions = interactions
         self._directory = directory
@@ -89,12 +92,24 @@ class Admission:
         self._reading = reading
         self._readable = readable
         self._notes = notes
+        self._limits = limits
 
     async def admit(self, message: Message) -> Inquiry | Refusal:
-        """Return the inquiry for a message, or a refusal.
+        """Return the inquiry for a message, or a refusal with the text for the asker.
 
         Raises AskerUnknown, StoreUnavailable.
         """
+        if self._limits is None:
+            return await self._admit(message)
+        arrival = await self._limits.check_message(message)
+        if isinstance(arrival, Refusal):
+            return arrival
+        admitted = await self._admit(message)
+        if isinstance(admitted, Refusal):
+            return admitted
+        return await self._limits.check_budget(message, admitted, arrival) or admitted
+
+    async def _admit(self, message: Message) -> Inquiry | Refusal:
         thread = message.thread
         if self._notes is not None and await is_card_thread(self._notes, thread):
             return Refusal(USE_REPLY, "card_thread", ephemeral=True)

@@ -1,28 +1,34 @@
-"""Enforce the rate limits, the daily model budgets and the pause, and report their status.
+"""Enforce the rate limits, the daily model budgets and the pause; reject floods of messages.
 
-Decisions use only what was recorded before the message arrived, so a retry gives the same result.
-Only the pause is read as of now.
+Decisions of ``LimitChecks`` use only what was recorded before the message arrived, so a retry gives
+the same result; only the pause is read as of now. Messages far above the rates are rejected before
+they are recorded.
 """
 
 from __future__ import annotations
 
 import math
+import time
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from datetime import datetime, timedelta
 
-from bot.answering.limit_notices import AskerNotices, RefusalLog
+from bot.answering.limit_reports import AskerNotices, RefusalLog
 from bot.answering.routing.intent_rules import Rules
-from bot.domain.errors import StoreUnavailable
+from bot.domain.errors import RateExceeded
 from bot.domain.handoff import HANDOFF_OFFER
-from bot.domain.health import ComponentStatus
-from bot.domain.messages import NO_MODEL, Inquiry, Intent, Limit, Message, Refusal, Thread
-from bot.domain.ports import Admits
-from bot.domain.settings import Settings
+from bot.domain.messages import (
+    NO_MODEL,
+    Inquiry,
+    Intent,
+    InteractionId,
+    Limit,
+    Message,
+    Refusal,
+)
 from bot.domain.text.markdown import clip
-from bot.domain.usage import Arrival, Pause, Spent, UsageLimits, day_of, usage_limits
-from bot.domain.users import short_actor_name
+from bot.domain.usage import Arrival, CurrentPause, Pause, Spent, UsageCounts, UsageLimits, day_of
 
 WINDOW = timedelta(seconds=60)
 DAY = timedelta(days=1)
@@ -35,6 +41,9 @@ _PAUSE_REASON_CHARACTERS = 500
 _BOT_TURNS = 3
 """Most answers to other bots in a thread until a person addresses the bot there."""
 
+FLOOD_FACTOR = 3
+"""Messages up to this multiple of a rate limit are recorded; beyond it they are rejected."""
+
 _STOPS = (".", "!", "?", "\u2026")
 
 _BOT_LOOP = "Another bot was answered three times here, and no person has said anything since."
@@ -43,50 +52,6 @@ _NOT_KEPT = (
     "Your question is not kept for later, so please ask it again then. If it can't wait, please "
     "ask your help desk directly."
 )
-
-
-class CountsUse(Protocol):
-    """Port: count the recorded use before a message's arrival. Raises StoreUnavailable."""
-
-    async def arrival(self, interaction_id: str) -> Arrival | None:
-        """Return a message's recorded arrival; None if it is not recorded."""
-        ...
-
-    async def by_person(
-        self, tenant: str, arrival: Arrival, within: timedelta, most: int
-    ) -> Sequence[datetime]:
-        """Return the arrival times of the person's last ``most`` messages, newest first.
-
-        Only of messages less than ``within`` away from the arrival. Messages that the bot left
-        alone count only against overheard ones: ordinary talk must not use up the rate of
-        questions.
-        """
-        ...
-
-    async def in_channel(
-        self, tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
-    ) -> Sequence[datetime]:
-        """Return the same for a channel, counting at most ``each`` messages per person (0: all)."""
-        ...
-
-    async def bot_turns(self, thread: Thread, arrival: Arrival, most: int) -> int:
-        """Return how many of a thread's last messages in a row were written by other bots.
-
-        At most ``most``. Only messages before the arrival count, without those left alone.
-        """
-        ...
-
-    async def spent(
-        self, tenant: str, since: datetime, before: datetime, person: str | None = None
-    ) -> Spent:
-        """Return the tokens and cost of model calls in a period, of everyone or one person."""
-        ...
-
-
-class KnowsPause(Protocol):
-    """Port: return the current pause, None if there is none. Raises StoreUnavailable."""
-
-    async def current(self, tenant: str) -> Pause | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,63 +68,57 @@ class Exceeded:
     met: Limit
 
 
-class LimitedAdmission:
-    """Refuse messages that exceed a limit, and admit the others through another ``Admits``.
+class LimitChecks:
+    """Check messages against the pause, the rates and the budgets.
 
-    Implements ``Admits``. Rates apply to everyone, the pause to every message. A used-up budget
-    does not stop a plain request for a person, nor channels answered without a model: neither
-    calls one. The refusal is ephemeral, and ``told`` limits how often it is posted; a loop of
-    another bot is refused silently.
+    Rates apply to everyone, the pause to every message. A used-up budget does not stop a plain
+    request for a person, nor channels answered without a model: neither calls one. A refusal is
+    ephemeral, and ``notices`` limits how often it is posted; a loop of another bot is refused
+    silently.
     """
 
     def __init__(
         self,
-        inner: Admits,
-        *,
-        use: CountsUse,
-        pauses: KnowsPause,
         limits: UsageLimits,
-        notices: RefusalLog,
-        told: AskerNotices | None = None,
+        *,
+        use: UsageCounts,
+        current_pause: CurrentPause,
+        log: RefusalLog,
+        notices: AskerNotices | None = None,
     ) -> None:
-        self._inner = inner
-        self._use = use
-        self._pauses = pauses
         self._limits = limits
+        self._use = use
+        self._current_pause = current_pause
+        self._log = log
         self._notices = notices
-        self._told = told
         self._rules = Rules()
 
-    async def admit(self, message: Message) -> Inquiry | Refusal:
-        """Return the inquiry, or a refusal with the text for the asker."""
-        pause = await self._pauses.current(message.thread.tenant)
+    async def check_message(self, message: Message) -> Arrival | Refusal:
+        """Return the arrival of a message, or a refusal for a pause, a rate or a loop of bots."""
+        pause = await self._current_pause(message.thread.tenant)
         if pause is not None:
             return await self._refuse(message, _paused(message, pause))
         recorded = await self._use.arrival(message.interaction_id) or _unrecorded(message)
         arrival = replace(recorded, overheard=message.overheard)
-        held = await self._held(message, arrival)
-        if held is not None:
-            return held
-        admitted = await self._inner.admit(message)
-        if isinstance(admitted, Refusal):
-            return admitted
-        if admitted.policy.model == NO_MODEL:
-            return admitted
-        used_up = await self._used_up(message, arrival)
-        if used_up is None or self._wants_a_person(admitted):
-            return admitted
+        too_fast = await self._too_fast(message, arrival)
+        if too_fast is not None:
+            return await self._refuse(message, too_fast)
+        if message.by_bot and await self._is_bot_loop(message, arrival):
+            return Refusal(_BOT_LOOP, "bot_turns_per_thread", silent=True)
+        return arrival
+
+    async def check_budget(
+        self, message: Message, inquiry: Inquiry, arrival: Arrival
+    ) -> Refusal | None:
+        """Return a refusal if a budget is used up that answering the inquiry would draw on."""
+        if inquiry.policy.model == NO_MODEL:
+            return None
+        used_up = await self._used_up_budget(message, arrival)
+        if used_up is None or self._wants_a_person(inquiry):
+            return None
         return await self._refuse(message, used_up)
 
-    async def _held(self, message: Message, arrival: Arrival) -> Refusal | None:
-        """Return a refusal for a rate or a bot loop; None if the message may be admitted."""
-        hurried = await self._too_fast(message, arrival)
-        if hurried is not None:
-            return await self._refuse(message, hurried)
-        if message.by_bot and await self._goes_on(message, arrival):
-            return Refusal(_BOT_LOOP, "bot_turns_per_thread", silent=True)
-        return None
-
-    async def _goes_on(self, message: Message, arrival: Arrival) -> bool:
+    async def _is_bot_loop(self, message: Message, arrival: Arrival) -> bool:
         """Return whether another bot has had its turns: two bots would never stop by themselves."""
         turns = await self._use.bot_turns(message.thread, arrival, _BOT_TURNS)
         return turns >= _BOT_TURNS
@@ -183,41 +142,24 @@ class LimitedAdmission:
                 )
         return None
 
-    async def _used_up(self, message: Message, arrival: Arrival) -> Exceeded | None:
-        return await self._by_all(message, arrival) or await self._by_one(message, arrival)
-
-    async def _by_all(self, message: Message, arrival: Arrival) -> Exceeded | None:
-        limits, tenant = self._limits, message.thread.tenant
-        if not (limits.tokens or limits.usd):
-            return None
-        day = day_of(arrival.at)
-        spent = await self._use.spent(tenant, day, arrival.at)
-        if limits.usd and spent.unpriced:
-            self._notices.unpriced(tenant, day.date(), spent.unpriced)
-        over = _exceeded_budget(limits, spent)
-        if over is None:
-            return None
-        limit, figures = over
-        text = _budget_used_up_text(
-            "I've given all the answers I may for today.", message, arrival.at
-        )
-        return Exceeded(limit, tenant, text, figures, Limit("budget", day + DAY))
-
-    async def _by_one(self, message: Message, arrival: Arrival) -> Exceeded | None:
-        most = self._limits.tokens_per_user
-        if not most:
-            return None
-        spent = await self._use.spent(
-            message.thread.tenant, day_of(arrival.at), arrival.at, arrival.person
-        )
-        if spent.tokens < most:
-            return None
-        text = _budget_used_up_text(
-            "I've given you all the answers I may for today.", message, arrival.at
-        )
-        figures = {"tokens": spent.tokens, "allowed": most}
-        met = Limit("budget", day_of(arrival.at) + DAY)
-        return Exceeded("model_tokens_per_user_per_day", arrival.person, text, figures, met)
+    async def _used_up_budget(self, message: Message, arrival: Arrival) -> Exceeded | None:
+        limits, tenant, day = self._limits, message.thread.tenant, day_of(arrival.at)
+        met = Limit("budget", day + DAY)
+        if limits.tokens or limits.usd:
+            spent = await self._use.spent(tenant, day, arrival.at)
+            if limits.usd and spent.unpriced:
+                self._log.unpriced(tenant, day.date(), spent.unpriced)
+            if over := _exceeded_budget(limits, spent):
+                text = _budget_used_up_text("all the answers", message, arrival.at)
+                return Exceeded(over[0], tenant, text, over[1], met)
+        if most := limits.tokens_per_user:
+            spent = await self._use.spent(tenant, day, arrival.at, arrival.person)
+            if spent.tokens >= most:
+                text = _budget_used_up_text("you all the answers", message, arrival.at)
+                figures = {"tokens": spent.tokens, "allowed": most}
+                limit = "model_tokens_per_user_per_day"
+                return Exceeded(limit, arrival.person, text, figures, met)
+        return None
 
     def _wants_a_person(self, inquiry: Inquiry) -> bool:
         ruling = self._rules.decide(inquiry.message.text, inquiry.history)
@@ -231,8 +173,8 @@ class LimitedAdmission:
             "channel": f"{thread.platform}:{thread.channel}",
             "interaction_id": message.interaction_id,
         }
-        self._notices.refused(exceeded.limit, exceeded.key, {**asked, **exceeded.figures})
-        due = self._told is None or await self._told.due(message, exceeded.limit)
+        self._log.refused(exceeded.limit, exceeded.key, {**asked, **exceeded.figures})
+        due = self._notices is None or await self._notices.due(message, exceeded.limit)
         return Refusal(
             exceeded.text,
             note=exceeded.limit,
@@ -275,11 +217,14 @@ def _too_many(limit: str, key: str, most: int, where: str, at: datetime, wait: f
     return Exceeded(limit, key, text, figures, Limit("rate", at + timedelta(seconds=wait)))
 
 
-def _budget_used_up_text(said: str, message: Message, at: datetime) -> str:
+def _budget_used_up_text(given: str, message: Message, at: datetime) -> str:
     minutes = math.ceil((day_of(at) + DAY - at) / timedelta(minutes=1))
     left = f"{minutes} minutes" if minutes <= _FEW_MINUTES else f"{round(minutes / 60)} hours"
     person = HANDOFF_OFFER if message.private else _ASK_PERSON_IN_CHANNEL
-    return f"{said} I can answer again after midnight UTC, in about {left}. {person}"
+    return (
+        f"I've given {given} I may for today. I can answer again after midnight UTC, in about "
+        f"{left}. {person}"
+    )
 
 
 def _paused(message: Message, pause: Pause) -> Exceeded:
@@ -290,71 +235,89 @@ def _paused(message: Message, pause: Pause) -> Exceeded:
     return Exceeded("pause", message.thread.tenant, text, figures, Limit("pause"))
 
 
-_COMPONENT_NAME = "limits"
-_STATUS_REASON_CHARACTERS = 160
+_SECONDS = WINDOW.total_seconds()
+_Key = tuple[str, str, str, bool]
+_Arrivals = deque[tuple[float, InteractionId]]
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
+class FloodControl:
+    """Count the messages per person and per channel within a minute, and reject floods.
 
+    Each process counts for itself, in memory: this bounds what a flood writes; the rate limits
+    themselves are counted in the record. Overheard messages are counted separately, as there.
 
-async def limits_status(
-    settings: Settings,
-    use: CountsUse,
-    pauses: KnowsPause,
-    now: Callable[[], datetime] = _now,
-) -> ComponentStatus:
-    """Return the status of limits and pause now; "failed" only if the store is unavailable."""
-    limits = usage_limits(settings)
-    try:
-        pause = await pauses.current(settings.tenant)
-        spent = Spent()
-        if limits.tokens or limits.usd:
-            spent = await use.spent(settings.tenant, day_of(now()), now())
-    except StoreUnavailable as error:
-        return ComponentStatus(_COMPONENT_NAME, "failed", str(error))
-    return limits_status_of(limits, spent, pause)
+    Args:
+        limits: The rates; 0 is without limit.
+        notices: Logs the rejections.
+        dropped: Called with every rejected message.
+        clock: A monotonic clock in seconds.
+    """
 
+    def __init__(
+        self,
+        limits: UsageLimits,
+        notices: RefusalLog,
+        dropped: Callable[[Message], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._limits = limits
+        self._notices = notices
+        self._dropped = dropped
+        self._clock = clock
+        self._kept: OrderedDict[_Key, _Arrivals] = OrderedDict()
 
-def limits_status_of(limits: UsageLimits, spent: Spent, pause: Pause | None) -> ComponentStatus:
-    """Return the status for given limits, use and pause."""
-    if pause is not None:
-        since = pause.since.strftime("%Y-%m-%d %H:%M UTC")
-        reason = clip(pause.reason, _STATUS_REASON_CHARACTERS).rstrip(".")
-        detail = f"paused by {short_actor_name(pause.by)} since {since}: {reason}."
-        return ComponentStatus(
-            _COMPONENT_NAME, "paused", detail, "Answer again: python -m bot resume"
+    @property
+    def remembered(self) -> int:
+        """Return the number of persons and channels kept in memory."""
+        return len(self._kept)
+
+    def check(self, message: Message) -> None:
+        """Count a message; repeated deliveries count once. Raises RateExceeded for a flood."""
+        now, counted = self._clock(), message.interaction_id
+        self._forget(now)
+        rates = list(self._rates(message))
+        for key, most in rates:
+            kept = self._within(key, now)
+            if len(kept) >= FLOOD_FACTOR * most and all(counted != each for _, each in kept):
+                self._hold_back(message, key, kept[0][0] + _SECONDS - now, most)
+        for key, most in rates:
+            self._count(key, counted, now, most)
+
+    def _rates(self, message: Message) -> Iterator[tuple[_Key, int]]:
+        thread, overheard = message.thread, message.overheard
+        if most := self._limits.per_user:
+            yield ("rate_per_user_per_minute", thread.tenant, message.author.id, overheard), most
+        if most := self._limits.per_channel:
+            channel = f"{thread.platform}:{thread.channel}"
+            yield ("rate_per_channel_per_minute", thread.tenant, channel, overheard), most
+
+    def _count(self, key: _Key, counted: InteractionId, now: float, most: int) -> None:
+        # Set again at the end: _forget relies on keys in the order of their last message.
+        kept = self._kept.pop(key, None) or deque(maxlen=FLOOD_FACTOR * most)
+        self._kept[key] = kept
+        if all(counted != each for _, each in kept):
+            kept.append((now, counted))
+
+    def _within(self, key: _Key, now: float) -> _Arrivals:
+        kept = self._kept.get(key, deque())
+        while kept and kept[0][0] <= now - _SECONDS:
+            kept.popleft()
+        return kept
+
+    def _forget(self, now: float) -> None:
+        """Drop entries older than a minute, and persons and channels without any."""
+        for key in list(self._kept):
+            if self._within(key, now):
+                break
+            del self._kept[key]
+
+    def _hold_back(self, message: Message, key: _Key, wait: float, most: int) -> None:
+        limit, _, whose, _ = key
+        self._dropped(message)
+        figures = {"allowed": most, "kept": False, "channel": message.thread.channel}
+        self._notices.refused(limit, f"{whose}:dropped", {"person": message.author.id, **figures})
+        raise RateExceeded(
+            f"That is more than {FLOOD_FACTOR} times the {most} messages a minute that I can take. "
+            "Please wait a minute, and ask again.",
+            retry_after_seconds=max(1, math.ceil(wait)),
         )
-    used_up = "; ".join(_used_up(limits, spent))
-    if used_up:
-        cure = "It starts anew at midnight UTC. Allow more: docs/limits.md"
-        return ComponentStatus(_COMPONENT_NAME, "limited", f"used up: {used_up}.", cure)
-    listed = "; ".join(_configured_limits(limits))
-    if not listed:
-        return ComponentStatus(
-            _COMPONENT_NAME,
-            "absent",
-            "nothing is limited.",
-            "Set a rate or a budget: docs/limits.md",
-        )
-    return ComponentStatus(_COMPONENT_NAME, "ready", listed)
-
-
-def _used_up(limits: UsageLimits, spent: Spent) -> Iterator[str]:
-    if 0 < limits.tokens <= spent.tokens:
-        yield f"{spent.tokens:,} of {limits.tokens:,} tokens today"
-    if 0 < limits.usd <= spent.usd:
-        yield f"{spent.usd:.2f} of {limits.usd:.2f} USD today"
-
-
-def _configured_limits(limits: UsageLimits) -> Iterator[str]:
-    if limits.per_user:
-        yield f"{limits.per_user} messages a minute from one person"
-    if limits.per_channel:
-        yield f"{limits.per_channel} in one channel"
-    if limits.tokens:
-        yield f"{limits.tokens:,} tokens a day"
-    if limits.usd:
-        yield f"{limits.usd:.2f} USD a day"
-    if limits.tokens_per_user:
-        yield f"{limits.tokens_per_user:,} tokens a day for one person"

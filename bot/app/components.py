@@ -24,7 +24,7 @@ from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.gate import GATE_FILE, Gate, load_gate
 from bot.answering.gate_file import calibration_name
-from bot.answering.limits import limits_status
+from bot.answering.limit_reports import limits_status
 from bot.answering.routing.generic_replies import GenericAnswers
 from bot.answering.routing.intent_classifier import IntentClassifier, load_classifier
 from bot.answering.routing.router import Router
@@ -332,7 +332,7 @@ def component_checker(
     telling = [each for each in channels if isinstance(each, TellsState)]
 
     async def check_parts() -> Sequence[ComponentStatus]:
-        limits = await limits_status(settings, store.counting, store.pauses)
+        limits = await limits_status(settings, store.counting, store.pauses.current)
         told = {part.name: replace(part, vital=False) for part in (one.part() for one in telling)}
         read = await confluence() if confluence is not None else None
         parts_now = [told.get(part.name, part) for part in await status(settings, parts, read)]

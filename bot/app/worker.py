@@ -15,9 +15,8 @@ from aiohttp import web
 
 from bot.answering.admission import Admission
 from bot.answering.asker_identity import AskerIdentification
-from bot.answering.flood_control import FloodControl
-from bot.answering.limit_notices import AskerNotices, RefusalLog
-from bot.answering.limits import LimitedAdmission
+from bot.answering.limit_reports import AskerNotices, RefusalLog
+from bot.answering.limits import FloodControl, LimitChecks
 from bot.answering.visibility import ReadableInIndex, ReadablePassages
 from bot.app.components import Components
 from bot.app.documents import build_attachments
@@ -183,10 +182,10 @@ def build_background_work(
 
     ``dropped`` is called with each message that is not even stored.
     """
-    notices = RefusalLog()
+    refusals = RefusalLog()
     readable = ReadableInIndex(parts.index)
-    admission = _build_admission(settings, store, channels, directory, readable, notices)
-    floods = FloodControl(usage_limits(settings), notices, dropped)
+    admission = _build_admission(settings, store, channels, directory, readable, refusals)
+    floods = FloodControl(usage_limits(settings), refusals, dropped)
     opened = _build_inbox(
         settings,
         parts.desk,
@@ -213,7 +212,7 @@ def _build_inbox(
     store: Store,
     engine: DurableEngine,
     *,
-    admission: LimitedAdmission,
+    admission: Admission,
     channels: Sequence[Channel],
     observers: Sequence[OutcomeObserver],
     hold_back: Callable[[Message], None],
@@ -243,8 +242,8 @@ def _build_admission(
     channels: Sequence[Channel],
     directory: Directory,
     readable: ReadablePassages,
-    notices: RefusalLog,
-) -> LimitedAdmission:
+    refusals: RefusalLog,
+) -> Admission:
     introductions = AskerIdentification(
         {each.platform: each for each in channels if isinstance(each, Introduces)},
         open_spaces={
@@ -253,22 +252,23 @@ def _build_admission(
         },
         notes=store.notes,
     )
-    return LimitedAdmission(
-        Admission(
-            store.interactions,
-            directory,
-            Policy(spaces=settings.index_spaces),
-            store.policies,
-            introductions=introductions,
-            reading=build_attachments(channels),
-            readable=readable,
-            notes=store.notes,
-        ),
+    limits = LimitChecks(
+        usage_limits(settings),
         use=store.counting,
-        pauses=store.pauses,
-        limits=usage_limits(settings),
-        notices=notices,
-        told=AskerNotices(store.notes, frozenset(each.platform for each in channels)),
+        current_pause=store.pauses.current,
+        log=refusals,
+        notices=AskerNotices(store.notes, frozenset(each.platform for each in channels)),
+    )
+    return Admission(
+        store.interactions,
+        directory,
+        Policy(spaces=settings.index_spaces),
+        store.policies,
+        introductions=introductions,
+        reading=build_attachments(channels),
+        readable=readable,
+        notes=store.notes,
+        limits=limits,
     )
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
+from bot.domain.messages import Thread
 from bot.domain.settings import Settings
 
 
@@ -50,6 +53,48 @@ class UsageLimits:
     tokens: int = 0
     usd: float = 0.0
     tokens_per_user: int = 0
+
+
+class UsageCounts(Protocol):
+    """Port: count the recorded use before a message's arrival. Raises StoreUnavailable."""
+
+    async def arrival(self, interaction_id: str) -> Arrival | None:
+        """Return a message's recorded arrival; None if it is not recorded."""
+        ...
+
+    async def by_person(
+        self, tenant: str, arrival: Arrival, within: timedelta, most: int
+    ) -> Sequence[datetime]:
+        """Return the arrival times of the person's last ``most`` messages, newest first.
+
+        Only of messages less than ``within`` away from the arrival. Messages that the bot left
+        alone count only against overheard ones: ordinary talk must not use up the rate of
+        questions.
+        """
+        ...
+
+    async def in_channel(
+        self, tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
+    ) -> Sequence[datetime]:
+        """Return the same for a channel, counting at most ``each`` messages per person (0: all)."""
+        ...
+
+    async def bot_turns(self, thread: Thread, arrival: Arrival, most: int) -> int:
+        """Return how many of a thread's last messages in a row were written by other bots.
+
+        At most ``most``. Only messages before the arrival count, without those left alone.
+        """
+        ...
+
+    async def spent(
+        self, tenant: str, since: datetime, before: datetime, person: str | None = None
+    ) -> Spent:
+        """Return the tokens and cost of model calls in a period, of everyone or one person."""
+        ...
+
+
+CurrentPause = Callable[[str], Awaitable[Pause | None]]
+"""Returns the current pause of a tenant, None if there is none. Raises StoreUnavailable."""
 
 
 def usage_limits(settings: Settings) -> UsageLimits:

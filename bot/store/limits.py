@@ -25,7 +25,7 @@ from bot.store.tables import EscalationRow, InteractionRow, PauseRow, UsageRow
 
 
 class StoredCounting:
-    """Counts messages and usage for limits. Implements `bot.answering.limits.CountsUse`."""
+    """Counts messages and usage for limits. Implements `bot.domain.usage.UsageCounts`."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -260,7 +260,7 @@ _AUDIT_SUBJECT = "answers"
 
 
 class StoredPauses:
-    """Pauses and resumes answering per tenant. Implements `bot.answering.limits.KnowsPause`.
+    """Pauses and resumes answering per tenant.
 
     Each change writes an audit row in its transaction.
     """

@@ -27,8 +27,8 @@ from sqlalchemy import Connection, Engine, event
 
 from bot.answering.admission import Admission, VouchedDirectory
 from bot.answering.desk import Desk
-from bot.answering.limit_notices import RefusalLog
-from bot.answering.limits import LimitedAdmission
+from bot.answering.limit_reports import RefusalLog
+from bot.answering.limits import LimitChecks
 from bot.app.worker import InboxOptions, build_durable_inbox
 from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import Activity, InteractionId, Message, Platform, Policy, Stage
@@ -128,17 +128,18 @@ async def serving(
     """Join an inbox as the application does, with all limits that it has by default."""
     most = {"rate_per_user_per_minute": UNREACHED, "rate_per_channel_per_minute": UNREACHED}
     settings = load_settings(_env_file=None, **most)
-    plain = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
+    limits = LimitChecks(
+        usage_limits(settings),
+        use=store.counting,
+        current_pause=store.pauses.current,
+        log=RefusalLog(),
+    )
     channels: dict[Platform, Channel] = {channel.platform: channel}
     opened = build_durable_inbox(
         store,
         engine,
-        admission=LimitedAdmission(
-            plain,
-            use=store.counting,
-            pauses=store.pauses,
-            limits=usage_limits(settings),
-            notices=RefusalLog(),
+        admission=Admission(
+            store.interactions, VouchedDirectory(), Policy(), store.policies, limits=limits
         ),
         desk=desk,
         channels=channels,

@@ -6,10 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from bot.domain.messages import Audience, Inquiry, InteractionId, Message, Person, Policy, Thread
-from bot.domain.usage import Arrival, Pause, Spent
+from bot.answering.admission import Admission, VouchedDirectory
+from bot.answering.limit_reports import AskerNotices, RefusalLog
+from bot.answering.limits import LimitChecks
+from bot.domain.interactions import Interaction
+from bot.domain.messages import InteractionId, Message, Person, Policy, Thread
+from bot.domain.usage import Arrival, Pause, Spent, UsageLimits
 from rag.types import Turn
-from tests.fakes.builders import NOON
+from tests.fakes.bot_ports import generic_outcome
+from tests.fakes.builders import NOON, message
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,7 @@ class Call:
 
 
 class Ledger:
-    """Implements CountsUse and KnowsPause."""
+    """Implements UsageCounts; keeps a pause."""
 
     def __init__(self) -> None:
         self._arrived: dict[InteractionId, tuple[str, Arrival]] = {}
@@ -126,14 +131,36 @@ class Ledger:
 
 
 class Door:
-    """Admits everyone with a given history; counts how often it is asked."""
+    """Admits everyone with a given history within some limits; counts how often it is read."""
 
     def __init__(self, *history: Turn) -> None:
-        self._history = history
+        turns = zip(history[::2], history[1::2], strict=True)
+        self._exchanges = [_exchange(asked.text, answered.text) for asked, answered in turns]
         self.asked = 0
         self.policy = Policy()
 
-    async def admit(self, message: Message) -> Inquiry:
+    def within(self, limits: LimitChecks) -> Admission:
+        """Return an admission that reads nothing but the history and the policy."""
+        return Admission(self, VouchedDirectory(), self.policy, self, limits=limits)  # type: ignore[arg-type]  # only what it reads
+
+    async def of(self, tenant: str, channel: str) -> Policy:
+        return self.policy
+
+    async def history(self, thread: Thread, before: Message, limit: int) -> Sequence[Interaction]:
         self.asked += 1
-        audience = Audience("channel", message.author.principals)
-        return Inquiry(message, self._history, audience, self.policy)
+        return self._exchanges
+
+
+def _exchange(asked: str, answered: str) -> Interaction:
+    said = replace(message(asked, message_id="m0"), author=Person("anna"))
+    outcome = generic_outcome(answered)
+    return Interaction(said.interaction_id, said, "done", said.received_at, outcome)
+
+
+def limit_checks(
+    ledger: Ledger, limits: UsageLimits, notices: AskerNotices | None = None
+) -> LimitChecks:
+    """Return checks that count in a ledger."""
+    return LimitChecks(
+        limits, use=ledger, current_pause=ledger.current, log=RefusalLog(), notices=notices
+    )

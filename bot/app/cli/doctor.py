@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from bot.answering.limits import limits_status
+from bot.answering.limit_reports import limits_status
 from bot.app.components import Components, open_components
 from bot.domain import health
 from bot.domain.errors import BotError
@@ -114,7 +114,7 @@ async def _store(settings: Settings) -> Sequence[ComponentStatus]:
     except BotError as error:
         return [ComponentStatus("record", "failed", str(error))]
     try:
-        limits = await limits_status(settings, store.counting, store.pauses)
+        limits = await limits_status(settings, store.counting, store.pauses.current)
     finally:
         await store.close()
     return [ComponentStatus("record", "ready", "opens, schema is current"), limits]

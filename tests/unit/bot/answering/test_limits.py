@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from bot.answering.limit_notices import RefusalLog
-from bot.answering.limits import WINDOW, LimitedAdmission, limits_status
+from bot.answering.admission import Admission
+from bot.answering.limit_reports import limits_status
+from bot.answering.limits import WINDOW
 from bot.chat.response_view import render
 from bot.domain.errors import StoreUnavailable
 from bot.domain.handoff import HANDOFF_OFFER
@@ -26,15 +27,13 @@ from bot.domain.settings_loading import load_settings
 from bot.domain.usage import Pause, UsageLimits
 from rag.types import Turn
 from tests.fakes.builders import NOON
-from tests.fakes.usage_ledger import Door, Ledger
+from tests.fakes.usage_ledger import Door, Ledger, limit_checks
 
 JARGON = re.compile(r"token|budget|quota|rate|limit|model|error|exception", re.IGNORECASE)
 
 
-def admission(ledger: Ledger, limits: UsageLimits, door: Door | None = None) -> LimitedAdmission:
-    return LimitedAdmission(
-        door or Door(), use=ledger, pauses=ledger, limits=limits, notices=RefusalLog()
-    )
+def admission(ledger: Ledger, limits: UsageLimits, door: Door | None = None) -> Admission:
+    return (door or Door()).within(limit_checks(ledger, limits))
 
 
 async def refusal(ledger: Ledger, limits: UsageLimits, asked: Message) -> Refusal:
@@ -348,10 +347,10 @@ def recorded(ledger: Ledger, arrived: Arrivals) -> list[Message]:
 def decided(
     ledger: Ledger, limits: UsageLimits, asked: Sequence[Message]
 ) -> list[Inquiry | Refusal]:
-    door = LimitedAdmission(Door(), use=ledger, pauses=ledger, limits=limits, notices=RefusalLog())
+    admitting = admission(ledger, limits)
 
     async def admit() -> list[Inquiry | Refusal]:
-        return [await door.admit(message) for message in asked]
+        return [await admitting.admit(message) for message in asked]
 
     return asyncio.run(admit())
 
@@ -442,7 +441,7 @@ def limit_settings(**limits: object) -> Settings:
 
 
 async def part(configured: Settings, ledger: Ledger) -> ComponentStatus:
-    return await limits_status(configured, ledger, ledger, now=lambda: NOON)
+    return await limits_status(configured, ledger, ledger.current, now=lambda: NOON)
 
 
 async def test_what_is_configured_is_listed() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.answering.flood_control import FLOOD_FACTOR
+from bot.answering.limits import FLOOD_FACTOR
 from bot.app.cli import administration
 from bot.domain.outcomes import NOT_KEPT
 from bot.domain.settings import Settings

@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import Select, select
 from sqlalchemy.dialects import sqlite
 
-from bot.answering.limit_notices import RefusalLog
-from bot.answering.limits import WINDOW, LimitedAdmission
+from bot.answering.limit_reports import RefusalLog
+from bot.answering.limits import WINDOW, LimitChecks
 from bot.domain.messages import Inquiry, Message
 from bot.domain.record_reports import Dimension, Span, UsageSum
 from bot.domain.usage import Arrival, Spent, UsageLimits
@@ -32,7 +32,7 @@ from tests.fakes.record_rows import (
     write_arrival,
     write_model_call,
 )
-from tests.fakes.usage_ledger import Door, Ledger
+from tests.fakes.usage_ledger import Door, Ledger, limit_checks
 
 MIDNIGHT = NOON - timedelta(hours=12)
 HERE = Arrival(10**6, NOON, "anna", "slack:C1")
@@ -102,12 +102,11 @@ async def test_the_record_and_the_plainest_way_let_the_same_messages_in(store: S
     ledger, asked = chance(3)
     await write_arrival(store, *asked)
     limits = UsageLimits(per_user=4, per_channel=7)
-    by_record = LimitedAdmission(
-        Door(), use=store.counting, pauses=store.pauses, limits=limits, notices=RefusalLog()
+    recorded = LimitChecks(
+        limits, use=store.counting, current_pause=store.pauses.current, log=RefusalLog()
     )
-    by_ledger = LimitedAdmission(
-        Door(), use=ledger, pauses=ledger, limits=limits, notices=RefusalLog()
-    )
+    by_record = Door().within(recorded)
+    by_ledger = Door().within(limit_checks(ledger, limits))
     decided = [await by_record.admit(message) for message in asked]
 
     assert decided == [await by_ledger.admit(message) for message in asked]

@@ -1,19 +1,34 @@
-"""Log refusals by a limit and decide whether to notify the asker, both at most once a minute.
+"""Report limits: log refusals, decide whether to notify the asker, and tell the status.
 
-So a flood causes neither a log line nor a reply for every message.
+Refusals are logged and told at most once a minute, so a flood causes neither a log line nor a reply
+for every message.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 
 import structlog
 
+from bot.domain.errors import StoreUnavailable
+from bot.domain.health import ComponentStatus
 from bot.domain.messages import Message, Platform
 from bot.domain.ports import Notes
+from bot.domain.settings import Settings
+from bot.domain.text.markdown import clip
+from bot.domain.usage import (
+    CurrentPause,
+    Pause,
+    Spent,
+    UsageCounts,
+    UsageLimits,
+    day_of,
+    usage_limits,
+)
+from bot.domain.users import short_actor_name
 
 log = structlog.get_logger(__name__)
 
@@ -115,3 +130,73 @@ class AskerNotices:
         if await self._notes.first(thread.tenant, now, mine, interaction_id=about):
             return True
         return await self._notes.get(thread.tenant, now) == mine
+
+
+_COMPONENT_NAME = "limits"
+_STATUS_REASON_CHARACTERS = 160
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+async def limits_status(
+    settings: Settings,
+    use: UsageCounts,
+    current_pause: CurrentPause,
+    now: Callable[[], datetime] = _now,
+) -> ComponentStatus:
+    """Return the status of limits and pause now; "failed" only if the store is unavailable."""
+    limits = usage_limits(settings)
+    try:
+        pause = await current_pause(settings.tenant)
+        spent = Spent()
+        if limits.tokens or limits.usd:
+            spent = await use.spent(settings.tenant, day_of(now()), now())
+    except StoreUnavailable as error:
+        return ComponentStatus(_COMPONENT_NAME, "failed", str(error))
+    return limits_status_of(limits, spent, pause)
+
+
+def limits_status_of(limits: UsageLimits, spent: Spent, pause: Pause | None) -> ComponentStatus:
+    """Return the status for given limits, use and pause."""
+    if pause is not None:
+        since = pause.since.strftime("%Y-%m-%d %H:%M UTC")
+        reason = clip(pause.reason, _STATUS_REASON_CHARACTERS).rstrip(".")
+        detail = f"paused by {short_actor_name(pause.by)} since {since}: {reason}."
+        return ComponentStatus(
+            _COMPONENT_NAME, "paused", detail, "Answer again: python -m bot resume"
+        )
+    used_up = "; ".join(_used_up(limits, spent))
+    if used_up:
+        cure = "It starts anew at midnight UTC. Allow more: docs/limits.md"
+        return ComponentStatus(_COMPONENT_NAME, "limited", f"used up: {used_up}.", cure)
+    listed = "; ".join(_configured_limits(limits))
+    if not listed:
+        return ComponentStatus(
+            _COMPONENT_NAME,
+            "absent",
+            "nothing is limited.",
+            "Set a rate or a budget: docs/limits.md",
+        )
+    return ComponentStatus(_COMPONENT_NAME, "ready", listed)
+
+
+def _used_up(limits: UsageLimits, spent: Spent) -> Iterator[str]:
+    if 0 < limits.tokens <= spent.tokens:
+        yield f"{spent.tokens:,} of {limits.tokens:,} tokens today"
+    if 0 < limits.usd <= spent.usd:
+        yield f"{spent.usd:.2f} of {limits.usd:.2f} USD today"
+
+
+def _configured_limits(limits: UsageLimits) -> Iterator[str]:
+    if limits.per_user:
+        yield f"{limits.per_user} messages a minute from one person"
+    if limits.per_channel:
+        yield f"{limits.per_channel} in one channel"
+    if limits.tokens:
+        yield f"{limits.tokens:,} tokens a day"
+    if limits.usd:
+        yield f"{limits.usd:.2f} USD a day"
+    if limits.tokens_per_user:
+        yield f"{limits.tokens_per_user:,} tokens a day for one person"

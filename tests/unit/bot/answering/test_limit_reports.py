@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.answering.flood_control import FLOOD_FACTOR, FloodControl
-from bot.answering.limit_notices import AskerNotices, RefusalLog
-from bot.answering.limits import LimitedAdmission
+from bot.answering.admission import Admission
+from bot.answering.limit_reports import AskerNotices, RefusalLog
+from bot.answering.limits import FLOOD_FACTOR, FloodControl, LimitChecks
 from bot.domain.errors import RateExceeded
 from bot.domain.messages import Inquiry, Message, Person, Refusal
 from bot.domain.outcomes import refused_outcome
@@ -106,16 +106,16 @@ def test_unknown_prices_are_told_once_a_day_for_each_tenant() -> None:
 SLACK = frozenset({"slack"})
 
 
-def admission(store: Store, ledger: Ledger | None = None) -> LimitedAdmission:
+def admission(store: Store, ledger: Ledger | None = None) -> Admission:
     """Return the admission of one process; the record is that of all."""
-    return LimitedAdmission(
-        Door(),
+    limits = LimitChecks(
+        UsageLimits(per_user=2 if ledger else 0),
         use=ledger or store.counting,
-        pauses=store.pauses,
-        limits=UsageLimits(per_user=2 if ledger else 0),
-        notices=RefusalLog(),
-        told=AskerNotices(store.notes, SLACK),
+        current_pause=store.pauses.current,
+        log=RefusalLog(),
+        notices=AskerNotices(store.notes, SLACK),
     )
+    return Door().within(limits)
 
 
 def said(number: int, *, by_bot: bool) -> Message:
