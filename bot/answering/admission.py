@@ -11,7 +11,7 @@ from datetime import timedelta
 from itertools import chain
 
 from bot.answering.asker_identity import AskerIdentification, IdentifiedAsker, Reader
-from bot.answering.attachments import ReadAttachments, ReadsAttachments
+from bot.answering.attachments import AttachmentReader, ReadAttachments
 from bot.answering.limits import LimitChecks
 from bot.answering.routing.conversation import readable_turns
 from bot.answering.visibility import ReadablePassages, Visibility, passages_behind, visibility_of
@@ -79,7 +79,7 @@ class Admission:
         policies: Policies,
         *,
         introductions: AskerIdentification | None = None,
-        reading: ReadsAttachments | None = None,
+        reading: AttachmentReader | None = None,
         readable: ReadablePassages | None = None,
         notes: Notes | None = None,
         limits: LimitChecks | None = None,

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import codecs
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import Literal, Protocol
+from typing import Literal
 
 import aiohttp
 import structlog
@@ -131,12 +131,21 @@ UnreadReason = Literal[
     "empty",
 ]
 
+MOST_FILES = 3
+MOST_BYTES = 2_000_000
+MOST_CHARACTERS = 20_000
+"""Limit on the text of all files of a message together."""
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five")
 _LONGEST_NAME = 80
 _MOST_NAMES = 5
 _REASON_TEXTS: Mapping[UnreadReason, str] = {
     "other_kind": f"I read {READABLE_KINDS} only.",
-    "too_large": "I read files of up to 2 MB.",
-    "too_many": "I read three files of a message, and 20,000 characters in all.",
+    "too_large": f"I read files of up to {MOST_BYTES / 1e6:g} MB.",
+    "too_many": (
+        f"I read {_NUMBERS[MOST_FILES]} files of a message, and {MOST_CHARACTERS:,} characters "
+        "in all."
+    ),
     "not_handed_out": "it was not handed out to me.",
     "not_text": "there is no text in it that I can read.",
     "pdf_without_text": "I could not get text out of that PDF.",
@@ -219,11 +228,6 @@ async def downloaded_bytes(
     return bytes(content)
 
 
-MOST_FILES = 3
-MOST_BYTES = 2_000_000
-MOST_CHARACTERS = 20_000
-"""Limit on the text of all files of a message together."""
-
 _log = structlog.get_logger(__name__)
 
 
@@ -235,32 +239,25 @@ class ReadAttachments:
     remarks: tuple[str, ...] = ()
 
 
-class ReadsAttachments(Protocol):
-    """Port: read the files of a message; an unreadable file yields a remark, never an error."""
+ReadPdf = Callable[[bytes], Awaitable[str]]
+"""Extracts the text of a PDF.
 
-    async def read(self, message: Message) -> ReadAttachments: ...
-
-
-class ReadsPdf(Protocol):
-    """Port: extract the text of a PDF."""
-
-    async def text(self, content: bytes) -> str:
-        """Return the text.
-
-        Raises NotText for a PDF without text, a locked or broken one, or one that takes too long.
-        """
-        ...
+Raises NotText for a PDF without text, a locked or broken one, or one that takes too long.
+"""
 
 
 class AttachmentReader:
-    """Read files through the platforms that can download them. Implements ``ReadsAttachments``."""
+    """Read files through the platforms that can download them."""
 
-    def __init__(self, platforms: Mapping[Platform, Fetches], pdf: ReadsPdf) -> None:
+    def __init__(self, platforms: Mapping[Platform, Fetches], read_pdf: ReadPdf) -> None:
         self._platforms = platforms
-        self._pdf = pdf
+        self._read_pdf = read_pdf
 
     async def read(self, message: Message) -> ReadAttachments:
-        """Read the first files of a message that are text or PDF, one after the other."""
+        """Read the first files of a message that are text or PDF, one after the other.
+
+        A file that can't be read yields a remark, never an error.
+        """
         attached: list[Attached] = []
         unread: list[UnreadAttachment] = []
         left = MOST_CHARACTERS
@@ -299,7 +296,7 @@ class AttachmentReader:
     ) -> str | UnreadAttachment:
         try:
             content = await platform.fetch(attachment, most=MOST_BYTES)
-            text = await self._pdf.text(content) if pdf else decode_text(content)
+            text = await self._read_pdf(content) if pdf else decode_text(content)
         except DeliveryFailed as error:
             _log.warning(
                 "attachment_not_fetched", interaction_id=message.interaction_id, why=str(error)

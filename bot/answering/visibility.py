@@ -18,7 +18,7 @@ from bot.answering.reply_text import option_label, without_missing
 from bot.domain.interactions import Escalation, Interaction, Outcome, Reply, Response, Source
 from bot.domain.messages import FoundPassage
 from rag.errors import RagError
-from rag.ports import ReadsChunks
+from rag.ports import ReadsChunks, SearchIndex
 from rag.types import EVERYONE, Chunk, Principal
 
 PAGE_CLOSED = "The page behind this is no longer open to you, or is gone, so it is not shown."
@@ -39,35 +39,13 @@ _PageAndChunk = tuple[str, str]
 """A page id and a chunk id."""
 
 
-class PassageOnPage(Protocol):
-    """The ids of a recorded passage."""
-
-    @property
-    def chunk_id(self) -> str: ...
-
-    @property
-    def page_id(self) -> str: ...
-
-
 class ReadablePassages(Protocol):
     """Port: look up which passages may be read. Raises rag.errors.IndexUnavailable."""
 
     async def readable(
-        self, tenant: str, found: Sequence[PassageOnPage], readers: frozenset[Principal]
+        self, tenant: str, found: Sequence[RecordedPassage], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         """Return the current chunks, by id, of passages that still exist and may be read."""
-        ...
-
-
-class IndexPages(Protocol):
-    """The part of the index port that is used here; results are of one tenant."""
-
-    async def spaces(self, tenant: str) -> Mapping[str, int]: ...
-
-    async def page(
-        self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
-    ) -> Sequence[Chunk]:
-        """Return a page's chunks; empty if it does not exist or may not be read."""
         ...
 
 
@@ -79,29 +57,29 @@ class ReadableInIndex:
     not be read.
     """
 
-    def __init__(self, pages: IndexPages) -> None:
-        self._pages = pages
+    def __init__(self, index: SearchIndex) -> None:
+        self._index = index
 
     async def readable(
-        self, tenant: str, found: Sequence[PassageOnPage], readers: frozenset[Principal]
+        self, tenant: str, found: Sequence[RecordedPassage], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         if not found:
             return {}
         readers |= {EVERYONE}
         wanted = {(each.page_id, each.chunk_id) for each in found}
-        if isinstance(self._pages, ReadsChunks):
+        if isinstance(self._index, ReadsChunks):
             ids = {each.chunk_id for each in found}
-            return _wanted_chunks(wanted, (await self._pages.chunks(tenant, ids, readers)).values())
+            return _wanted_chunks(wanted, (await self._index.chunks(tenant, ids, readers)).values())
         return await self._by_page(tenant, wanted, readers)
 
     async def _by_page(
         self, tenant: str, wanted: set[_PageAndChunk], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         open_: dict[str, Chunk] = {}
-        spaces = list(await self._pages.spaces(tenant))
+        spaces = list(await self._index.spaces(tenant))
         for page_id in sorted({page_id for page_id, _ in wanted}):
             for space in spaces:
-                chunks = await self._pages.page(tenant, space, page_id, readers)
+                chunks = await self._index.page(tenant, space, page_id, readers)
                 open_.update(_wanted_chunks(wanted, chunks))
         return open_
 

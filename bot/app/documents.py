@@ -197,7 +197,7 @@ _PDF_READERS = 2
 
 
 class SubprocessPdfReader:
-    """Extracts the text of PDFs in subprocesses, a few at once. Implements `ReadsPdf`."""
+    """Extracts the text of PDFs in subprocesses, a few at once."""
 
     def __init__(self, at_once: int = _PDF_READERS) -> None:
         self._room = asyncio.Semaphore(at_once)
@@ -213,4 +213,4 @@ class SubprocessPdfReader:
 def build_attachments(channels: Sequence[Channel]) -> AttachmentReader:
     """Build the reader of attached files; nothing is started."""
     fetching = {each.platform: each for each in channels if isinstance(each, Fetches)}
-    return AttachmentReader(fetching, SubprocessPdfReader())
+    return AttachmentReader(fetching, SubprocessPdfReader().text)

@@ -96,7 +96,7 @@ TOLD_ALL = Reply(f"It is so [1], see {SECRET} [2].", "answer", (source(OPEN), so
 
 @dataclass
 class TwoPageIndex:
-    """Implements bot.answering.visibility.IndexPages over two pages; may be away."""
+    """The part of an index that is read, over two pages; may be away."""
 
     held: Sequence[Chunk] = (OPEN, CLOSED)
     away: bool = field(default=False)
@@ -197,7 +197,7 @@ def board_app(
     app.middlewares.append(_signed_in)
     mount_layout(app)
     shelf = shelf or TwoPageIndex()
-    readable = ReadableInIndex(shelf)
+    readable = ReadableInIndex(shelf)  # type: ignore[arg-type]  # only what it reads
     mount_work_pages(
         app,
         tenant=tenant,

@@ -12,7 +12,7 @@ from bot.answering.admission import VouchedDirectory
 from bot.answering.explanations.explainer import Explainer
 from bot.answering.gate import load_gate
 from bot.answering.private_answers import PrivateAnswers
-from bot.answering.visibility import PassageOnPage, ReadablePassages
+from bot.answering.visibility import ReadablePassages, RecordedPassage
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.reindexing import ReindexRuns
@@ -284,7 +284,7 @@ class ReadsNothing:
     """Implements ReadablePassages: of what was found, nothing may be read any more."""
 
     async def readable(
-        self, tenant: str, found: Sequence[PassageOnPage], readers: frozenset[Principal]
+        self, tenant: str, found: Sequence[RecordedPassage], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         return {}
 
@@ -293,7 +293,7 @@ class ReadsEverything:
     """Implements ReadablePassages: whatever was found is still there, for everyone."""
 
     async def readable(
-        self, tenant: str, found: Sequence[PassageOnPage], readers: frozenset[Principal]
+        self, tenant: str, found: Sequence[RecordedPassage], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         return {
             each.chunk_id: chunk("", chunk_id=each.chunk_id, page_id=each.page_id) for each in found
@@ -310,7 +310,7 @@ class ReadsPages:
     async def readable(
         self,
         tenant: str,
-        found: Sequence[PassageOnPage],
+        found: Sequence[RecordedPassage],
         readers: frozenset[Principal],
     ) -> Mapping[str, Chunk]:
         if self.broken:

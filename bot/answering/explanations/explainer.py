@@ -14,11 +14,13 @@ from bot.answering.explanations.steps import (
     steps_of,
     title_of,
 )
-from bot.answering.explanations.view import ReadsInteractions, WeighsFeatures, feature_weights_of
+from bot.answering.explanations.view import feature_weights_of
+from bot.answering.gate import Gate
 from bot.answering.visibility import ReadablePassages, Visibility, is_open, visibility_in
 from bot.domain.errors import InteractionUnknown
 from bot.domain.interactions import Interaction, Outcome
 from bot.domain.messages import FoundPassage, InteractionId, Platform
+from bot.domain.ports import Interactions
 from bot.domain.text.markdown import clip
 from bot.domain.text.source_links import public_link
 from rag.types import Chunk
@@ -119,8 +121,8 @@ class Explainer:
     def __init__(
         self,
         *,
-        interactions: ReadsInteractions,
-        gate: WeighsFeatures,
+        interactions: Interactions,
+        gate: Gate,
         readable: ReadablePassages,
         public_url: str | None = None,
     ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Protocol
 
 from bot.answering.explanations.signals import (
     CALL_NAMES,
@@ -15,30 +14,11 @@ from bot.answering.explanations.signals import (
     signal_of,
 )
 from bot.answering.explanations.steps import StatedConfidence, Step, stated_confidence, steps_of
-from bot.answering.gate import FeatureWeight
+from bot.answering.gate import FeatureWeight, Gate
 from bot.answering.gate_file import CAREFUL
-from bot.domain.interactions import Interaction, Outcome, Trace
-from bot.domain.messages import FoundPassage, Intent, InteractionId, Platform
+from bot.domain.interactions import Outcome, Trace
+from bot.domain.messages import FoundPassage, Intent
 from rag.types import ModelCall
-
-
-class WeighsFeatures(Protocol):
-    """Port: return the effect of each signal on the gate's judgement of an answer."""
-
-    def weights(self, features: Mapping[str, float], composer: str) -> Sequence[FeatureWeight]: ...
-
-
-class ReadsInteractions(Protocol):
-    """Port: read recorded interactions. Raises bot.domain.errors.StoreUnavailable."""
-
-    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
-
-    async def newest_of(
-        self, tenant: str, platform: Platform, channel: str, person_id: str
-    ) -> Interaction | None:
-        """Return a person's newest interaction in a channel that has an outcome."""
-        ...
-
 
 _DECIDERS = {
     "rule": "a fixed rule",
@@ -241,7 +221,7 @@ class ExplanationView:
 
 
 def explanation_view(
-    outcome: Outcome, gate: WeighsFeatures, *, closed: str = "", scored: bool = True
+    outcome: Outcome, gate: Gate, *, closed: str = "", scored: bool = True
 ) -> ExplanationView:
     """Return the explanation of an outcome of a private conversation.
 
@@ -267,7 +247,7 @@ def explanation_view(
     )
 
 
-def feature_weights_of(outcome: Outcome, gate: WeighsFeatures) -> Sequence[FeatureWeight]:
+def feature_weights_of(outcome: Outcome, gate: Gate) -> Sequence[FeatureWeight]:
     """Return the effect of each signal on the judgement; () if confidence did not decide."""
     if stated_confidence(outcome) is None:
         return ()

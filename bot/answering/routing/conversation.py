@@ -81,7 +81,7 @@ _CONTINUES = re.compile(
 _ANAPHORA = re.compile(
     r"\b(?:its?|they|them|their|theirs|he|she|him|his|hers?|those|these|ones?|there|that|this"
     r"|the (?:same|other|others|former|latter|first|second|third|last)|same|else|another|others?"
-    r"|instead|too|as well|either|both|neither|either)\b"
+    r"|instead|too|as well|either|both|neither)\b"
 )
 _EXPLETIVE = re.compile(  # "it" or "there" without a referent, or a calendar phrase
     r"\b(?:is|was|would|will|does|isnt|if|when|can) (?:it|there) (?:\w+ )?(?:possible|ok|okay"

@@ -10,7 +10,8 @@ from pathlib import Path
 import aiohttp_jinja2
 from aiohttp import web
 
-from bot.answering.explanations.view import WeighsFeatures, explanation_view
+from bot.answering.explanations.view import explanation_view
+from bot.answering.gate import Gate
 from bot.answering.visibility import ReadablePassages
 from bot.domain.handoff import person_request
 from bot.domain.health import NOTHING_INDEXED
@@ -60,7 +61,7 @@ class WebChat:
         cases: Cases,
         watches: Watches,
         threads: ThreadHistory,
-        gate: WeighsFeatures,
+        gate: Gate,
         pages: StoredPages,
         readable: ReadablePassages,
         identify: Identify,

@@ -118,7 +118,7 @@ def _admission(store: Store, channel: Channel | None, open_spaces: frozenset[str
         Policy(),
         store.policies,
         introductions=AskerIdentification(introducing, open_spaces=opened, notes=store.notes),
-        reading=AttachmentReader(fetching, PdfOfText()),
+        reading=AttachmentReader(fetching, PdfOfText().text),
     )
 
 

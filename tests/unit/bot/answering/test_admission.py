@@ -442,7 +442,7 @@ async def test_files_are_read_and_what_was_not_read_is_told(store: Store) -> Non
         VouchedDirectory(),
         Policy(),
         store.policies,
-        reading=AttachmentReader({"slack": drive}, PdfOfText()),
+        reading=AttachmentReader({"slack": drive}, PdfOfText().text),
     )
 
     inquiry = await admitted(admission, with_files(log, picture))

@@ -56,7 +56,7 @@ def test_a_file_is_read_as_what_its_platform_or_its_name_says(
 
 async def read(drive: Drive, *names: str, **kinds: str) -> ReadAttachments:
     files = [drive.add(name, drive.files[name], kinds.get(name, "text/plain")) for name in names]
-    return await AttachmentReader({"slack": drive}, PdfOfText()).read(with_files(*files))
+    return await AttachmentReader({"slack": drive}, PdfOfText().text).read(with_files(*files))
 
 
 async def test_texts_and_pdfs_are_read_in_order() -> None:
@@ -66,7 +66,7 @@ async def test_texts_and_pdfs_are_read_in_order() -> None:
         drive.add("b.pdf", drive.files["b.pdf"], "application/pdf"),
     )
 
-    got = await AttachmentReader({"slack": drive}, PdfOfText()).read(with_files(*files))
+    got = await AttachmentReader({"slack": drive}, PdfOfText().text).read(with_files(*files))
 
     assert got == ReadAttachments((Attached("a.log", "Error 809\n"), Attached("b.pdf", "Handbook")))
 
@@ -75,7 +75,7 @@ async def test_a_picture_is_not_even_fetched_and_that_is_said() -> None:
     drive = Drive()
     picture = drive.add("screenshot.png", b"\x89PNG", "image/png")
 
-    got = await AttachmentReader({"slack": drive}, PdfOfText()).read(with_files(picture))
+    got = await AttachmentReader({"slack": drive}, PdfOfText().text).read(with_files(picture))
 
     assert got.remarks == ("I did not read screenshot.png: I read text, logs and PDF only.",)
     assert drive.fetched == []
@@ -85,7 +85,7 @@ async def test_what_is_too_large_by_what_its_platform_says_is_not_fetched() -> N
     drive = Drive()
     large = replace(drive.add("big.log", b"x"), size=MOST_BYTES + 1)
 
-    got = await AttachmentReader({"slack": drive}, PdfOfText()).read(with_files(large))
+    got = await AttachmentReader({"slack": drive}, PdfOfText().text).read(with_files(large))
 
     assert got.remarks == ("I did not read big.log: I read files of up to 2 MB.",)
     assert drive.fetched == []
@@ -95,7 +95,7 @@ async def test_what_is_larger_than_its_platform_says_is_not_read_either() -> Non
     drive = Drive()
     lied = replace(drive.add("big.log", b"x" * (MOST_BYTES + 1)), size=10)
 
-    got = await AttachmentReader({"slack": drive}, PdfOfText()).read(with_files(lied))
+    got = await AttachmentReader({"slack": drive}, PdfOfText().text).read(with_files(lied))
 
     assert got == ReadAttachments((), ("I did not read big.log: it was not handed out to me.",))
 
@@ -103,7 +103,7 @@ async def test_what_is_larger_than_its_platform_says_is_not_read_either() -> Non
 async def test_a_platform_that_hands_out_nothing_is_no_error() -> None:
     file = Drive().add("a.log", b"Error 809")
 
-    got = await AttachmentReader({}, PdfOfText()).read(with_files(file))
+    got = await AttachmentReader({}, PdfOfText().text).read(with_files(file))
 
     assert got.remarks == ("I did not read a.log: it was not handed out to me.",)
 
@@ -113,7 +113,7 @@ async def test_what_turns_out_to_be_no_text_is_told_by_what_it_is() -> None:
     scanned = drive.add("b.pdf", b"%PDF-", "application/pdf")
     files = (drive.add("a.log", b"\x00\x01\x02"), scanned, drive.add("c.txt", b" \n"))
 
-    got = await AttachmentReader({"slack": drive}, PdfOfText()).read(with_files(*files))
+    got = await AttachmentReader({"slack": drive}, PdfOfText().text).read(with_files(*files))
 
     assert got.remarks == (
         "I did not read a.log: there is no text in it that I can read.",
@@ -155,7 +155,7 @@ async def test_a_name_is_told_on_one_short_line() -> None:
     named = drive.add("a\nb " + "x" * 300 + ".png", b"", "image/png")
 
     (remark,) = (
-        await AttachmentReader({"slack": drive}, PdfOfText()).read(with_files(named))
+        await AttachmentReader({"slack": drive}, PdfOfText().text).read(with_files(named))
     ).remarks
 
     assert "\n" not in remark

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from bot.answering.asker_identity import Reader
 from bot.answering.explanations.explainer import MOST_PAGES, Explainer, Explanation, PageSummary
 from bot.answering.gate import load_gate
-from bot.answering.visibility import PassageOnPage, ReadableInIndex, ReadablePassages
+from bot.answering.visibility import ReadableInIndex, ReadablePassages, RecordedPassage
 from bot.domain.errors import InteractionUnknown
 from bot.domain.interactions import (
     Clarification,
@@ -226,7 +226,7 @@ class Away:
     """An index that can't be asked."""
 
     async def readable(
-        self, tenant: str, found: Sequence[PassageOnPage], readers: frozenset[Principal]
+        self, tenant: str, found: Sequence[RecordedPassage], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         raise IndexUnavailable("The disk is away.")
 
@@ -382,7 +382,7 @@ def may_read(of_page: Readers, readers: frozenset[Principal]) -> bool:
 
 @dataclass(frozen=True)
 class Shelves:
-    """Implements bot.answering.visibility.IndexPages over a list."""
+    """The part of an index that is read, over a list."""
 
     held: Sequence[Chunk]
 
@@ -454,7 +454,9 @@ def test_no_page_outside_of_what_the_reader_may_read_ever_shows(data: st.DataObj
         asked.interaction_id, asked, "done", NOON, Outcome(response, trace, private)
     )
     why = Explainer(
-        interactions=Only(interaction), gate=GATE, readable=ReadableInIndex(Shelves(chunks))
+        interactions=Only(interaction),  # type: ignore[arg-type]  # only what it reads
+        gate=GATE,
+        readable=ReadableInIndex(Shelves(chunks)),  # type: ignore[arg-type]  # only what it reads
     )
 
     explained = asyncio.run(why.explain("default", interaction.id, Reader(reader), asker_id="anna"))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from bot.answering.visibility import ReadableInIndex
+from bot.domain.messages import FoundPassage
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Page, Principal, Readers
 from tests.fakes.builders import ALL, chunk
@@ -19,15 +19,13 @@ COLLEAGUE = frozenset({EVERYONE})
 IN_HR = frozenset({EVERYONE, Principal("group:hr")})
 
 
-@dataclass(frozen=True)
-class Found:
-    chunk_id: str
-    page_id: str
+def recorded(chunk_id: str, page_id: str) -> FoundPassage:
+    return FoundPassage(chunk_id, page_id, "", "", {})
 
 
-PAY = Found("pay", "pay.md")
-VPN = Found("vpn", "vpn.md")
-SEALED = Found("sealed", "sealed.md")
+PAY = recorded("pay", "pay.md")
+VPN = recorded("vpn", "vpn.md")
+SEALED = recorded("sealed", "sealed.md")
 
 
 class ByPage:
@@ -40,7 +38,8 @@ class ByPage:
 
 @pytest.fixture(params=["by passage", "by page"])
 def reading(request: pytest.FixtureRequest, index: EmbeddedIndex) -> ReadableInIndex:
-    return ReadableInIndex(index if request.param == "by passage" else ByPage(index))
+    chosen = index if request.param == "by passage" else ByPage(index)
+    return ReadableInIndex(chosen)  # type: ignore[arg-type]  # only what it reads
 
 
 @pytest.fixture
@@ -81,8 +80,8 @@ async def test_what_is_gone_or_anothers_may_not_be_read(
     reading: ReadableInIndex, index: EmbeddedIndex
 ) -> None:
     assert await reading.readable("other", [VPN], IN_HR) == {}
-    assert await reading.readable("default", [Found("old", "vpn.md")], IN_HR) == {}
-    assert await reading.readable("default", [Found("vpn", "pay.md")], IN_HR) == {}
+    assert await reading.readable("default", [recorded("old", "vpn.md")], IN_HR) == {}
+    assert await reading.readable("default", [recorded("vpn", "pay.md")], IN_HR) == {}
     await index.delete_pages("default", "IT", ["vpn.md"])
     assert await reading.readable("default", [VPN], IN_HR) == {}
     assert await reading.readable("default", [], IN_HR) == {}

@@ -195,7 +195,9 @@ async def test_a_pdf_that_comes_with_a_question_is_read() -> None:
     drive = Drive()
     file = drive.add("handbook.pdf", pdf(("Error 809", "The port is blocked.")), "application/pdf")
 
-    got = await AttachmentReader({"slack": drive}, SubprocessPdfReader()).read(with_files(file))
+    got = await AttachmentReader({"slack": drive}, SubprocessPdfReader().text).read(
+        with_files(file)
+    )
 
     assert "The port is blocked." in got.attached[0].text
     assert got.remarks == ()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.answering.asker_identity import Reader
-from bot.answering.visibility import PassageOnPage, Visibility, visibility_of
+from bot.answering.visibility import RecordedPassage, Visibility, visibility_of
 from bot.domain.cases import State
 from bot.domain.feedback import REASONS
 from bot.domain.interactions import (
@@ -188,7 +188,7 @@ class UnavailableIndex:
     """An index that can't be asked."""
 
     async def readable(
-        self, tenant: str, found: Sequence[PassageOnPage], readers: frozenset[Principal]
+        self, tenant: str, found: Sequence[RecordedPassage], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         raise IndexUnavailable("The disk is away.")
 

@@ -589,7 +589,7 @@ async def test_what_comes_with_a_question_is_read_and_the_rest_is_said(
     log = file_host.share("vpn.log", b"Error 809")
     await alice.say(alice.chat, "what is this?", files=[log, elsewhere, picture])
 
-    read = await AttachmentReader({"teams": files}, PdfOfText()).read(inbox.only)
+    read = await AttachmentReader({"teams": files}, PdfOfText().text).read(inbox.only)
 
     assert [(each.name, each.text) for each in read.attached] == [("vpn.log", "Error 809")]
     assert read.remarks == (
