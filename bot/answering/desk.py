@@ -27,8 +27,8 @@ from bot.answering.escalation_reply import (
     unanswered_reason,
     with_nothing_indexed,
 )
-from bot.answering.gate import Judgement
-from bot.answering.gate_file import MODEL, calibration_name
+from bot.answering.gate import Judgement, calibration_name
+from bot.answering.gate_file import MODEL
 from bot.answering.grounded_answer import (
     GroundedAnswer,
     gate_attributes,

@@ -15,11 +15,11 @@ from pydantic import ValidationError
 
 from bot.answering.gate_file import (
     CAREFUL,
+    MODEL,
     UNSURE_FROM,
     Calibration,
     Feature,
     GateFile,
-    is_of_model,
 )
 from bot.domain.errors import SettingInvalid
 from bot.domain.interactions import ConfidenceLevel
@@ -121,6 +121,31 @@ class Judgement:
         if self.probability >= self.threshold:
             return "partial" if missing else "sure"
         return "unsure" if self.probability >= self.unsure_from else None
+
+
+def calibration_name(model: str, prompt: str) -> str:
+    """Return the name of the calibration for one model's answers to one prompt version.
+
+    Args:
+        model: The configured name (OPENAI_MODEL).
+        prompt: The prompt with its version, such as ``answer@2``.
+    """
+    return f"{MODEL}:{model}:{prompt}"
+
+
+def is_of_model(name: str) -> bool:
+    """Return whether a calibration name, existing or not, is that of a model's answers."""
+    return name == MODEL or name.startswith(f"{MODEL}:")
+
+
+def calibration_in_words(name: str) -> str:
+    """Describe a calibration in words, for the record."""
+    if name == CAREFUL:
+        return "The careful default: nothing was learned from answers of this model and prompt"
+    if not is_of_model(name):
+        return "What was learned from answers without a model"
+    model, _, prompt = name.removeprefix(f"{MODEL}:").rpartition(":")
+    return f"What was learned from answers of {model} with {prompt}"
 
 
 NOT_JUDGED = Judgement(0.0, 1.0, 1.0)

@@ -19,31 +19,6 @@ than it saves them.
 """
 
 
-def calibration_name(model: str, prompt: str) -> str:
-    """Return the name of the calibration for one model's answers to one prompt version.
-
-    Args:
-        model: The configured name (OPENAI_MODEL).
-        prompt: The prompt with its version, such as ``answer@2``.
-    """
-    return f"{MODEL}:{model}:{prompt}"
-
-
-def is_of_model(name: str) -> bool:
-    """Return whether a calibration name, existing or not, is that of a model's answers."""
-    return name == MODEL or name.startswith(f"{MODEL}:")
-
-
-def calibration_in_words(name: str) -> str:
-    """Describe a calibration in words, for the record."""
-    if name == CAREFUL:
-        return "The careful default: nothing was learned from answers of this model and prompt"
-    if not is_of_model(name):
-        return "What was learned from answers without a model"
-    model, _, prompt = name.removeprefix(f"{MODEL}:").rpartition(":")
-    return f"What was learned from answers of {model} with {prompt}"
-
-
 class _FrozenModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -105,8 +80,8 @@ class GateFile(_FrozenModel):
     """All calibrations by name; a file of an unknown version is rejected.
 
     Answers without a model use "extractive" and "extractive.keyword", a model's answers the name
-    that ``calibration_name`` returns. Version 1 had one calibration for every model, trained on
-    none of their answers: it is dropped on reading.
+    that ``calibration_name`` of bot.answering.gate returns. Version 1 had one calibration for every
+    model, trained on none of their answers: it is dropped on reading.
     """
 
     version: Literal[2]

@@ -22,8 +22,7 @@ from pathlib import Path
 
 from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
-from bot.answering.gate import GATE_FILE, Gate, load_gate
-from bot.answering.gate_file import calibration_name
+from bot.answering.gate import GATE_FILE, Gate, calibration_name, load_gate
 from bot.answering.limit_reports import limits_status
 from bot.answering.routing.generic_replies import GenericAnswers
 from bot.answering.routing.intent_classifier import IntentClassifier, load_classifier

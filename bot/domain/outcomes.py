@@ -91,6 +91,21 @@ def escalation_reason(outcome: Outcome) -> EscalationReason | None:
     return response.reason
 
 
+def explanation_title(outcome: Outcome) -> str:
+    """Return the title of an explanation, also the label of the button that shows it."""
+    if outcome.silent:
+        return "Why no answer"
+    match outcome.response:
+        case Reply():
+            return "Why this answer"
+        case Clarification():
+            return "Why a question back"
+        case Escalation(reason="asked_for_human"):
+            return "Why a person"
+        case Escalation():
+            return "Why no answer"
+
+
 def retrieval_used(outcome: Outcome) -> bool:
     """Return whether the index was searched."""
     return outcome.response.confidence is not None or bool(outcome.trace.passages)

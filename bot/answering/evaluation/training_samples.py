@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from bot.answering.evaluation.question_cases import Case
 from bot.answering.evaluation.question_metrics import kind_of
-from bot.answering.gate import with_careful_rule
-from bot.answering.gate_file import is_of_model
+from bot.answering.gate import is_of_model, with_careful_rule
 
 CasesBySet = Sequence[tuple[str, Sequence[Case]]]
 """The cases of each set, by the set's name."""

@@ -12,7 +12,6 @@ from bot.answering.explanations.steps import (
     Step,
     stated_confidence,
     steps_of,
-    title_of,
 )
 from bot.answering.explanations.view import feature_weights_of
 from bot.answering.gate import Gate
@@ -20,6 +19,7 @@ from bot.answering.visibility import ReadablePassages, Visibility, is_open, visi
 from bot.domain.errors import InteractionUnknown
 from bot.domain.interactions import Interaction, Outcome
 from bot.domain.messages import FoundPassage, InteractionId, Platform
+from bot.domain.outcomes import explanation_title
 from bot.domain.ports import Interactions
 from bot.domain.text.markdown import clip
 from bot.domain.text.source_links import public_link
@@ -198,7 +198,7 @@ class Explainer:
         seen = await visibility_in(self._readable, message.thread.tenant, [interaction], reader)
         asked = seen.asked(interaction)
         return Explanation(
-            title=title_of(outcome),
+            title=explanation_title(outcome),
             question=seen.why_closed if asked is None else question,
             steps=self._steps(
                 seen.explained(interaction, outcome), private=message.private, own=own

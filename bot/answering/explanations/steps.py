@@ -129,21 +129,6 @@ class Step:
     text: str
 
 
-def title_of(outcome: Outcome) -> str:
-    """Return the title of an explanation, also the label of the button that shows it."""
-    if outcome.silent:
-        return "Why no answer"
-    match outcome.response:
-        case Reply():
-            return "Why this answer"
-        case Clarification():
-            return "Why a question back"
-        case Escalation(reason="asked_for_human"):
-            return "Why a person"
-        case Escalation():
-            return "Why no answer"
-
-
 def steps_of(
     outcome: Outcome, weights: Sequence[FeatureWeight], *, private: bool, own: bool = True
 ) -> tuple[Step, ...]:

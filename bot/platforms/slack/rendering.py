@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never
 
-from bot.answering.explanations.steps import title_of
 from bot.chat.response_view import ResponseView, SourceLine
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply
 from bot.domain.messages import InteractionId
+from bot.domain.outcomes import explanation_title
 from bot.domain.text.formatting import freshness
 from bot.domain.text.markdown import clip, disarm, plain_code, split, without_code
 from bot.platforms.slack.payloads.actions import ASK_PERSON, FEEDBACK, MORE, OPTION, WHY
@@ -79,7 +79,7 @@ NO_BUTTONS = ReplyButtons()
 
 def buttons_of(outcome: Outcome, interaction_id: InteractionId) -> ReplyButtons:
     """Return the buttons below an outcome; small talk and refusals have none."""
-    why = button(title_of(outcome), WHY, interaction_id)
+    why = button(explanation_title(outcome), WHY, interaction_id)
     match outcome.response:
         case Reply(refused=True) | Reply(tone="generic"):
             return NO_BUTTONS

@@ -13,7 +13,7 @@ from bot.answering.explanations.signals import (
     format_signal,
     signal_of,
 )
-from bot.answering.gate_file import calibration_in_words
+from bot.answering.gate import calibration_in_words
 from bot.answering.reply_text import without_missing
 from bot.answering.visibility import Visibility
 from bot.domain.interactions import Feedback, Interaction, Outcome, PostedRef, Trace

@@ -10,7 +10,6 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
-from bot.answering.explanations.steps import title_of
 from bot.answering.reply_text import QUOTES_INTRO, UNSURE_INTRO
 from bot.answering.visibility import Visibility
 from bot.chat.votes import can_be_rated
@@ -26,7 +25,7 @@ from bot.domain.interactions import (
     Source,
 )
 from bot.domain.messages import Activity, Stage
-from bot.domain.outcomes import confidence_level
+from bot.domain.outcomes import confidence_level, explanation_title
 from bot.domain.text.formatting import counted, freshness, superseded_warnings
 from bot.domain.text.source_links import QUOTE_MARK, quotes_of
 from bot.web.chat.case_card import CaseCard
@@ -203,7 +202,7 @@ def _answered_view(interaction: Interaction, outcome: Outcome, votes: FeedbackVi
         remarks=outcome.remarks,
         rateable=can_be_rated(outcome),
         can_ask_person=_can_ask_person(response),
-        why_label=title_of(outcome),
+        why_label=explanation_title(outcome),
         votes=votes,
     )
 

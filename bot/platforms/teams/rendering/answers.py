@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import assert_never
 
-from bot.answering.explanations.steps import title_of
 from bot.chat.response_view import ResponseView, activity_text, render
 from bot.chat.votes import can_be_rated
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply
 from bot.domain.messages import Activity, InteractionId, Message
+from bot.domain.outcomes import explanation_title
 from bot.domain.text.markdown import clip, plain_code
 from bot.platforms.teams.payloads.actions import ASK_PERSON, CHOOSE_OPTION, SHOW_WHY
 from bot.platforms.teams.payloads.activity import Json
@@ -110,7 +110,7 @@ _LONGEST_LABEL = 75
 
 def buttons_of(outcome: Outcome, interaction_id: InteractionId) -> tuple[Json, ...]:
     """Return the buttons below an outcome; none for small talk and refusals."""
-    why = dialog_button(title_of(outcome), SHOW_WHY, interaction_id)
+    why = dialog_button(explanation_title(outcome), SHOW_WHY, interaction_id)
     match outcome.response:
         case Reply(refused=True) | Reply(tone="generic"):
             return ()

@@ -9,8 +9,7 @@ import pytest
 
 from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
-from bot.answering.gate import Judgement
-from bot.answering.gate_file import calibration_name
+from bot.answering.gate import Judgement, calibration_name
 from bot.answering.reply_text import (
     MISSING_INTRO,
     QUOTES_INTRO,

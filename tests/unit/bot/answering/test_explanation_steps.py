@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from bot.answering.explanations.signals import CALL_NAMES, SIGNALS, Signal, format_signal, signal_of
-from bot.answering.explanations.steps import stated_confidence, steps_of, title_of
+from bot.answering.explanations.steps import stated_confidence, steps_of
 from bot.answering.explanations.view import (
     explanation_view,
     feature_weights_of,
@@ -27,6 +27,7 @@ from bot.domain.interactions import (
     Trace,
 )
 from bot.domain.messages import FoundPassage, Intent
+from bot.domain.outcomes import explanation_title
 from prompts.files import load_prompt
 from rag.answer.confidence import features
 from rag.answer.extractive import ExtractiveComposer
@@ -236,8 +237,8 @@ def test_an_explanation_is_called_by_what_became_of_the_question(
 ) -> None:
     trace = Trace(route=route(Intent.DOMAIN, "q"))
 
-    assert title_of(Outcome(response, trace)) == title
-    assert title_of(Outcome(response, trace, silent=True)) == "Why no answer"
+    assert explanation_title(Outcome(response, trace)) == title
+    assert explanation_title(Outcome(response, trace, silent=True)) == "Why no answer"
 
 
 @pytest.mark.parametrize("response", EVERY_RESPONSE)

@@ -17,6 +17,7 @@ from bot.answering.gate import (
     GATE_FILE,
     Gate,
     Judgement,
+    calibration_name,
     careful_probability,
     load_gate,
     veto,
@@ -28,7 +29,6 @@ from bot.answering.gate_file import (
     CertificateRecord,
     Feature,
     GateFile,
-    calibration_name,
 )
 from bot.domain.errors import SettingInvalid
 from rag.answer.confidence import features
