@@ -114,16 +114,20 @@ class Admission:
         if self._notes is not None and await is_card_thread(self._notes, thread):
             return Refusal(USE_REPLY, "card_thread", ephemeral=True)
         own = await self._policies.of(thread.tenant, f"{thread.platform}:{thread.channel}")
-        policy = narrowed(self._policy, own)
+        policy = self._policy if own is None else _within(own, self._policy.spaces)
         if policy.answers == "off":
             return Refusal(_TURNED_OFF, "channel_off")
-        introduced = await self._introduced(message)
+        introduced: IdentifiedAsker | Refusal = IdentifiedAsker(message.author)
+        if self._introductions is not None:
+            introduced = await self._introductions.of(message)
         if isinstance(introduced, Refusal):
             return introduced
         if await self._is_repeated(message):
             return Refusal(ASKED_ALREADY, "asked_already")
         known = replace(message, author=await self._with_principals(message, introduced))
-        read = await self._read(message)
+        read = ReadAttachments()
+        if self._reading is not None and message.attachments:
+            read = await self._reading.read(message)
         audience = audience_of(known)
         talk = await self._talk(known, Reader(audience.principals, introduced.spaces))
         return Inquiry(
@@ -131,7 +135,7 @@ class Admission:
             history=talk.turns,
             heard=talk.heard,
             audience=audience,
-            policy=within(policy, introduced.spaces),
+            policy=_within(policy, introduced.spaces),
             attached=read.attached,
             remarks=read.remarks,
             notes=introduced.notes,
@@ -177,22 +181,12 @@ class Admission:
         before = [each for each in there if each.id != message.interaction_id]
         return asked_already(message, before)
 
-    async def _introduced(self, message: Message) -> IdentifiedAsker | Refusal:
-        if self._introductions is None:
-            return IdentifiedAsker(message.author)
-        return await self._introductions.of(message)
-
     async def _with_principals(self, message: Message, introduced: IdentifiedAsker) -> Person:
         author = introduced.author
         if not introduced.open:
             return author
         principals = await self._directory.principals(message.thread.tenant, author)
         return replace(author, principals=principals)
-
-    async def _read(self, message: Message) -> ReadAttachments:
-        if self._reading is None or not message.attachments:
-            return ReadAttachments()
-        return await self._reading.read(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,12 +224,7 @@ def history_passages(exchanges: Sequence[Interaction]) -> tuple[FoundPassage, ..
     )
 
 
-def narrowed(policy: Policy, own: Policy | None) -> Policy:
-    """Return a channel's own policy, limited to the default policy's spaces; None: the default."""
-    return policy if own is None else within(own, policy.spaces)
-
-
-def within(policy: Policy, spaces: frozenset[str] | None) -> Policy:
+def _within(policy: Policy, spaces: frozenset[str] | None) -> Policy:
     """Return a policy limited to some spaces; None adds no limit."""
     if spaces is None:
         return policy

@@ -89,7 +89,6 @@ _OUTSIDERS_NOT_KNOWN_TEXT = (
     "or ask your help desk directly."
 )
 _OUTSIDERS_NOTE = "people from outside ask or read along: answered from the spaces open to them, {}"
-_EVERYONE_ONLY = frozenset({EVERYONE})
 
 OUTSIDERS_NOT_KNOWN = Refusal(_OUTSIDERS_NOT_KNOWN_TEXT, "outsiders_not_known")
 """Refusal when the platform could not be asked about outsiders for too long."""
@@ -151,7 +150,7 @@ class AskerIdentification:
         if not spaces:
             text = _ASKER_IS_OUTSIDER if told.author.outsider else _OUTSIDERS_READ_ALONG
             return Refusal(text, "outsiders", silent=not await self._to_be_told(message))
-        author = replace(told.author, principals=_EVERYONE_ONLY)
+        author = replace(told.author, principals=EVERYONE_PRINCIPALS)
         note = _OUTSIDERS_NOTE.format(", ".join(sorted(spaces)))
         return IdentifiedAsker(author, open=False, recorded=author, notes=(note,), spaces=spaces)
 

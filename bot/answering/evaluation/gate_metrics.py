@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -51,7 +52,9 @@ def gating_figures(cases: Sequence[Case]) -> Gating:
         ece=_bootstrapped(mixed, debiased_ece),
         brier=_bootstrapped(mixed, brier),
         aurc=_bootstrapped(mixed, aurc),
-        coverage={f"{error:.0%}": _bootstrapped(mixed, _coverage(error)) for error in ERRORS},
+        coverage={
+            f"{error:.0%}": _bootstrapped(mixed, partial(coverage_at, error)) for error in ERRORS
+        },
         share_right=figure(wilson(sum(case.right for case in mixed), len(mixed))),
     )
 
@@ -122,13 +125,6 @@ def _bootstrapped(
         return measure(stated[drawn].tolist(), right[drawn].tolist())
 
     return figure(bootstrap([case.row.group for case in cases], statistic, rounds=200))
-
-
-def _coverage(error: float) -> Callable[[Sequence[float], Sequence[bool]], float]:
-    def measure(stated: Sequence[float], right: Sequence[bool]) -> float:
-        return coverage_at(error, stated, right)
-
-    return measure
 
 
 POOLED = "pooled"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.answering.asker_identity import Reader
@@ -17,7 +17,7 @@ from bot.answering.explanations.view import feature_weights_of
 from bot.answering.gate import Gate
 from bot.answering.visibility import ReadablePassages, Visibility, is_open, visibility_in
 from bot.domain.errors import InteractionUnknown
-from bot.domain.interactions import Interaction, Outcome
+from bot.domain.interactions import Interaction
 from bot.domain.messages import FoundPassage, InteractionId, Platform
 from bot.domain.outcomes import explanation_title
 from bot.domain.ports import Interactions
@@ -63,11 +63,6 @@ def page_summaries(
             open_.setdefault((chunk.space, chunk.page_id), []).append(each)
     best = list(open_.values())[:MOST_PAGES]
     return tuple(_page_summary(found, may_read, public_url) for found in best)
-
-
-def hides_pages(passages: Iterable[FoundPassage], may_read: Mapping[str, Chunk]) -> bool:
-    """Return whether any passage may not be shown or no longer exists."""
-    return not all(is_open(each, may_read) for each in passages)
 
 
 def _page_summary(
@@ -155,29 +150,13 @@ class Explainer:
             )
         return await self._explained(interaction, reader, asker_id)
 
-    async def explain_newest(
-        self,
-        tenant: str,
-        platform: Platform,
-        channel: str,
-        reader: Reader,
-        *,
-        asker_id: str,
-    ) -> Explanation:
-        """Explain the newest question of ``asker_id`` in a channel that has an outcome.
-
-        Overheard messages count, so that the bot's silence is explained too. Raises
-        InteractionUnknown if there is none, and StoreUnavailable.
-        """
-        newest = await self.newest(tenant, platform, channel, asker_id)
-        return await self._explained(newest, reader, asker_id)
-
     async def newest(
         self, tenant: str, platform: Platform, channel: str, asker_id: str
     ) -> Interaction:
-        """Return the interaction that ``explain_newest`` explains; it raises the same errors.
+        """Return the newest question of ``asker_id`` in a channel that has an outcome.
 
-        Callers use it to find out who may read along.
+        Overheard messages count, so that the bot's silence is explained too. Raises
+        InteractionUnknown if there is none, and StoreUnavailable.
         """
         newest = await self._interactions.newest_of(tenant, platform, channel, asker_id)
         if newest is None:
@@ -197,20 +176,16 @@ class Explainer:
         own = message.author.id == asker_id
         seen = await visibility_in(self._readable, message.thread.tenant, [interaction], reader)
         asked = seen.asked(interaction)
+        readable = seen.explained(interaction, outcome)
+        weights = feature_weights_of(readable, self._gate)
         return Explanation(
             title=explanation_title(outcome),
             question=seen.why_closed if asked is None else question,
-            steps=self._steps(
-                seen.explained(interaction, outcome), private=message.private, own=own
-            ),
+            steps=steps_of(readable, weights, private=message.private, own=own),
             sure=stated_confidence(outcome),
             pages=page_summaries(outcome.trace.passages, seen.passages, self._public_url),
             left_out=_left_out(outcome.trace.passages, seen),
         )
-
-    def _steps(self, outcome: Outcome, *, private: bool, own: bool) -> tuple[Step, ...]:
-        weights = feature_weights_of(outcome, self._gate)
-        return steps_of(outcome, weights, private=private, own=own)
 
 
 def _may_be_explained_to(interaction: Interaction, tenant: str, asker_id: str) -> bool:
@@ -229,4 +204,4 @@ def _unanswered(interaction: Interaction, question: str) -> Explanation:
 def _left_out(passages: Sequence[FoundPassage], seen: Visibility) -> str:
     if seen.blind:
         return _ACCESS_NOT_KNOWN if passages else ""
-    return _LEFT_OUT if hides_pages(passages, seen.passages) else ""
+    return _LEFT_OUT if seen.hidden(passages) else ""

@@ -10,7 +10,7 @@ import re
 import tomllib
 import zlib
 from collections.abc import Mapping, Sequence
-from importlib import resources
+from pathlib import Path
 from typing import cast
 
 import structlog
@@ -45,11 +45,7 @@ class SmallTalk:
     """Matches small talk and chooses a canned reply by the text alone, both from smalltalk.toml."""
 
     def __init__(self) -> None:
-        source = (
-            resources.files("bot.answering.routing")
-            .joinpath("smalltalk.toml")
-            .read_text(encoding="utf-8")
-        )
+        source = Path(__file__).with_name("smalltalk.toml").read_text("utf-8")
         topics = cast("Mapping[str, Mapping[str, Sequence[str]]]", tomllib.loads(source))
         self._replies = {topic: tuple(entry["replies"]) for topic, entry in topics.items()}
         self._said = {

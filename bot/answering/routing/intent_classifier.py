@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TypedDict
 
 import numpy as np
 import structlog
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from bot.answering.routing.english_requests import QUESTION
 from bot.answering.routing.message_text import normalized
@@ -75,21 +75,6 @@ _ASKED_IN_GENERAL = re.compile(
 )
 
 
-def is_about_the_workplace(plain_text: str) -> bool:
-    """Return whether the text has a word that only this company's pages can explain."""
-    return bool(_WORKPLACE_WORDS.search(plain_text))
-
-
-def is_asked_in_general(plain_text: str) -> bool:
-    """Return whether the text has the form of general knowledge, a writing task, a sum or chat."""
-    return bool(_ASKED_IN_GENERAL.search(plain_text))
-
-
-def names_a_helper(plain_text: str) -> bool:
-    """Return whether the text mentions somebody who could help, or the bot itself."""
-    return bool(_HELPER.search(plain_text))
-
-
 WEIGHTS = "weights.json"
 
 
@@ -120,11 +105,11 @@ class TrainingRecord:
     seeds_sha256: str
 
 
-class _Stored(TypedDict):
+class _Stored(BaseModel):
     version: int
-    training: dict[str, str | int]
-    thresholds: dict[str, float]
-    weights: dict[str, list[float]]
+    training: TrainingRecord
+    thresholds: Thresholds
+    weights: dict[Intent, list[float]]
 
 
 class IntentClassifier:
@@ -154,16 +139,14 @@ class IntentClassifier:
         return {intent: float(shares[row]) for row, intent in enumerate(self._intents)}
 
     def save(self, path: Path) -> None:
-        stored: _Stored = {
-            "version": 1,
-            "training": asdict(self.training),
-            "thresholds": asdict(self.thresholds),
-            "weights": {
-                intent.value: [round(float(weight), 5) for weight in row]
-                for intent, row in zip(self._intents, self._matrix, strict=True)
-            },
+        weights = {
+            intent: [round(float(weight), 5) for weight in row]
+            for intent, row in zip(self._intents, self._matrix, strict=True)
         }
-        path.write_text(json.dumps(stored) + "\n", encoding="utf-8")
+        stored = _Stored(
+            version=1, training=self.training, thresholds=self.thresholds, weights=weights
+        )
+        path.write_text(json.dumps(stored.model_dump(mode="json")) + "\n", encoding="utf-8")
 
 
 def load_classifier(path: Path | None = None) -> IntentClassifier | None:
@@ -173,29 +156,16 @@ def load_classifier(path: Path | None = None) -> IntentClassifier | None:
     """
     source = path or resources.files("bot.answering.routing").joinpath(WEIGHTS)
     try:
-        stored: _Stored = json.loads(source.read_text(encoding="utf-8"))
-        return _restored(stored)
-    except (OSError, ValueError, KeyError, TypeError):
+        stored = _Stored.model_validate_json(source.read_text(encoding="utf-8"))
+        weights = {intent: np.array(row) for intent, row in stored.weights.items()}
+        return IntentClassifier(weights, stored.thresholds, stored.training)
+    except (OSError, ValueError):
         _log.warning(
             "intent_classifier_off",
             weights=str(source),
             cure="Run `python -m bot.answering.routing.classifier_training` to write them again.",
         )
         return None
-
-
-def _restored(stored: _Stored) -> IntentClassifier:
-    training = stored["training"]
-    return IntentClassifier(
-        {Intent(name): np.array(row, dtype=np.float64) for name, row in stored["weights"].items()},
-        Thresholds(**stored["thresholds"]),
-        TrainingRecord(
-            embedder=str(training["embedder"]),
-            trained_on=str(training["trained_on"]),
-            seeds=int(training["seeds"]),
-            seeds_sha256=str(training["seeds_sha256"]),
-        ),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,14 +187,14 @@ def decide_intent(
     """
     said = normalized(text)
     generic, human = probabilities[Intent.GENERIC], probabilities[Intent.HUMAN]
-    if names_a_helper(said) and not QUESTION.search(said):
+    if _HELPER.search(said) and not QUESTION.search(said):
         if human >= limits.human:
             return IntentVerdict(Intent.HUMAN, human)
         if human >= limits.human_doubt:
             return IntentVerdict(Intent.UNKNOWN, human)
-    if is_about_the_workplace(said):
+    if _WORKPLACE_WORDS.search(said):
         return IntentVerdict(Intent.DOMAIN, probabilities[Intent.DOMAIN])
-    if generic >= limits.generic and is_asked_in_general(said):
+    if generic >= limits.generic and _ASKED_IN_GENERAL.search(said):
         return IntentVerdict(Intent.GENERIC, generic)
     if generic >= limits.generic_doubt:
         return IntentVerdict(Intent.UNKNOWN, generic)

@@ -13,7 +13,7 @@ import functools
 import re
 import tomllib
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 
 from bot.answering.routing.english_requests import (
     ABOUT_THE_BOT,
@@ -40,7 +40,7 @@ _HARM = (
     r"|tak(?:e|ing) my (?:own )?life|(?:take|swallow) (?:\w+ ){0,3}pills|die|be dead|drown"
     r"|jump (?:off|from|out of|in front of) (?:\w+ )?(?:bridge|building|roof|window|train|cliff))"
 )
-_DISTRESS = re.compile(
+_SELF_HARM = re.compile(  # the asker's own death or self-harm
     rf"\b(?:i|im|id|ill|ive) (?:\w+ ){{0,6}}?(?:to )?{_INTENTION} (?:\w+ ){{0,4}}?{_HARM}\b"
     r"|\b(?:i|im|ive)(?: \w+){0,6} (?:suicidal|kill(?:ing)? my ?self)\b"
     rf"|\bshould i (?:just )?{_HARM}\b|\blife (?:isnt|is not) worth\b|\bif i (?:was|were) dead\b"
@@ -51,42 +51,12 @@ _DISTRESS = re.compile(
 )
 
 
-def speaks_of_self_harm(clause: str) -> bool:
-    """Return whether a clause mentions the asker's own death or self-harm."""
-    return bool(_DISTRESS.search(clause))
-
-
-CORRECTED_WORDS = (
-    "human",
-    "person",
-    "people",
-    "agent",
-    "operator",
-    "representative",
-    "someone",
-    "somebody",
-    "ticket",
-    "incident",
-    "speak",
-    "talk",
-    "connect",
-    "transfer",
-    "escalate",
-    "support",
-    "technician",
-    "supervisor",
-    "colleague",
-    "please",
-    "useless",
-    "complaint",
-    "complain",
-    "chatbot",
-    "contact",
-    "helpdesk",
-    "assistant",
-    "helpful",
-    "advisor",
-    "understand",
+CORRECTED_WORDS = tuple(
+    """
+    human person people agent operator representative someone somebody ticket incident speak
+    talk connect transfer escalate support technician supervisor colleague please useless
+    complaint complain chatbot contact helpdesk assistant helpful advisor understand
+    """.split()
 )
 
 _NEVER_CORRECTED = frozenset(
@@ -106,16 +76,10 @@ _MOST_CORRECTED_WORDS = 80
 
 def with_spelling_corrected(plain_text: str) -> str:
     """Return the text with misspellings of CORRECTED_WORDS replaced."""
-    words = plain_text.split(" ")
-    if len(words) <= 2 * _MOST_CORRECTED_WORDS:
-        return " ".join(map(_corrected_word, words))
-    middle = words[_MOST_CORRECTED_WORDS:-_MOST_CORRECTED_WORDS]
+    words, ends = plain_text.split(" "), _MOST_CORRECTED_WORDS
     return " ".join(
-        [
-            *map(_corrected_word, words[:_MOST_CORRECTED_WORDS]),
-            *middle,
-            *map(_corrected_word, words[-_MOST_CORRECTED_WORDS:]),
-        ]
+        _corrected_word(word) if at < ends or at >= len(words) - ends else word
+        for at, word in enumerate(words)
     )
 
 
@@ -188,31 +152,6 @@ _WHO_TO_CALL = re.compile(
 )
 
 
-class HumanRequests:
-    """Recognizes requests for a person; phrases in other languages come from human.toml."""
-
-    def __init__(self) -> None:
-        source = (
-            resources.files("bot.answering.routing")
-            .joinpath("human.toml")
-            .read_text(encoding="utf-8")
-        )
-        phrases = tomllib.loads(source)
-        self._foreign = re.compile("|".join(p for group in phrases.values() for p in group))
-
-    def heard(self, text: str) -> bool:
-        """Return whether a text asks for a person or a ticket.
-
-        Also true where it blames the bot, or where the asker may be in danger.
-        """
-        said = with_spelling_corrected(normalized(text))
-        return (
-            bool(self._foreign.search(said))
-            or _names_only_a_person(said)
-            or any(map(_requests_person, clauses(said)))
-        )
-
-
 def names_no_topic(text: str) -> bool:
     """Return whether a request for a person names no topic, as in "human please"."""
     said = with_spelling_corrected(normalized(text))
@@ -235,7 +174,7 @@ def _names_only_a_person(said: str) -> bool:
 
 
 def _requests_person(clause: str) -> bool:
-    if speaks_of_self_harm(clause):
+    if _SELF_HARM.search(clause):
         return True
     clause = NO_HUMAN.sub(" ", clause)
     if SOMEBODY_ELSE.search(clause) or ABOUT_THE_BOT.search(clause):
@@ -268,11 +207,15 @@ class Ruling:
 
 
 class Rules:
-    """Rules for empty messages, requests for a person, small talk and logs."""
+    """Rules for empty messages, requests for a person, small talk and logs.
+
+    Phrases of requests in other languages come from human.toml.
+    """
 
     def __init__(self) -> None:
-        self._human = HumanRequests()
         self._smalltalk = SmallTalk()
+        phrases = tomllib.loads(Path(__file__).with_name("human.toml").read_text("utf-8"))
+        self._foreign = re.compile("|".join(p for group in phrases.values() for p in group))
 
     def decide(self, text: str, history: tuple[Turn, ...]) -> Ruling | None:
         """Return the ruling, or None when no rule matches; never raises."""
@@ -280,13 +223,26 @@ class Rules:
         topic = self._smalltalk.topic(read)
         if topic == NOTHING_SAID:
             return Ruling(Intent.GENERIC, empty=True)
-        if self._human.heard(read) or (_was_offered(history) and _AGREED.fullmatch(read.strip())):
+        agreed = _was_offered(history) and _AGREED.fullmatch(read.strip())
+        if agreed or self.requests_person(read):
             return Ruling(Intent.HUMAN)
         if topic is None and was_asked_for_topic(history):
             return Ruling(Intent.HUMAN)
         if topic is not None and not (topic == ACKNOWLEDGEMENT and _was_asked(history)):
             return Ruling(Intent.GENERIC)
         return Ruling(Intent.DOMAIN) if is_log(text) else None
+
+    def requests_person(self, text: str) -> bool:
+        """Return whether a text asks for a person or a ticket.
+
+        Also true where it blames the bot, or where the asker may be in danger.
+        """
+        said = with_spelling_corrected(normalized(text))
+        return (
+            bool(self._foreign.search(said))
+            or _names_only_a_person(said)
+            or any(map(_requests_person, clauses(said)))
+        )
 
 
 def _head_and_tail(text: str) -> str:

@@ -306,19 +306,19 @@ async def test_what_failed_without_an_answer_is_not_said_to_be_worked_on(
     assert "did not work" in explanation.steps[0].text
 
 
-async def test_the_newest_answer_of_a_person_in_a_channel_is_explained(
+async def test_the_newest_answer_of_a_person_in_a_channel_is_found(
     store: Store, why: Explainer
 ) -> None:
     await record_answer(store, asked("first?"), outcome())
     await record_answer(store, asked("second?", name="m2"), outcome())
 
-    explanation = await why.explain_newest("default", "slack", "C1", ANYONE, asker_id="anna")
+    newest = await why.newest("default", "slack", "C1", "anna")
 
-    assert explanation.question == "second?"
+    assert newest.message.text == "second?"
     with pytest.raises(InteractionUnknown, match="'C2'"):
-        await why.explain_newest("default", "slack", "C2", ANYONE, asker_id="anna")
+        await why.newest("default", "slack", "C2", "anna")
     with pytest.raises(InteractionUnknown, match="'ben'"):
-        await why.explain_newest("default", "slack", "C1", ANYONE, asker_id="ben")
+        await why.newest("default", "slack", "C1", "ben")
 
 
 @pytest.mark.parametrize("private", [True, False])

@@ -22,7 +22,6 @@ from bot.answering.routing.intent_classifier import (
 )
 from bot.answering.routing.intent_rules import (
     CORRECTED_WORDS,
-    HumanRequests,
     Rules,
     with_spelling_corrected,
 )
@@ -160,8 +159,8 @@ vpn support for linux
 
 
 @pytest.fixture(scope="module")
-def requests() -> HumanRequests:
-    return HumanRequests()
+def rules() -> Rules:
+    return Rules()
 
 
 def test_the_table_is_long_enough_to_mean_something() -> None:
@@ -169,29 +168,29 @@ def test_the_table_is_long_enough_to_mean_something() -> None:
 
 
 @pytest.mark.parametrize("text", REQUESTS)
-def test_a_request_for_a_person_is_heard(requests: HumanRequests, text: str) -> None:
-    assert requests.heard(text)
+def test_a_request_for_a_person_is_heard(rules: Rules, text: str) -> None:
+    assert rules.requests_person(text)
 
 
 @pytest.mark.parametrize("text", REQUESTS)
-def test_it_is_heard_whatever_its_case_and_decoration(requests: HumanRequests, text: str) -> None:
-    assert requests.heard(text.upper())
-    assert requests.heard(f"  hi there, *{text}* 🙏")
+def test_it_is_heard_whatever_its_case_and_decoration(rules: Rules, text: str) -> None:
+    assert rules.requests_person(text.upper())
+    assert rules.requests_person(f"  hi there, *{text}* 🙏")
 
 
 @pytest.mark.parametrize("text", ELSEWHERE)
-def test_it_is_heard_in_other_languages(requests: HumanRequests, text: str) -> None:
-    assert requests.heard(text)
+def test_it_is_heard_in_other_languages(rules: Rules, text: str) -> None:
+    assert rules.requests_person(text)
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
-def test_a_question_about_persons_is_not_a_request(requests: HumanRequests, text: str) -> None:
-    assert not requests.heard(text)
+def test_a_question_about_persons_is_not_a_request(rules: Rules, text: str) -> None:
+    assert not rules.requests_person(text)
 
 
-def test_a_request_at_the_end_of_a_long_story_is_heard(requests: HumanRequests) -> None:
+def test_a_request_at_the_end_of_a_long_story_is_heard(rules: Rules) -> None:
     story = "The screen went dark and then it came back. " * 30
-    assert requests.heard(story + "Please get me a human.")
+    assert rules.requests_person(story + "Please get me a human.")
 
 
 DANGER = """
@@ -221,13 +220,13 @@ when does my contract end
 
 
 @pytest.mark.parametrize("text", DANGER)
-def test_somebody_in_danger_is_sent_to_a_person(requests: HumanRequests, text: str) -> None:
-    assert requests.heard(text)
+def test_somebody_in_danger_is_sent_to_a_person(rules: Rules, text: str) -> None:
+    assert rules.requests_person(text)
 
 
 @pytest.mark.parametrize("text", NO_DANGER)
-def test_words_of_danger_in_a_question_are_a_question(requests: HumanRequests, text: str) -> None:
-    assert not requests.heard(text)
+def test_words_of_danger_in_a_question_are_a_question(rules: Rules, text: str) -> None:
+    assert not rules.requests_person(text)
 
 
 @pytest.mark.parametrize(
