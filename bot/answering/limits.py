@@ -143,7 +143,10 @@ class LimitChecks:
         return None
 
     async def _used_up_budget(self, message: Message, arrival: Arrival) -> Exceeded | None:
-        limits, tenant, day = self._limits, message.thread.tenant, day_of(arrival.at)
+        limits, tenant = self._limits, message.thread.tenant
+        if not (limits.tokens or limits.usd or limits.tokens_per_user):
+            return None
+        day = day_of(arrival.at)
         met = Limit("budget", day + DAY)
         if limits.tokens or limits.usd:
             spent = await self._use.spent(tenant, day, arrival.at)
