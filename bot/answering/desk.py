@@ -44,7 +44,7 @@ from bot.domain.handoff import HandoffWording
 from bot.domain.interactions import Outcome, Reply, Response, Route, Trace
 from bot.domain.messages import Inquiry, Intent, Stage
 from bot.domain.outcomes import error_code
-from bot.domain.ports import ReportStage, StillReadable
+from bot.domain.ports import RechecksPermissions, ReportStage
 from rag import telemetry
 from rag.errors import RagError
 from rag.pipeline import Retrieval
@@ -62,8 +62,8 @@ class Desk:
         gate: Judges an answer's features with the calibration of a name (``Gate.judge``).
         wording: The texts of an escalation.
         others: Other profiles, by the model that a channel's policy names.
-        still: Rechecks the permissions of pages at their source before they are shown; None trusts
-            the index.
+        recheck: Checks the permissions of pages at their source before they are shown; None
+            trusts the index.
         superseded: The labels of superseded pages, whose sources are marked.
     """
 
@@ -74,13 +74,13 @@ class Desk:
         gate: Callable[[Mapping[str, float], str], Judgement],
         wording: HandoffWording,
         others: Mapping[str, ModelProfile] | None = None,
-        still: StillReadable | None = None,
+        recheck: RechecksPermissions | None = None,
         superseded: Collection[str] = (),
     ) -> None:
         self._profiles = ModelProfiles(default, others or {})
         self._judge = gate
         self._wording = wording
-        self._still = still
+        self._recheck = recheck
         self._superseded = superseded
 
     async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
@@ -112,7 +112,7 @@ class Desk:
         answer = partial(self._answer, profile, report)
         try:
             grounded = await answer(request)
-            grounded = await recheck_answer(grounded, request, answer, self._still)
+            grounded = await recheck_answer(grounded, request, answer, self._recheck)
         except RagError as error:
             _log.exception("retrieval_failed", interaction_id=inquiry.message.interaction_id)
             trace = trace_with_note(trace, "the index did not answer")
@@ -169,7 +169,7 @@ class Desk:
             return None, ()
         request = replace(request, scope=replace(request.scope, readers=principals))
         return await compose_private_reply(
-            profile, request, public, gate=self._gate, source=self._still
+            profile, request, public, gate=self._gate, recheck=self._recheck
         )
 
     def _respond(

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from bot.answering.answer_plan import SearchRequest
 from bot.answering.grounded_answer import GroundedAnswer
-from bot.domain.ports import StillReadable
+from bot.domain.ports import RechecksPermissions
 from rag.errors import after_calls
 from rag.pipeline import Scope
 from rag.types import Chunk
@@ -20,15 +20,15 @@ _NOTE = "pages that failed the last check were left out: {}"
 
 
 async def failing_pages(
-    source: StillReadable | None, chunks: Sequence[Chunk], scope: Scope
+    recheck: RechecksPermissions | None, chunks: Sequence[Chunk], scope: Scope
 ) -> frozenset[str]:
     """Return the ids of the pages that the readers of a scope may not read at their source now.
 
-    Without ``source`` every page passes.
+    Without ``recheck`` every page passes.
     """
-    if source is None or not chunks:
+    if recheck is None or not chunks:
         return frozenset()
-    readable = await source.still(scope.tenant, chunks, scope.readers)
+    readable = await recheck.readable_chunk_ids(scope.tenant, chunks, scope.readers)
     return frozenset(chunk.page_id for chunk in chunks if chunk.id not in readable)
 
 
@@ -36,13 +36,13 @@ async def recheck_answer(
     answer: GroundedAnswer,
     request: SearchRequest,
     answer_again: Callable[[SearchRequest], Awaitable[GroundedAnswer | None]],
-    source: StillReadable | None,
+    recheck: RechecksPermissions | None,
 ) -> GroundedAnswer:
     """Return an answer of which no page fails the recheck, if need be a second one without claims.
 
     Without a second answer, the first is returned without its claims and pages.
     """
-    failing = await failing_pages(source, answer.chunks_to_show, request.scope)
+    failing = await failing_pages(recheck, answer.chunks_to_show, request.scope)
     if not failing:
         return answer
     excluded = request.scope.excluded_pages | failing
@@ -54,6 +54,6 @@ async def recheck_answer(
     if second is None:
         return replace(answer.limited_to_pages(()), notes=(*answer.notes, note))
     chunks = second.chunks_to_show
-    if failing := await failing_pages(source, chunks, request.scope):
+    if failing := await failing_pages(recheck, chunks, request.scope):
         second = second.limited_to_pages({chunk.page_id for chunk in chunks} - failing)
     return replace(second, earlier=(*answer.calls, *second.earlier), notes=(*second.notes, note))

@@ -18,7 +18,7 @@ from bot.answering.permission_recheck import failing_pages, recheck_answer
 from bot.answering.reply_text import reply_of
 from bot.answering.visibility import ReadablePassages, is_open
 from bot.domain.interactions import Interaction, Reply, Source
-from bot.domain.ports import StillReadable
+from bot.domain.ports import RechecksPermissions
 from bot.domain.text.source_links import with_public_links
 from rag import telemetry
 from rag.errors import RagError
@@ -49,7 +49,7 @@ class PrivateAnswer:
 class PrivateAnswers:
     """Return the recorded private reply of an asker, whole or not at all.
 
-    With ``public_url``, links to this server's own pages are absolute. ``still`` rechecks the
+    With ``public_url``, links to this server's own pages are absolute. ``recheck`` checks the
     permissions of the pages at their source.
     """
 
@@ -58,10 +58,10 @@ class PrivateAnswers:
         readable: ReadablePassages,
         *,
         public_url: str | None = None,
-        still: StillReadable | None = None,
+        recheck: RechecksPermissions | None = None,
     ) -> None:
         self._readable = readable
-        self._still = still
+        self._recheck = recheck
         self._public_url = public_url
 
     async def of(self, interaction: Interaction, reader: Reader) -> PrivateAnswer:
@@ -85,7 +85,7 @@ class PrivateAnswers:
         ):
             return PrivateAnswer(None, PAGES_CHANGED)
         scope = Scope(tenant, reader.principals)
-        if await failing_pages(self._still, list(may_read.values()), scope):
+        if await failing_pages(self._recheck, list(may_read.values()), scope):
             return PrivateAnswer(None, PAGES_CHANGED)
         return PrivateAnswer(with_public_links(outcome, self._public_url).private)
 
@@ -104,7 +104,7 @@ async def compose_private_reply(
     public: GroundedAnswer,
     *,
     gate: Gate,
-    source: StillReadable | None,
+    recheck: RechecksPermissions | None,
 ) -> tuple[Reply | None, tuple[ModelCall, ...]]:
     """Return a reply that cites passages which the public answer had not found, if any.
 
@@ -116,7 +116,7 @@ async def compose_private_reply(
         request: What to search for, with the asker as its reader.
         public: The answer that the channel gets.
         gate: Judges an answer.
-        source: Rechecks the permissions of the pages; None trusts the index.
+        recheck: Rechecks the permissions of the pages; None trusts the index.
     """
     public_chunk_ids = _chunk_ids(public.retrieval)
 
@@ -132,7 +132,7 @@ async def compose_private_reply(
             found = await answer(request)
             if found is None:
                 return None, ()
-            found = await recheck_answer(found, request, answer, source)
+            found = await recheck_answer(found, request, answer, recheck)
     except RagError as error:
         _log.exception("private_reply_failed")
         return None, error.calls

@@ -65,7 +65,7 @@ def build_chat_context(
             readable=readable,
             public_url=settings.public_url,
         ),
-        fuller=PrivateAnswers(readable, public_url=settings.public_url, still=parts.still),
+        fuller=PrivateAnswers(readable, public_url=settings.public_url, recheck=parts.recheck),
         hearing=ListeningPolicy(store.policies, store.interactions),
         policies=store.policies,
         notes=store.notes,

@@ -33,7 +33,7 @@ from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import HandoffWording
 from bot.domain.health import ComponentStatus
 from bot.domain.messages import NO_MODEL
-from bot.domain.ports import StillReadable
+from bot.domain.ports import RechecksPermissions
 from bot.domain.settings import Settings
 from bot.inbox.heartbeat import InboxSupervisor
 from bot.observability.tracing import tracing_part
@@ -54,7 +54,7 @@ _ANSWER, _ANSWER_ATTACHED = "answer", "answer_attached"
 class Components:
     """The open components of a process.
 
-    ``embedder_trouble`` is why there is no embedder; search is by keyword alone then. ``still``
+    ``embedder_trouble`` is why there is no embedder; search is by keyword alone then. ``recheck``
     checks pages once more before they are shown, where that is configured. ``uncalibrated`` names
     the models, each with its prompt, whose answers the gate judges by its careful default.
     """
@@ -65,7 +65,7 @@ class Components:
     model: ChatModel | None
     pipeline: Pipeline
     desk: Desk
-    still: StillReadable | None = None
+    recheck: RechecksPermissions | None = None
     uncalibrated: tuple[str, ...] = ()
 
 
@@ -79,7 +79,7 @@ async def open_components(
     observe: Callable[[Composer], Composer] = _unwrapped,
     *,
     fills: bool = False,
-    still: StillReadable | None = None,
+    recheck: RechecksPermissions | None = None,
     today: Callable[[], date] = utc_today,
     superseded: Collection[str] = (),
 ) -> AsyncIterator[Components]:
@@ -113,8 +113,8 @@ async def open_components(
             embedder_trouble=trouble,
             model=model,
             pipeline=configured.pipeline,
-            desk=_build_desk(settings, configured, others, still, gate, superseded),
-            still=still,
+            desk=_build_desk(settings, configured, others, recheck, gate, superseded),
+            recheck=recheck,
             uncalibrated=_uncalibrated_models(gate, (configured, *others.values())),
         )
 
@@ -267,7 +267,7 @@ def _build_desk(
     settings: Settings,
     configured: ModelProfile,
     others: Mapping[str, ModelProfile],
-    still: StillReadable | None,
+    recheck: RechecksPermissions | None,
     gate: Gate,
     superseded: Collection[str],
 ) -> Desk:
@@ -281,7 +281,7 @@ def _build_desk(
             asks_people=_platforms_with_experts(settings),
             asks_named=_platforms_naming_experts(settings),
         ),
-        still=still,
+        recheck=recheck,
         superseded=superseded,
     )
 

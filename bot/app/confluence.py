@@ -14,7 +14,7 @@ from bot.domain import health
 from bot.domain.errors import BotError, SettingInvalid
 from bot.domain.health import ComponentStatus
 from bot.domain.messages import Person
-from bot.domain.ports import Directory, StillReadable
+from bot.domain.ports import Directory, RechecksPermissions
 from bot.domain.settings import Settings
 from bot.store.database import database_url, open_store
 from ingestion.assembly import cadence_of
@@ -39,10 +39,10 @@ class ResolvesAccounts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ConfluenceAccess:
-    """The bot's access to Confluence while it serves; ``still`` only where that is configured."""
+    """The bot's access to Confluence while it serves; ``recheck`` only where that is configured."""
 
     directory: Directory
-    still: StillReadable | None = None
+    recheck: RechecksPermissions | None = None
 
 
 class ConfluenceDirectory:
@@ -85,8 +85,8 @@ async def open_confluence(settings: IngestionSettings | None) -> AsyncIterator[C
         asked = open_asked(settings)
     except WikiSettingInvalid as error:
         raise SettingInvalid(str(error)) from error
-    async with asked as (accounts, still):
-        yield ConfluenceAccess(ConfluenceDirectory(accounts), still)
+    async with asked as (accounts, recheck):
+        yield ConfluenceAccess(ConfluenceDirectory(accounts), recheck)
 
 
 _COMPONENT = "Confluence"

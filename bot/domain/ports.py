@@ -141,10 +141,10 @@ class Directory(Protocol):
         ...
 
 
-class StillReadable(Protocol):
-    """A last look at pages, where they come from, just before they are quoted or named."""
+class RechecksPermissions(Protocol):
+    """Check the permissions of pages at their source, just before they are quoted or named."""
 
-    async def still(
+    async def readable_chunk_ids(
         self, tenant: str, chunks: Sequence[Chunk], readers: frozenset[Principal]
     ) -> frozenset[str]:
         """Return the ids of the chunks whose page one with these principals may read now.

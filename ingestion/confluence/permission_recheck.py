@@ -31,8 +31,8 @@ def _now() -> datetime:
 class PermissionRecheck:
     """Rechecks page permissions; pages not confirmed in time count as unreadable.
 
-    Implements ``bot.domain.ports.StillReadable``. Readers are determined as during indexing, from
-    the page, its ancestors and its includes, without any cached result.
+    Implements ``bot.domain.ports.RechecksPermissions``. Readers are determined as during indexing,
+    from the page, its ancestors and its includes, without any cached result.
 
     Args:
         wiki: the site; with a client of its own, so that an ingestion run never delays it.
@@ -54,7 +54,7 @@ class PermissionRecheck:
         self._seconds = seconds
         self._now = now
 
-    async def still(
+    async def readable_chunk_ids(
         self,
         tenant: str,  # noqa: ARG002 - a site belongs to one
         chunks: Sequence[Chunk],

@@ -57,7 +57,7 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
         open_components(
             settings,
             fills=sample,
-            still=wiki.still,
+            recheck=wiki.recheck,
             superseded=ingestion.confluence_superseded_labels,
         ) as parts,
     ):

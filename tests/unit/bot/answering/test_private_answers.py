@@ -42,12 +42,12 @@ CALL = ModelCall("answer", "m", "p@1", 10, 5, 1.0)
 
 @dataclass
 class Closed:
-    """Implements StillReadable: closed pages may not be read; remembers what was asked."""
+    """Implements RechecksPermissions: closed pages may not be read; remembers what was asked."""
 
     pages: set[str]
     asked: list[tuple[frozenset[str], frozenset[Principal]]] = field(default_factory=list)
 
-    async def still(
+    async def readable_chunk_ids(
         self, tenant: str, chunks: Sequence[Chunk], readers: frozenset[Principal]
     ) -> frozenset[str]:
         assert tenant == "default"
@@ -100,7 +100,7 @@ class Bench:
     """A desk over some pages, with a last look at them."""
 
     chunks: list[Chunk]
-    still: Closed
+    recheck: Closed
     sure: float = 0.9
     composer: FirstLine = field(default_factory=lambda: FirstLine(calls=(CALL,)))
     index: type[ListIndex] = ExcludingIndex
@@ -116,7 +116,7 @@ class Bench:
             ),
             gate=FixedGate(self.sure).judge,
             wording=WORDING,
-            still=self.still,
+            recheck=self.recheck,
         )
         asked = message("what is page text", private=private, principals=own | {EVERYONE})
         return await desk.handle(inquiry(asked), _quiet)
@@ -132,7 +132,7 @@ async def test_an_answer_whose_pages_stand_costs_one_look_and_nothing_else() -> 
     outcome = await bench.ask()
 
     assert isinstance(outcome.response, Reply)
-    assert [pages for pages, _ in bench.still.asked] == [{"p1"}]
+    assert [pages for pages, _ in bench.recheck.asked] == [{"p1"}]
     assert bench.composer.composed == 1
     assert outcome.trace.notes == ()
 
@@ -229,7 +229,7 @@ async def test_what_was_kept_for_an_asker_is_looked_at_again_when_they_want_to_s
     asked = message("vpn?", platform="slack", private=False)
     kept = Outcome(ANSWER, TRACE, replace(ANSWER, sources=(VPN,)))
     interaction = Interaction(asked.interaction_id, asked, "done", NOON, kept)
-    fuller = PrivateAnswers(ReadsPages(there), still=Closed({VPN.page_id} if closed else set()))
+    fuller = PrivateAnswers(ReadsPages(there), recheck=Closed({VPN.page_id} if closed else set()))
 
     found = await fuller.of(interaction, Reader(frozenset({EVERYONE})))
 
@@ -246,7 +246,7 @@ async def test_of_a_guess_or_a_part_all_that_was_found_is_looked_at(
 
     outcome = await bench.ask()
 
-    assert bench.still.asked[0][0] == {"p1", "p2", "p3"}
+    assert bench.recheck.asked[0][0] == {"p1", "p2", "p3"}
     assert "Page 2" not in repr(outcome)
 
 

@@ -290,7 +290,7 @@ async def test_a_last_check_without_confluence_is_refused_with_the_cure() -> Non
 async def test_without_confluence_people_are_who_their_platform_says() -> None:
     for settings in (None, Settings(_env_file=None)):
         async with open_confluence(settings) as known:
-            assert known.still is None
+            assert known.recheck is None
             assert await known.directory.principals("t", Person("U1", email=ANN)) == {EVERYONE}
 
 
@@ -346,9 +346,9 @@ async def served(data_dir: Path, *, last_check: bool) -> AsyncIterator[Served]:
             ),
             gate=load_gate(0.0).judge,
             wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
-            still=known.still,
+            recheck=known.recheck,
         )
-        parts = Components(index, None, "", None, pipeline, desk, known.still)
+        parts = Components(index, None, "", None, pipeline, desk, known.recheck)
         store = await open_store(sqlite_url(data_dir))
         opened.push_async_callback(store.close)
         app = build(bot, parts, store, MemoryEngine(), directory=known.directory)

@@ -76,7 +76,7 @@ def of(page_id: str, *, space: str = "IT", source: str = "confluence") -> Chunk:
 
 
 async def still(joined: Joined, *chunks: Chunk, handle: str = "ann") -> set[str]:
-    return set(await joined.check().still("acme", chunks, joined.asker(handle)))
+    return set(await joined.check().readable_chunk_ids("acme", chunks, joined.asker(handle)))
 
 
 async def test_what_may_be_read_stays(joined: Joined) -> None:
@@ -88,7 +88,9 @@ async def test_what_may_be_read_stays(joined: Joined) -> None:
 
     asked = (of(home.id), of(page.id), attached, folder)
     assert await still(joined, *asked) == {one.id for one in asked}
-    assert await joined.check().still("acme", asked, frozenset({EVERYONE})) == {folder.id}
+    assert await joined.check().readable_chunk_ids("acme", asked, frozenset({EVERYONE})) == {
+        folder.id
+    }
 
 
 GONE: dict[str, Callable[[Site, str, str], None]] = {
@@ -111,11 +113,11 @@ async def test_what_may_not_be_read_any_more_goes_at_once(joined: Joined, how: s
     file = joined.site.attach(page.id, "notes.txt", b"Words.")
     asked = (of(page.id), of(f"{page.id}/{file.id}"))
     check = joined.check()
-    assert len(await check.still("acme", asked, joined.asker("ann"))) == 2
+    assert len(await check.readable_chunk_ids("acme", asked, joined.asker("ann"))) == 2
 
     GONE[how](joined.site, home.id, page.id)
 
-    assert await check.still("acme", asked, joined.asker("ann")) == frozenset()
+    assert await check.readable_chunk_ids("acme", asked, joined.asker("ann")) == frozenset()
 
 
 async def test_a_page_goes_with_what_it_includes(joined: Joined) -> None:
@@ -142,7 +144,7 @@ async def test_a_page_that_is_no_more_read_goes(joined: Joined) -> None:
     rules = Rules(selection=Selection(skip_labels=frozenset({"secret"})))
 
     check = joined.check(rules=rules)
-    assert await check.still("acme", [of(page.id)], joined.asker("ann")) == frozenset()
+    assert await check.readable_chunk_ids("acme", [of(page.id)], joined.asker("ann")) == frozenset()
 
 
 async def test_in_doubt_nothing_may_be_read_but_of_other_sources(joined: Joined) -> None:
@@ -165,7 +167,7 @@ async def test_nobody_waits_longer_than_the_deadline(joined: Joined) -> None:
     joined.server.faults.fail_always(ANY, slow(60))
 
     check = joined.check(seconds=0.05)
-    assert await check.still("acme", [of(page.id)], joined.asker("ann")) == frozenset()
+    assert await check.readable_chunk_ids("acme", [of(page.id)], joined.asker("ann")) == frozenset()
 
 
 async def test_without_pages_of_confluence_nothing_is_asked(joined: Joined) -> None:
