@@ -8,8 +8,11 @@ import pytest
 
 from tests.structure.trace import WAYS
 
-MOST_FILES = {"the web": 94, "Slack": 93, "Teams": 106}
-"""Files that one question may pass. The aim is 60 for Slack and 70 for Teams."""
+MOST_FILES = {"the web": 94, "Slack": 93, "Teams": 107}
+"""Files that one question may pass, with up to five of background work among them.
+
+The aim is 60 for Slack and 70 for Teams.
+"""
 
 
 @pytest.mark.parametrize("platform", WAYS)
