@@ -154,6 +154,11 @@ class MessageForm:
     body: int = 0
 
 
+def blocks_of(form: MessageForm) -> Sequence[dict[str, object]] | None:
+    """Return a form's blocks as slack_sdk expects them; None if it has none."""
+    return [dict(block) for block in form.blocks] or None
+
+
 MessageForms = tuple[MessageForm, ...]
 """All renderings of a message, richest first; the last is text alone, which Slack never refuses."""
 

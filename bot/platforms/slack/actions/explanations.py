@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -18,7 +19,8 @@ from bot.chat.actions import LATER, ActionTargets, ExplainAction, interaction_na
 from bot.chat.response_view import web_url
 from bot.domain.errors import BotError, InteractionUnknown
 from bot.domain.text.markdown import clip, split
-from bot.platforms.slack.actions.interactivity import Modals, Press, PressDispatcher
+from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import WHY, WHY_VIEW
 from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label
 from bot.platforms.slack.rendering import SECTION_LIMIT, Block, context, plain_text, section
@@ -104,8 +106,8 @@ log = structlog.get_logger(__name__)
 class ExplanationModals:
     """Shows explanations in modals that open at once. Raises DeliveryFailed."""
 
-    def __init__(self, modals: Modals, *, soon_seconds: float = _SOON_SECONDS) -> None:
-        self._modals = modals
+    def __init__(self, client: SlackClient, *, soon_seconds: float = _SOON_SECONDS) -> None:
+        self._client = client
         self._soon = soon_seconds
 
     async def show(
@@ -120,38 +122,31 @@ class ExplanationModals:
         try:
             done, _ = await asyncio.wait({task}, timeout=self._soon)
             if done:
-                await self._modals.open(trigger_id, task.result())
+                await self._client.views_open(trigger_id, task.result())
                 return
-            opened = await self._modals.open(trigger_id, waiting_modal())
-            await self._modals.change(opened, await task)
+            opened = await self._client.views_open(trigger_id, waiting_modal())
+            await self._client.views_update(opened, await task)
         finally:
             task.cancel()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WhyButton:
     """Handles the "Why" button below an answer. Implements `Listener`."""
 
-    def __init__(
-        self,
-        *,
-        why: ExplainAction,
-        subjects: ActionTargets,
-        presses: PressDispatcher,
-        modals: ExplanationModals,
-    ) -> None:
-        self._why = why
-        self._subjects = subjects
-        self._presses = presses
-        self._modals = modals
+    explain_action: ExplainAction
+    targets: ActionTargets
+    presses: PressDispatcher
+    modals: ExplanationModals
 
     def register(self, bolt: AsyncApp) -> None:
-        self._presses.on(bolt, WHY, self._show)
+        self.presses.on(bolt, WHY, self._show)
 
     async def _show(self, press: Press) -> None:
         named = interaction_named(press.value)
-        interaction = await self._subjects.acted_on(named, press.presser)
-        explaining = self._why.explain(interaction, press.user)
-        self._presses.show(press, self._modals.show(press.trigger_id, explaining))
+        interaction = await self.targets.acted_on(named, press.presser)
+        explaining = self.explain_action.explain(interaction, press.user)
+        self.presses.open_modal(press, self.modals.show(press.trigger_id, explaining))
 
 
 async def _modal_of(explaining: Coroutine[Any, Any, Explanation], unknown: str) -> Any:  # noqa: ANN401

@@ -36,14 +36,12 @@ from bot.domain.errors import BotError, FeedbackInvalid, InteractionUnknown
 from bot.domain.feedback import LONGEST_COMMENT, REASONS, Reason
 from bot.domain.messages import InteractionId, Thread
 from bot.platforms.slack.actions.interactivity import (
-    Modals,
     Press,
     PressDispatcher,
     presser_in,
     typed_value,
 )
-from bot.platforms.slack.client.posting import Poster
-from bot.platforms.slack.messages.response_urls import ResponseUrls
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import ASK_PERSON, REASON, REASON_FORM
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at
 from bot.platforms.slack.payloads.metadata import Place
@@ -56,7 +54,7 @@ from bot.platforms.slack.rendering import (
     plain_text,
     section,
 )
-from bot.platforms.slack.transport.dispatch import ACCEPT_SECONDS
+from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 
 OTHER_REASON: Reason = "other"
 MORE_WORDS = "more"
@@ -69,14 +67,6 @@ _QUESTION = "Thanks for telling me. What was wrong with the answer? Only you see
 _NOTED = "Thanks, I've noted: \u201c{label}\u201d."
 
 
-@dataclass(frozen=True, slots=True)
-class ReplacedMessage:
-    """The message that replaces the reason question; ``text`` is for notifications."""
-
-    text: str
-    blocks: tuple[Block, ...]
-
-
 def reason_question(interaction_id: InteractionId) -> MessageForms:
     """Return the question why an answer did not help, with a button to ask a person."""
     reasons = [_reason_button(label, code, interaction_id) for code, label in REASON_LABELS.items()]
@@ -84,17 +74,17 @@ def reason_question(interaction_id: InteractionId) -> MessageForms:
     return (MessageForm(_QUESTION, blocks), MessageForm(_QUESTION))
 
 
-def reason_noted(interaction_id: InteractionId, reason: str) -> ReplacedMessage:
+def reason_noted(interaction_id: InteractionId, reason: str) -> MessageForm:
     """Return the message that replaces the question once a reason is given."""
     label = next((label for code, label in REASON_LABELS.items() if code == reason), reason)
     text = _NOTED.format(label=label)
     more = _reason_button("Say more\u2026", MORE_WORDS, interaction_id)
-    return ReplacedMessage(text, (section(text), actions([more, _person_button(interaction_id)])))
+    return MessageForm(text, (section(text), actions([more, _person_button(interaction_id)])))
 
 
-def comment_thanks(interaction_id: InteractionId) -> ReplacedMessage:
+def comment_thanks(interaction_id: InteractionId) -> MessageForm:
     """Return the message that replaces the question once a comment is given."""
-    return ReplacedMessage(
+    return MessageForm(
         COMMENT_THANKS, (section(COMMENT_THANKS), actions([_person_button(interaction_id)]))
     )
 
@@ -136,56 +126,42 @@ def _person_button(interaction_id: InteractionId) -> Block:
 log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackReasons:
     """Handles the reason buttons and the comment modal. Implements `Listener`."""
 
-    def __init__(
-        self,
-        *,
-        tenant: str,
-        judging: AnswerVotes,
-        subjects: ActionTargets,
-        presses: PressDispatcher,
-        poster: Poster,
-        asides: ResponseUrls,
-        modals: Modals,
-        errands: BackgroundTasks,
-    ) -> None:
-        self._tenant = tenant
-        self._judging = judging
-        self._subjects = subjects
-        self._presses = presses
-        self._poster = poster
-        self._asides = asides
-        self._modals = modals
-        self._errands = errands
+    tenant: str
+    votes: AnswerVotes
+    targets: ActionTargets
+    presses: PressDispatcher
+    client: SlackClient
+    background: BackgroundTasks
 
     def register(self, bolt: AsyncApp) -> None:
-        self._presses.on(bolt, REASON_ACTION, self._give)
+        self.presses.on(bolt, REASON_ACTION, self._give)
         bolt.view(REASON_FORM)(self._submit)
 
     async def ask(self, thread: Thread, user: str, interaction_id: InteractionId) -> None:
         """Ask one person what was wrong with an answer, in its thread. Raises DeliveryFailed."""
         place = Place(thread.channel, thread.id, since=thread.id)
-        await self._poster.post_ephemeral(place, user, reason_question(interaction_id))
+        await self.client.chat_post_ephemeral(place, user, reason_question(interaction_id))
 
     async def ask_at(self, url: str, interaction_id: InteractionId) -> None:
         """Ask what was wrong, at the response URL of a press. Raises DeliveryFailed."""
-        richest = reason_question(interaction_id)[0]
-        await self._asides.tell(url, richest.text, richest.blocks)
+        await self.client.respond(url, reason_question(interaction_id))
 
     async def _give(self, press: Press) -> None:
         code, _, value = press.value.partition(":")
         interaction_id = interaction_named(value)
-        await self._subjects.acted_on(interaction_id, press.presser)
+        await self.targets.acted_on(interaction_id, press.presser)
         if code in REASONS and code != OTHER_REASON:
-            await self._keep(interaction_id, press.user, reason=code)
+            await self._store(interaction_id, press.user, reason=code)
             self._show(press.response_url, reason_noted(interaction_id, code))
         elif code in {OTHER_REASON, MORE_WORDS}:
             about = {"id": interaction_id, "channel": press.channel, "reason": code}
             about["response_url"] = press.response_url
             view = comment_modal(json.dumps(about))
-            self._presses.show(press, self._modals.open(press.trigger_id, view))
+            self.presses.open_modal(press, self.client.views_open(press.trigger_id, view))
         else:
             log.info("slack.reason_unknown", reason=code[:40])
 
@@ -194,7 +170,7 @@ class FeedbackReasons:
         comment = typed_value(view, COMMENT_FIELD)
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
-                await self._said(about, id_at(object_at(body, "user"), "id"), comment)
+                await self._store_comment(about, id_at(object_at(body, "user"), "id"), comment)
         except ActionRejected as error:
             await ack(response_action="errors", errors={COMMENT_FIELD: str(error)})
             return
@@ -205,13 +181,13 @@ class FeedbackReasons:
         await ack()
         self._show(about.get("response_url", ""), comment_thanks(InteractionId(about["id"])))
 
-    async def _said(self, about: Mapping[str, str], user: str, comment: str) -> None:
+    async def _store_comment(self, about: Mapping[str, str], user: str, comment: str) -> None:
         interaction_id = interaction_named(about.get("id", ""))
-        await self._subjects.acted_on(interaction_id, presser_in(user, about.get("channel", "")))
+        await self.targets.acted_on(interaction_id, presser_in(user, about.get("channel", "")))
         reason = OTHER_REASON if about.get("reason") == OTHER_REASON else None
-        await self._keep(interaction_id, user, reason=reason, comment=comment)
+        await self._store(interaction_id, user, reason=reason, comment=comment)
 
-    async def _keep(
+    async def _store(
         self,
         interaction_id: InteractionId,
         user: str,
@@ -220,8 +196,8 @@ class FeedbackReasons:
         comment: str | None = None,
     ) -> None:
         try:
-            await self._judging.say_why(
-                self._tenant, interaction_id, user, reason=reason, comment=comment
+            await self.votes.say_why(
+                self.tenant, interaction_id, user, reason=reason, comment=comment
             )
         except FeedbackInvalid as error:
             too_long = len(comment or "") > LONGEST_COMMENT
@@ -229,10 +205,10 @@ class FeedbackReasons:
         except InteractionUnknown as error:
             raise ActionRejected(NOTHING_TO_RATE) from error
 
-    def _show(self, url: str, shown: ReplacedMessage) -> None:
+    def _show(self, url: str, form: MessageForm) -> None:
         """Replace the question with the outcome, in the background; it may be lost."""
-        replaced = self._asides.replace(url, shown.text, shown.blocks)
-        self._errands.run(replaced, what="reason noted")
+        replacing = self.client.respond(url, (form,), replace=True)
+        self.background.run(replacing, what="reason noted")
 
 
 def _modal_subject(view: Event) -> Mapping[str, str]:

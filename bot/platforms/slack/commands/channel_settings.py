@@ -30,19 +30,18 @@ from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError
 from bot.domain.messages import Policy
 from bot.domain.text.markdown import clip
-from bot.platforms.slack.actions.interactivity import Modals
-from bot.platforms.slack.client.conversations import Conversations
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.commands.slash_commands import (
     NOT_FOR_OUTSIDERS,
     Command,
     CommandSenders,
     plain_message,
 )
-from bot.platforms.slack.messages.response_urls import ResponseUrls
 from bot.platforms.slack.payloads.actions import SETTINGS_FORM
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at
+from bot.platforms.slack.payloads.metadata import Place
 from bot.platforms.slack.rendering import Block, MessageForm, plain_text, section
-from bot.platforms.slack.transport.dispatch import ACCEPT_SECONDS
+from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 
 _MOST_OPTIONS = 100  # Slack's limit for the options of a menu or group, and for its groups
 _SHORT = 30
@@ -221,18 +220,16 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsDialog:
-    """Opens the settings modal and saves submissions. Implements `Listener` and `OpensModal`.
+    """Opens the settings modal and saves submissions. Implements `Listener`.
 
     Permission is checked again when the modal is submitted. Errors are shown in the modal, so that
     no input is lost.
     """
 
-    orders: CommandExecutor
-    orderers: CommandSenders
-    rooms: Conversations
-    modals: Modals
-    asides: ResponseUrls
-    errands: BackgroundTasks
+    executor: CommandExecutor
+    senders: CommandSenders
+    client: SlackClient
+    background: BackgroundTasks
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.view(SETTINGS_FORM)(self._sent)
@@ -241,11 +238,11 @@ class SettingsDialog:
         """Open the modal, or return why it can't be opened. Raises DeliveryFailed."""
         if command.is_direct:
             return plain_message(_DIRECT)
-        form = await self.orders.settings(command.channel, by)
+        form = await self.executor.settings(command.channel, by)
         if isinstance(form, Refused):
             return plain_message(form.text)
         view = settings_modal(form, command.channel, command.response_url)
-        await self.modals.open(command.trigger_id, view)
+        await self.client.views_open(command.trigger_id, view)
         return None
 
     async def _sent(self, ack: AsyncAck, body: dict[str, object], view: dict[str, object]) -> None:
@@ -253,28 +250,28 @@ class SettingsDialog:
         channel, response_url = modal_origin(view)
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
-                done = await self._saved(user, channel, view)
+                result = await self._save(user, channel, view)
         except (BotError, TimeoutError) as error:
             log.warning("slack.settings_not_saved", error=type(error).__name__, why=str(error))
-            done = {_GENERAL_ERROR_FIELD: LATER}
-        if isinstance(done, str):
-            self.errands.run(self._tell(user, response_url, done), what="told of settings")
+            result = {_GENERAL_ERROR_FIELD: LATER}
+        if isinstance(result, str):
+            self.background.run(self._tell(user, response_url, result), what="told of settings")
             await ack()
         else:
-            await ack(response_action="errors", errors=done)
+            await ack(response_action="errors", errors=result)
 
-    async def _saved(self, user: str, channel: str, view: Event) -> str | dict[str, str]:
+    async def _save(self, user: str, channel: str, view: Event) -> str | dict[str, str]:
         """Save a submission; return the confirmation, or the errors by field."""
-        by = await self.orderers.of(user)
+        by = await self.senders.of(user)
         if by is None or not channel:
             return {_GENERAL_ERROR_FIELD: NOT_FOR_OUTSIDERS}
-        form = await self.orders.settings(channel, by)
+        form = await self.executor.settings(channel, by)
         if isinstance(form, Refused):
             return {_GENERAL_ERROR_FIELD: form.text}
         chosen = submitted_values(view, form.policy)
         if await self._is_out_of_reach(chosen, form.policy):
             return {"people": _NOT_THERE}
-        saved = await self.orders.save(channel, chosen, by)
+        saved = await self.executor.save(channel, chosen, by)
         if isinstance(saved, InvalidSettings):
             return {str(field): wrong for field, wrong in saved.errors.items()}
         return {_GENERAL_ERROR_FIELD: saved.text} if isinstance(saved, Refused) else saved.text
@@ -286,13 +283,18 @@ class SettingsDialog:
         """
         if chosen.people in {before.people, ""}:
             return False
-        return not (is_channel_id(chosen.people) and await self.rooms.is_own(chosen.people))
+        if not is_channel_id(chosen.people):
+            return True
+        found = await self.client.visible_channel(chosen.people)
+        shared = found.get("is_ext_shared") or found.get("is_pending_ext_shared")
+        return bool(shared) or not found.get("is_member")
 
     async def _tell(self, user: str, response_url: str, text: str) -> None:
         """Reply where the command was given; in a direct message if that is too long ago."""
-        form = plain_message(text)
+        forms = (plain_message(text),)
         try:
-            await self.asides.tell(response_url, form.text, form.blocks)
+            await self.client.respond(response_url, forms)
         except BotError as error:
             log.info("slack.told_directly", why=str(error))
-            await self.rooms.open_thread(await self.rooms.direct(user), form)
+            direct = await self.client.conversations_open(user)
+            await self.client.chat_post_message(Place(direct, None, since="0"), forms)

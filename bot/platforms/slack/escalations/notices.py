@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from slack_sdk.web.async_client import AsyncWebClient
-
 from bot.chat.response_view import web_url
 from bot.domain.cases import Act, Case, Notice
 from bot.domain.errors import BotError
@@ -29,9 +27,7 @@ from bot.escalations.case_view import (
     reminder_text,
 )
 from bot.escalations.ports import SeesCases
-from bot.platforms.slack.client.api import ApiCaller
-from bot.platforms.slack.client.conversations import Conversations, MessageLookup
-from bot.platforms.slack.client.posting import Editor, Poster
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import ASKER_CLOSE, ASKER_REOPEN
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.metadata import (
@@ -155,26 +151,22 @@ _LONGEST_QUESTION = 200
 
 
 class AskerNotices:
-    """Posts notices to askers. Implements bot.escalations.ports.Tells.
+    """Posts notices to askers. Implements bot.escalations.ports.Tells and EditsNotices.
 
     A long reply has several messages; the posted reference names the last. Messages of an earlier
     attempt are looked up, so that only missing ones are posted. A command has no thread: its asker
     gets a direct message that names the question.
     """
 
-    def __init__(self, client: AsyncWebClient, caller: ApiCaller, notes: Notes) -> None:
-        self._poster = Poster(client, caller)
-        self._rooms = Conversations(client, caller)
-        self._lookup = MessageLookup(client, caller)
-        self._last = LatestNotice(
-            _NoticeEditor(Editor(client, caller, self._poster)), notes, "slack"
-        )
-        self._sees: SeesCases | None = None
+    def __init__(self, client: SlackClient, notes: Notes) -> None:
+        self._client = client
+        self._latest = LatestNotice(self, notes, "slack")
+        self._cases: SeesCases | None = None
 
-    def attend(self, sees: SeesCases) -> None:
+    def read_cases_from(self, cases: SeesCases) -> None:
         """Set the source of case views."""
-        self._sees = sees
-        self._last.attend(sees)
+        self._cases = cases
+        self._latest.attend(cases)
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
         there = await self._there(message, notice) if notice.attempts else {}
@@ -186,10 +178,10 @@ class AskerNotices:
             part = str(number)
             known = there.get(part)
             label = notice_label(notice, part, of=len(parts))
-            ts = known.ts if known else await self._poster.post(place, forms, label)
+            ts = known.ts if known else await self._client.chat_post_message(place, forms, label)
         ref = PostedRef(place.channel, ts)
         if state:
-            await self._last.came(message, notice, ref, state)
+            await self._latest.came(message, notice, ref, state)
         return ref
 
     async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
@@ -198,16 +190,31 @@ class AskerNotices:
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the buttons of the last notice. Raises DeliveryFailed."""
-        await self._last.show(message, view)
+        await self._latest.show(message, view)
+
+    async def edit(
+        self,
+        message: Message,  # noqa: ARG002  # the port's
+        at: PostedRef,
+        notice: Notice,
+        offers: Sequence[CaseButton],
+        remark: str,
+    ) -> None:
+        """Replace the last message of a notice: its buttons, and a remark below it."""
+        await self._client.chat_update(at, notice_messages(notice, offers, remark)[-1])
 
     async def _place(self, message: Message) -> Place:
         """Return the thread of a question; for a command, which has none, a direct message."""
         if not response_url_of(message):
             return thread_of(message)
-        return Place(await self._rooms.direct(message.author.id), None, since=ts_of(message))
+        return Place(
+            await self._client.conversations_open(message.author.id), None, since=ts_of(message)
+        )
 
     async def _there(self, message: Message, notice: Notice) -> PostedParts:
-        replies = await self._lookup.search(await self._place(message), notice.interaction_id)
+        replies = await self._client.find_messages(
+            await self._place(message), notice.interaction_id
+        )
         return parts_of(notice, replies)
 
     async def _question(self, message: Message) -> str:
@@ -218,30 +225,13 @@ class AskerNotices:
 
     async def _asked(self, message: Message) -> str:
         """Return the question as people see it: a press that asks for them has no text."""
-        if self._sees is None:
+        if self._cases is None:
             return message.text
         try:
-            view = await self._sees.bare(message.thread.tenant, message.interaction_id)
+            view = await self._cases.bare(message.thread.tenant, message.interaction_id)
         except BotError:
             return message.text
         return view.case.question
-
-
-class _NoticeEditor:
-    """Edits the last message of a notice. Implements bot.escalations.asker_notices.EditsNotices."""
-
-    def __init__(self, editor: Editor) -> None:
-        self._editor = editor
-
-    async def edit(
-        self,
-        message: Message,  # noqa: ARG002  # the port's
-        at: PostedRef,
-        notice: Notice,
-        offers: Sequence[CaseButton],
-        remark: str,
-    ) -> None:
-        await self._editor.edit(at, notice_messages(notice, offers, remark)[-1])
 
 
 def notice_label(notice: Notice, part: str, of: int) -> MessageLabel:

@@ -20,14 +20,13 @@ from bot.domain.handoff import as_list_only, as_thread_reply
 from bot.domain.interactions import Delivery, PostedRef, Reply, Response
 from bot.domain.messages import Message
 from bot.domain.outcomes import undelivered_text
-from bot.platforms.slack.client.conversations import MessageLookup
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import (
     FormsRefused,
     NeverPermitted,
     NotPermitted,
     ResultUnknown,
 )
-from bot.platforms.slack.client.posting import Poster
 from bot.platforms.slack.escalations.people_channel import PeopleChannel
 from bot.platforms.slack.payloads.events import came_by_shortcut, response_url_of
 from bot.platforms.slack.payloads.metadata import (
@@ -64,9 +63,8 @@ class Replies:
     complete reply implies that the card is settled as well.
     """
 
-    def __init__(self, poster: Poster, lookup: MessageLookup, people: PeopleChannel) -> None:
-        self._poster = poster
-        self._lookup = lookup
+    def __init__(self, client: SlackClient, people: PeopleChannel) -> None:
+        self._client = client
         self._people = people
         self._attempted: OrderedDict[str, PostedParts | None] = OrderedDict()
 
@@ -95,12 +93,14 @@ class Replies:
         """Post a message; if Slack rejects every form, a line about it. Raises FormsRefused."""
         place = thread_of(delivery.message)
         try:
-            return await self._poster.post(place, forms, named)
+            return await self._client.chat_post_message(place, forms, named)
         except FormsRefused:
             if not delivery.message.overheard:
                 said = MessageForm(undelivered_text(delivery.message, delivery.outcome, "Slack"))
                 with suppress(DeliveryRefused):
-                    await self._poster.post(place, (said,), replace(named, part=_NOT_TAKEN))
+                    await self._client.chat_post_message(
+                        place, (said,), replace(named, part=_NOT_TAKEN)
+                    )
             raise
 
     async def find(self, delivery: Delivery) -> PostedRef | None:
@@ -117,7 +117,7 @@ class Replies:
         async def delete(refs: Sequence[PostedRef]) -> None:
             for ref in refs:
                 if ref not in deleted and is_ts(ref.id):
-                    await self._poster.delete(ref.channel, ref.id)
+                    await self._client.chat_delete(ref.channel, ref.id)
                     deleted.add(ref)
 
         try:
@@ -125,7 +125,9 @@ class Replies:
             # Slack lists no ephemeral reply to a command, and there may be no thread.
             if not response_url_of(message):
                 place = thread_of(message)
-                await delete(_refs_of(await self._lookup.search(place, message.interaction_id)))
+                await delete(
+                    _refs_of(await self._client.find_messages(place, message.interaction_id))
+                )
         finally:
             # The card quotes the question: delete it even if the reply can't be deleted any more.
             await delete(_refs_of(await self._people.cards(message)))
@@ -141,7 +143,7 @@ class Replies:
 
     async def _look_up(self, delivery: Delivery) -> PostedParts:
         place = thread_of(delivery.message)
-        replies = await self._lookup.search(place, delivery.interaction_id)
+        replies = await self._client.find_messages(place, delivery.interaction_id)
         there = _parts_of(delivery, replies)
         if last_if_complete(there) or not self._people.are_asked(delivery):
             return there
@@ -194,8 +196,8 @@ log = structlog.get_logger(__name__)
 class PrivateReplies:
     """Posts ephemeral messages. Slack stores none of them, and may not show them at all."""
 
-    def __init__(self, poster: Poster) -> None:
-        self._poster = poster
+    def __init__(self, client: SlackClient) -> None:
+        self._client = client
 
     async def offer(self, delivery: Delivery) -> None:
         """Offer the asker the private answer, if any; a failure is logged only."""
@@ -204,11 +206,11 @@ class PrivateReplies:
             return
         forms = private_answer_offer(delivery.interaction_id)
         try:
-            await self._poster.post_ephemeral(thread_of(message), message.author.id, forms)
+            await self._client.chat_post_ephemeral(thread_of(message), message.author.id, forms)
         except DeliveryFailed as error:
             log.warning("slack.offer_failed", error=str(error))
 
-    async def only(self, delivery: Delivery) -> PostedRef:
+    async def deliver(self, delivery: Delivery) -> PostedRef:
         """Post a response to its asker alone; return a reference. Raises DeliveryFailed.
 
         Slack can't be asked for it afterwards, and it may be lost: better once than twice.
@@ -218,7 +220,7 @@ class PrivateReplies:
         place = _ephemeral_place(message)
         for forms in reply_messages(rendered, now=datetime.now(UTC)):
             try:
-                await self._poster.post_ephemeral(place, message.author.id, forms)
+                await self._client.chat_post_ephemeral(place, message.author.id, forms)
             except (ResultUnknown, NotPermitted, NeverPermitted) as error:
                 log.info("slack.notice_not_shown", error=str(error))
         return PostedRef(place.channel, delivery.id)
@@ -228,7 +230,7 @@ class PrivateReplies:
         # No footer: it is read in a channel, where the bot does not receive a plain reply.
         rendered = replace(render(reply, private=False), footer="")
         for forms in reply_messages(rendered, now=datetime.now(UTC)):
-            await self._poster.post_ephemeral(thread_of(message), message.author.id, forms)
+            await self._client.chat_post_ephemeral(thread_of(message), message.author.id, forms)
 
 
 def _ephemeral_place(message: Message) -> Place:

@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 
 from bot.domain.interactions import Delivery
 from bot.domain.messages import InteractionId, Message
+from bot.inbox.outbox import delivery_id
+from bot.platforms.slack.payloads.events import Event, object_at, text_at
 
 EVENT_TYPE = "frontdesk_reply"
 CARD_PART = "card"
@@ -109,6 +111,16 @@ def own_messages(
                 of=_count(payload.get("of")),
             )
             yield PostedMessage(channel, str(message["ts"]), named)
+
+
+def interaction_answered_by(message: Event) -> InteractionId | None:
+    """Return the interaction that a message answers; None for cards and notices."""
+    metadata = object_at(message, "metadata")
+    payload = object_at(metadata, "event_payload")
+    named = InteractionId(text_at(payload, "interaction_id"))
+    if metadata.get("event_type") != EVENT_TYPE or text_at(payload, "part") == CARD_PART:
+        return None
+    return named if text_at(payload, "delivery_id") == delivery_id(named) else None
 
 
 def last_if_complete(there: PostedParts) -> PostedMessage | None:

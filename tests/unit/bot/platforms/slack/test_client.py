@@ -16,9 +16,9 @@ from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.messages import Activity, Stage
 from bot.domain.settings import Settings
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.client.api import ApiCaller, RateLimiter
 from bot.platforms.slack.client.errors import RateLimited, ResultUnknown
 from bot.platforms.slack.client.posting import RefusedBlocks
+from bot.platforms.slack.client.rate_limits import ApiCaller, RateLimiter
 from bot.platforms.slack.rendering import MessageForm
 from tests.fakes.desk import ANSWER, OFFERED, delivery
 from tests.fakes.slack.blocks import BLOCK_TYPES
@@ -351,7 +351,7 @@ async def test_what_is_refused_of_a_whisper_is_not_missing_in_the_thread(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
     slack.fail("chat.postEphemeral", UNNAMED)
-    await channel.whisper(question(), ANSWER)
+    await channel.private_replies.whisper(question(), ANSWER)
     await channel.deliver(delivery(question()))
     assert "markdown" in kinds(replies(slack)[-1])
 
@@ -362,9 +362,9 @@ def test_an_unknown_type_is_left_out_for_ten_minutes() -> None:
     refusals = RefusedBlocks(clock.read)
     rich, plain = MessageForm("a", ({"type": "markdown"},)), MessageForm("a")
     refusals.unknown(["markdown"])
-    assert refusals.taken((rich, plain)) == [plain]
+    assert refusals.accepted((rich, plain)) == [plain]
     clock.now += 601
-    assert refusals.taken((rich, plain)) == [rich, plain]
+    assert refusals.accepted((rich, plain)) == [rich, plain]
 
 
 @pytest.mark.mended(id="slack-6")
@@ -382,7 +382,7 @@ def test_a_kind_is_refused_once_two_messages_went_without_it(
         rich, plain = MessageForm(text, ({"type": "markdown"},)), MessageForm(text)
         refusals.learn([rich], plain)
         clock.now += pause
-    assert refusals.taken((rich, plain)) == ([plain] if learned else [rich, plain])
+    assert refusals.accepted((rich, plain)) == ([plain] if learned else [rich, plain])
 
 
 @pytest.mark.mended(id="slack-6")
