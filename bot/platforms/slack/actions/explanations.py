@@ -19,11 +19,11 @@ from bot.chat.actions import LATER, ActionTargets, ExplainAction, interaction_na
 from bot.chat.response_view import web_url
 from bot.domain.errors import BotError, InteractionUnknown
 from bot.domain.text.markdown import clip, split
-from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
+from bot.platforms.slack.actions.interactivity import Press, PressDispatcher, modal
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import WHY, WHY_VIEW
-from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label
-from bot.platforms.slack.rendering import SECTION_LIMIT, Block, context, plain_text, section
+from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label
+from bot.platforms.slack.rendering import SECTION_LIMIT, Block, context, section
 
 # Slack's limits for a modal: characters of the title, blocks.
 _TITLE_LIMIT = 24
@@ -50,7 +50,7 @@ def _blocks(explanation: Explanation) -> Iterator[Block]:
     if explanation.question:
         yield section(f"> {escaped(explanation.question)}")
     for step in explanation.steps:
-        yield from _sections(f"*{_bold(step.label)}*", step.text)
+        yield from _sections(bold(clip(step.label, 80)), step.text)
     if explanation.sure is not None:
         yield section(f"*How sure*\n{escaped(_confidence_line(explanation.sure))}")
     if explanation.pages:
@@ -81,18 +81,8 @@ def _pages(pages: Sequence[PageSummary]) -> Iterator[Block]:
         yield section(f"\u2022 {shown}, {escaped(page.found)}")
 
 
-def _bold(text: str) -> str:
-    return escaped(clip(text, 80)).replace("*", "\u2217")
-
-
 def _modal(title: str, blocks: Sequence[Block]) -> Mapping[str, object]:
-    return {
-        "type": "modal",
-        "callback_id": WHY_VIEW,
-        "title": plain_text(clip(title, _TITLE_LIMIT)),
-        "close": plain_text("Close"),
-        "blocks": list(blocks),
-    }
+    return modal(WHY_VIEW, clip(title, _TITLE_LIMIT), blocks)
 
 
 _SOON_SECONDS = 0.8

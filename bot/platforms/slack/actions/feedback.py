@@ -197,18 +197,12 @@ class FeedbackReactions:
         ):
             log.info("slack.reaction_of_nobody", interaction_id=interaction.id)
             return
-        counted = await self.votes.count(
-            interaction.id, thumb.user, _reaction_of(thumb, given=given)
-        )
+        taken = frozenset() if given else frozenset({thumb.vote})
+        reaction = Reaction(thumb.at, given=thumb.vote if given else None, taken=taken)
+        counted = await self.votes.count(interaction.id, thumb.user, reaction)
         if counted == "down":
             asking = self.reasons.ask(interaction.message.thread, thumb.user, interaction.id)
             self.background.run(asking, what="asked for a reason")
-
-
-def _reaction_of(thumb: ThumbReaction, *, given: bool) -> Reaction:
-    if given:
-        return Reaction(thumb.at, given=thumb.vote)
-    return Reaction(thumb.at, taken=frozenset({thumb.vote}))
 
 
 def parse_thumb(event: Event, us: BotIds) -> ThumbReaction | None:

@@ -38,7 +38,11 @@ from bot.domain.messages import InteractionId, Thread
 from bot.platforms.slack.actions.interactivity import (
     Press,
     PressDispatcher,
+    input_block,
+    modal,
+    modal_metadata,
     presser_in,
+    text_input,
     typed_value,
 )
 from bot.platforms.slack.client.api import SlackClient
@@ -51,7 +55,6 @@ from bot.platforms.slack.rendering import (
     MessageForms,
     actions,
     button,
-    plain_text,
     section,
 )
 from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
@@ -91,28 +94,10 @@ def comment_thanks(interaction_id: InteractionId) -> MessageForm:
 
 def comment_modal(about: str) -> Mapping[str, object]:
     """Return the modal for a free-text comment; ``about`` is returned with its submission."""
-    field = {
-        "type": "plain_text_input",
-        "action_id": COMMENT_FIELD,
-        "multiline": True,
-        "max_length": LONGEST_COMMENT,
-    }
-    asked = {
-        "type": "input",
-        "block_id": COMMENT_FIELD,
-        "label": plain_text(COMMENT_QUESTION),
-        "hint": plain_text(COMMENT_READERS),
-        "element": field,
-    }
-    return {
-        "type": "modal",
-        "callback_id": REASON_FORM,
-        "private_metadata": about,
-        "title": plain_text("What was wrong?"),
-        "submit": plain_text("Send"),
-        "close": plain_text("Cancel"),
-        "blocks": [asked],
-    }
+    question = input_block(
+        COMMENT_FIELD, COMMENT_QUESTION, text_input(LONGEST_COMMENT), COMMENT_READERS
+    )
+    return modal(REASON_FORM, "What was wrong?", [question], submit="Send", private_metadata=about)
 
 
 def _reason_button(label: str, code: str, interaction_id: InteractionId) -> Block:
@@ -166,7 +151,8 @@ class FeedbackReasons:
             log.info("slack.reason_unknown", reason=code[:40])
 
     async def _submit(self, ack: AsyncAck, body: dict[str, object], view: Event) -> None:
-        about = _modal_subject(view)
+        metadata = modal_metadata(view)
+        about = {key: text_at(metadata, key) for key in metadata}
         comment = typed_value(view, COMMENT_FIELD)
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
@@ -209,14 +195,3 @@ class FeedbackReasons:
         """Replace the question with the outcome, in the background; it may be lost."""
         replacing = self.client.respond(url, (form,), replace=True)
         self.background.run(replacing, what="reason noted")
-
-
-def _modal_subject(view: Event) -> Mapping[str, str]:
-    """Return a modal's private metadata, {} if invalid: it comes from a client."""
-    try:
-        about = json.loads(text_at(view, "private_metadata"))
-    except ValueError:
-        return {}
-    if not isinstance(about, dict):
-        return {}
-    return {key: value for key, value in about.items() if isinstance(value, str)}

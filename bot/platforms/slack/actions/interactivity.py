@@ -1,4 +1,4 @@
-"""Parse button presses, and dispatch them to their handlers in time.
+"""Parse button presses, dispatch them to their handlers in time, and build modals.
 
 A handler has 2.5 s. The reason of a rejection is shown to the user who pressed, and a general
 message for any other error. A modal can be opened for three seconds after the press.
@@ -7,8 +7,9 @@ message for any other error. A modal can be opened for three seconds after the p
 from __future__ import annotations
 
 import asyncio
+import json
 import re
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,14 +23,69 @@ from bot.domain.errors import BotError, DeliveryFailed
 from bot.domain.messages import Person
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at, ts_at
-from bot.platforms.slack.rendering import MessageForm
+from bot.platforms.slack.rendering import Block, MessageForm, plain_text
 from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 
 
-def typed_value(view: Event, field: str) -> str:
-    """Return the text typed into a field whose block has the same id; "" if there is none."""
+def modal(
+    callback_id: str,
+    title: str,
+    blocks: Sequence[Block],
+    *,
+    submit: str = "",
+    private_metadata: str = "",
+) -> Mapping[str, object]:
+    """Return a modal, with a button to submit it if that has a label."""
+    buttons = {"close": plain_text("Close")}
+    if submit:
+        buttons = {"submit": plain_text(submit), "close": plain_text("Cancel")}
+    return {
+        "type": "modal",
+        "callback_id": callback_id,
+        "private_metadata": private_metadata,
+        "title": plain_text(title),
+        **buttons,
+        "blocks": list(blocks),
+    }
+
+
+def input_block(
+    field: str, label: str, element: Block, hint: str = "", *, optional: bool = False
+) -> Block:
+    """Return a field of a modal; ``field`` is the id of its block and of its element."""
+    return {
+        "type": "input",
+        "block_id": field,
+        "label": plain_text(label),
+        "element": {**element, "action_id": field},
+        "optional": optional,
+        **({"hint": plain_text(hint)} if hint else {}),
+    }
+
+
+def text_input(longest: int) -> Block:
+    """Return the element of a field for several lines of text."""
+    return {"type": "plain_text_input", "multiline": True, "max_length": longest}
+
+
+def modal_metadata(view: Event) -> Mapping[str, object]:
+    """Return a modal's private metadata, {} if invalid: it comes from a client."""
+    try:
+        metadata = json.loads(text_at(view, "private_metadata"))
+    except ValueError:
+        return {}
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def submitted_field(view: Event, field: str) -> Event:
+    """Return what was submitted in a field whose block has the same id; {} if there is none."""
     values = object_at(object_at(view, "state"), "values")
-    return text_at(object_at(object_at(values, field), field), "value")
+    return object_at(object_at(values, field), field)
+
+
+def typed_value(view: Event, field: str) -> str:
+    """Return the text typed into a field; "" if there is none."""
+    return text_at(submitted_field(view, field), "value")
 
 
 log = structlog.get_logger(__name__)

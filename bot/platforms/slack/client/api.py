@@ -17,20 +17,15 @@ from bot.domain.errors import DeliveryFailed
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import InteractionId, Thread
 from bot.platforms.slack.client.errors import NeverPermitted, NotPermitted
-from bot.platforms.slack.client.posting import RefusedBlocks, send_response
+from bot.platforms.slack.client.posting import RefusedBlocks, response_payload, send_response
 from bot.platforms.slack.client.rate_limits import (
     PATIENCE_SECONDS,
     RESPONSE_URL,
     ApiCall,
     ApiCaller,
 )
-from bot.platforms.slack.payloads.events import Event, is_slack_url, text_at
-from bot.platforms.slack.payloads.metadata import (
-    MessageLabel,
-    Place,
-    PostedMessage,
-    own_messages,
-)
+from bot.platforms.slack.payloads.events import Event, text_at
+from bot.platforms.slack.payloads.metadata import MessageLabel, Place, PostedMessage, own_messages
 from bot.platforms.slack.rendering import MessageForm, MessageForms, blocks_of
 
 _PAGE = 200
@@ -178,21 +173,12 @@ class SlackClient:
         """Send an ephemeral message to a response URL, or replace the message that has the button.
 
         Such a URL is valid five times within half an hour, also where the bot is not: in channels
-        that it is no member of, and between two people. Raises NeverPermitted if it is used up.
+        that it is no member of, and between two people. Raises NeverPermitted for a URL
+        that is used up or not Slack's.
         """
-        if not is_slack_url(url, self.web.base_url):
-            raise NeverPermitted("The response URL is not Slack's. Nothing was sent.", "not_slacks")
 
         async def send(form: MessageForm) -> None:
-            payload = {
-                "response_type": "ephemeral",
-                "replace_original": replace,
-                "text": form.text,
-                **({"blocks": blocks_of(form)} if form.blocks else {}),
-                **({"thread_ts": thread_ts} if thread_ts else {}),
-                "unfurl_links": False,
-                "unfurl_media": False,
-            }
+            payload = response_payload(form, replace=replace, thread_ts=thread_ts)
             await self.caller.call(RESPONSE_URL, lambda: send_response(self.web, url, payload))
 
         await self._refused_ephemeral.send_richest(forms, send)

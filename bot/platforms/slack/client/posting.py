@@ -24,7 +24,8 @@ from bot.platforms.slack.client.errors import (
     error_from_response,
 )
 from bot.platforms.slack.client.rate_limits import RESPONSE_URL, Clock
-from bot.platforms.slack.rendering import MessageForm, MessageForms, shorten
+from bot.platforms.slack.payloads.events import is_slack_url
+from bot.platforms.slack.rendering import MessageForm, MessageForms, blocks_of, shorten
 
 _REMEMBERED_SECONDS = 600.0
 _REFUSED_BLOCK_CODES = frozenset({"invalid_blocks", "invalid_blocks_format"})
@@ -119,10 +120,28 @@ _USED_UP = frozenset({403, 404, 410})
 _LONGEST_CODE = 80
 
 
+def response_payload(form: MessageForm, *, replace: bool, thread_ts: str) -> Mapping[str, object]:
+    """Return an ephemeral message as a response URL takes it."""
+    return {
+        "response_type": "ephemeral",
+        "replace_original": replace,
+        "text": form.text,
+        **({"blocks": blocks_of(form)} if form.blocks else {}),
+        **({"thread_ts": thread_ts} if thread_ts else {}),
+        "unfurl_links": False,
+        "unfurl_media": False,
+    }
+
+
 async def send_response(
     web: AsyncWebClient, url: str, payload: Mapping[str, object]
 ) -> AsyncSlackResponse:
-    """Post to a response URL. Raises NeverPermitted if it is used up, and DeliveryFailed."""
+    """Post to a response URL.
+
+    Raises NeverPermitted for one that is used up or not Slack's, and DeliveryFailed.
+    """
+    if not is_slack_url(url, web.base_url):
+        raise NeverPermitted("The response URL is not Slack's. Nothing was sent.", "not_slacks")
     async with AsyncExitStack() as stack:
         session = web.session
         if session is None:

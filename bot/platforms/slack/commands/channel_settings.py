@@ -30,6 +30,12 @@ from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError
 from bot.domain.messages import Policy
 from bot.domain.text.markdown import clip
+from bot.platforms.slack.actions.interactivity import (
+    input_block,
+    modal,
+    modal_metadata,
+    submitted_field,
+)
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.commands.slash_commands import (
     NOT_FOR_OUTSIDERS,
@@ -60,36 +66,26 @@ def settings_modal(
     form: ChannelSettingsForm, channel: str, response_url: str
 ) -> Mapping[str, object]:
     """Return the modal; its result is shown at ``response_url``."""
-    return {
-        "type": "modal",
-        "callback_id": SETTINGS_FORM,
-        "private_metadata": json.dumps({"channel": channel, "response_url": response_url}),
-        "title": plain_text("Settings"),
-        "submit": plain_text("Save"),
-        "close": plain_text("Cancel"),
-        "blocks": list(_blocks(form, channel)),
-    }
+    about = json.dumps({"channel": channel, "response_url": response_url})
+    blocks = tuple(_blocks(form, channel))
+    return modal(SETTINGS_FORM, "Settings", blocks, submit="Save", private_metadata=about)
 
 
 def modal_origin(view: Event) -> tuple[str, str]:
     """Return the channel and response URL in a modal's metadata; "" for what is missing."""
-    try:
-        about = json.loads(text_at(view, "private_metadata"))
-    except ValueError:
-        about = {}
-    about = about if isinstance(about, Mapping) else {}
+    about = modal_metadata(view)
     return id_at(about, "channel"), text_at(about, "response_url")
 
 
 def submitted_values(view: Event, before: Policy) -> SubmittedSettings:
     """Return the submitted values; what the modal could not show stays as in ``before``."""
-    shown = _field(view, "spaces")
+    shown = submitted_field(view, "spaces")
     kept = "" if is_channel_id(before.people) else before.people
     return SubmittedSettings(
         answers=_selected_value(view, "answers"),
         follow_ups=bool(_selected_values(view, "follow_ups")),
         spaces=tuple(_selected_values(view, "spaces") if shown else sorted(before.spaces or ())),
-        people=text_at(_field(view, "people"), "selected_conversation") or kept,
+        people=text_at(submitted_field(view, "people"), "selected_conversation") or kept,
         model=_selected_value(view, "model"),
         other_bots=bool(_selected_values(view, "other_bots")),
     )
@@ -103,34 +99,23 @@ def is_channel_id(people: str) -> bool:
 def _blocks(form: ChannelSettingsForm, channel: str) -> Iterator[Block]:
     policy = form.policy
     yield section(f"What <#{channel}> allows. It holds for everybody there.")
-    yield _input("answers", "I answer", _radio(form.answers, policy.answers))
+    yield input_block("answers", "I answer", _radio(form.answers, policy.answers))
     yield _checkbox("follow_ups", "Follow-ups", _FOLLOW_UPS, on=policy.follow_ups)
     spaces = policy.spaces or frozenset()
     if form.spaces and len(spaces) <= _MOST_OPTIONS:
-        yield _input("spaces", "Spaces", _multi_menu(form.spaces, spaces), _SPACES, optional=True)
+        yield input_block(
+            "spaces", "Spaces", _multi_menu(form.spaces, spaces), _SPACES, optional=True
+        )
     people = policy.people
-    yield _input("people", _PEOPLE, _channel_menu(people), _people_hint(people), optional=True)
-    yield _input("model", "Answers are made by", _menu(form.models, policy.model))
+    yield input_block("people", _PEOPLE, _channel_menu(people), _people_hint(people), optional=True)
+    yield input_block("model", "Answers are made by", _menu(form.models, policy.model))
     yield _checkbox("other_bots", "Other bots", "Other bots may ask me.", on=policy.other_bots)
-
-
-def _input(
-    field: Field, label: str, element: Block, hint: str = "", *, optional: bool = False
-) -> Block:
-    return {
-        "type": "input",
-        "block_id": field,
-        "label": plain_text(label),
-        "element": {**element, "action_id": field},
-        "optional": optional,
-        **({"hint": plain_text(hint)} if hint else {}),
-    }
 
 
 def _checkbox(field: Field, label: str, text: str, *, on: bool) -> Block:
     option = {"text": plain_text(text), "value": _ON}
     boxes = {"type": "checkboxes", "options": [option]}
-    return _input(
+    return input_block(
         field, label, {**boxes, "initial_options": [option]} if on else boxes, optional=True
     )
 
@@ -186,19 +171,13 @@ def _option(choice: Choice) -> Block:
     return {"text": plain_text(choice.label), "value": f"{_VALUE_PREFIX}{choice.value}"}
 
 
-def _field(view: Event, field: Field) -> Event:
-    values = object_at(object_at(view, "state"), "values")
-    return object_at(object_at(values, field), field)
-
-
 def _selected_value(view: Event, field: Field) -> str:
-    return text_at(object_at(_field(view, field), "selected_option"), "value").removeprefix(
-        _VALUE_PREFIX
-    )
+    option = object_at(submitted_field(view, field), "selected_option")
+    return text_at(option, "value").removeprefix(_VALUE_PREFIX)
 
 
 def _selected_values(view: Event, field: Field) -> list[str]:
-    options = _field(view, field).get("selected_options")
+    options = submitted_field(view, field).get("selected_options")
     listed = options if isinstance(options, list) else []
     found = [each for each in listed if isinstance(each, Mapping)]
     return [text_at(each, "value").removeprefix(_VALUE_PREFIX) for each in found]

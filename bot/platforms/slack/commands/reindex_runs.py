@@ -38,10 +38,9 @@ from bot.platforms.slack.commands.slash_commands import (
 from bot.platforms.slack.escalations.notices import mrkdwn_link
 from bot.platforms.slack.payloads.actions import REINDEX_CANCEL
 from bot.platforms.slack.payloads.metadata import MessageLabel, Place, ts_since
-from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label
+from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label
 from bot.platforms.slack.rendering import (
     SECTION_LIMIT,
-    Block,
     MessageForm,
     MessageForms,
     actions,
@@ -65,17 +64,13 @@ def run_message(status: RunStatus, *, user: str, alone: bool) -> MessageForms:
     text = split("\n".join(filter(None, (head, below))), _TEXT_LIMIT)[0]
     blocks = (*map(section, parts), *who)
     plainer = (MessageForm(text, blocks), MessageForm(text))
-    return (
-        plainer
-        if status.ended
-        else (MessageForm(text, (*blocks, _cancel(status.run_id))), *plainer)
-    )
+    cancel = actions([button("Cancel", REINDEX_CANCEL, status.run_id)])
+    return plainer if status.ended else (MessageForm(text, (*blocks, cancel)), *plainer)
 
 
 def _head(progress: Progress) -> str:
     bar = [] if progress.share is None else [text_bar(progress.share)]
-    title = escaped_label(progress.title).replace("*", "\u2217")
-    return "\n".join([f"*{title}*", *bar, *map(escaped_label, progress.facts)])
+    return "\n".join([bold(progress.title), *bar, *map(escaped_label, progress.facts)])
 
 
 def _troubles(progress: Progress) -> str:
@@ -83,10 +78,6 @@ def _troubles(progress: Progress) -> str:
     troubles = [f"\u2022 {line}" for line in progress.troubles]
     cure = [progress.cure] if progress.cure else []
     return escaped("\n".join([*titled, *troubles, *cure]))
-
-
-def _cancel(run_id: str) -> Block:
-    return actions([button("Cancel", REINDEX_CANCEL, run_id)])
 
 
 _RUN_PART = "run"

@@ -30,14 +30,21 @@ from bot.domain.text.markdown import disarm, split
 from bot.escalations import lifecycle
 from bot.escalations.cards import CardActions, Recorded
 from bot.escalations.casework import LONGEST_REPLY, IdempotentActs, Works
-from bot.platforms.slack.actions.interactivity import Press, PressDispatcher, typed_value
+from bot.platforms.slack.actions.interactivity import (
+    Press,
+    PressDispatcher,
+    input_block,
+    modal,
+    text_input,
+    typed_value,
+)
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.escalations.card_view import CARD_BUTTONS
 from bot.platforms.slack.escalations.notices import ASKER_BUTTONS
 from bot.platforms.slack.payloads.actions import DECLINE_FORM, REPLY_FORM
 from bot.platforms.slack.payloads.events import id_at, object_at, response_url_of, text_at
 from bot.platforms.slack.payloads.mrkdwn import escaped, to_mrkdwn
-from bot.platforms.slack.rendering import plain_text, section
+from bot.platforms.slack.rendering import section
 from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 from bot.platforms.slack.workspace.members import Colleagues
 
@@ -64,47 +71,27 @@ _LONGEST_FIELD = 3000
 _QUESTION_LENGTH = 1_000
 
 
-def reply_modal(case: Case) -> dict[str, object]:
+def reply_modal(case: Case) -> Mapping[str, object]:
     """Return the modal for a reply, with the question above it."""
     hint = "It is posted where the question was asked, in your name."
     return _modal(case, REPLY_FORM, title="Reply", label="Your reply", hint=hint)
 
 
-def decline_modal(case: Case) -> dict[str, object]:
+def decline_modal(case: Case) -> Mapping[str, object]:
     """Return the modal for the reason why a case is declined."""
     hint = "The one who asked reads it, with your name."
     return _modal(case, DECLINE_FORM, title="Not for us", label="Why, or who to ask", hint=hint)
 
 
-def _modal(case: Case, name: str, *, title: str, label: str, hint: str) -> dict[str, object]:
+def _modal(case: Case, name: str, *, title: str, label: str, hint: str) -> Mapping[str, object]:
     asked = split(case.question, _QUESTION_LENGTH, lambda part: len(escaped(part)))[0]
     quoted = "\n".join(f"> {line}" for line in to_mrkdwn(disarm(asked)).split("\n"))
-    return {
-        "type": "modal",
-        "callback_id": name,
-        "private_metadata": case.interaction_id,
-        "title": plain_text(title),
-        "submit": plain_text("Send"),
-        "close": plain_text("Cancel"),
-        "blocks": [dict(section(split(quoted, 2 * _QUESTION_LENGTH)[0])), _input(label, hint)],
-    }
-
-
-def _input(label: str, hint: str) -> dict[str, object]:
-    element = {
-        "type": "plain_text_input",
-        "action_id": TEXT_FIELD,
-        "multiline": True,
-        "max_length": min(LONGEST_REPLY, _LONGEST_FIELD),
-        "focus_on_load": True,
-    }
-    return {
-        "type": "input",
-        "block_id": TEXT_FIELD,
-        "label": plain_text(label),
-        "hint": plain_text(hint),
-        "element": element,
-    }
+    element = {**text_input(min(LONGEST_REPLY, _LONGEST_FIELD)), "focus_on_load": True}
+    blocks = (
+        section(split(quoted, 2 * _QUESTION_LENGTH)[0]),
+        input_block(TEXT_FIELD, label, element, hint),
+    )
+    return modal(name, title, blocks, submit="Send", private_metadata=case.interaction_id)
 
 
 log = structlog.get_logger(__name__)
@@ -189,8 +176,8 @@ class CaseButtons:
             return
         case = (await self.works.bare(self.tenant, case_id)).case
         lifecycle.after(case.standing, act, actor, is_asker=actor.has(case.asker_id))
-        modal = reply_modal(case) if act == "reply" else decline_modal(case)
-        await self.client.views_open(press.trigger_id, modal)
+        view = reply_modal(case) if act == "reply" else decline_modal(case)
+        await self.client.views_open(press.trigger_id, view)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,15 +31,15 @@ from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import ASKER_CLOSE, ASKER_REOPEN
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.metadata import (
-    MessageLabel,
     Place,
-    PostedMessage,
     PostedParts,
+    label_of,
     last_if_complete,
+    parts_of,
     thread_of,
     ts_of,
 )
-from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label
+from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label
 from bot.platforms.slack.rendering import (
     SECTION_LIMIT,
     Block,
@@ -67,7 +67,7 @@ def notice_messages(
     Below the last are the buttons ``offers``, and ``remark``, a line of ours.
     """
     news = notice_text(notice)
-    opening = f"*{_name(news.name)}* {news.did}"
+    opening = f"{bold(clip(news.name, 80))} {news.did}"
     sections = [opening, *_sections(news.words)]
     parts = [
         sections[at : at + _MOST_NOTICE_SECTIONS]
@@ -114,10 +114,6 @@ def _forms(sections: Sequence[str], below: tuple[Block, ...]) -> MessageForms:
     blocks = tuple(map(section, sections))
     with_buttons = (MessageForm(text, (*blocks, *below)),) if below else ()
     return (*with_buttons, MessageForm(text, blocks), MessageForm(text))
-
-
-def _name(name: str) -> str:
-    return escaped_label(clip(name, 80)).replace("*", "\u2217")
 
 
 _QUESTION_LENGTH = 300
@@ -169,15 +165,14 @@ class AskerNotices:
         self._latest.attend(cases)
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
-        there = await self._there(message, notice) if notice.attempts else {}
+        posted = await self._posted_parts(message, notice) if notice.attempts else {}
         state = STATE_AFTER_STEP.get(notice.step)
         offers = buttons_for_asker(state) if state else ()
-        parts = notice_messages(notice, offers, await self._question(message))
+        messages = notice_messages(notice, offers, await self._question_line(message))
         place, ts = await self._place(message), ""
-        for number, forms in enumerate(parts, start=1):
-            part = str(number)
-            known = there.get(part)
-            label = notice_label(notice, part, of=len(parts))
+        for number, forms in enumerate(messages, start=1):
+            label = label_of(notice, str(number), of=len(messages))
+            known = posted.get(label.part)
             ts = known.ts if known else await self._client.chat_post_message(place, forms, label)
         ref = PostedRef(place.channel, ts)
         if state:
@@ -185,8 +180,8 @@ class AskerNotices:
         return ref
 
     async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
-        last = last_if_complete(await self._there(message, notice))
-        return PostedRef(last.channel, last.ts) if last else None
+        last = last_if_complete(await self._posted_parts(message, notice))
+        return last.ref if last else None
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the buttons of the last notice. Raises DeliveryFailed."""
@@ -211,19 +206,19 @@ class AskerNotices:
             await self._client.conversations_open(message.author.id), None, since=ts_of(message)
         )
 
-    async def _there(self, message: Message, notice: Notice) -> PostedParts:
+    async def _posted_parts(self, message: Message, notice: Notice) -> PostedParts:
         replies = await self._client.find_messages(
             await self._place(message), notice.interaction_id
         )
-        return parts_of(notice, replies)
+        return parts_of(notice.id, replies)
 
-    async def _question(self, message: Message) -> str:
+    async def _question_line(self, message: Message) -> str:
         """Return a line that names a question asked by command, "" for any other question."""
         if not response_url_of(message):
             return ""
-        return f"You asked by command: {clip(await self._asked(message), _LONGEST_QUESTION)}"
+        return f"You asked by command: {clip(await self._question(message), _LONGEST_QUESTION)}"
 
-    async def _asked(self, message: Message) -> str:
+    async def _question(self, message: Message) -> str:
         """Return the question as people see it: a press that asks for them has no text."""
         if self._cases is None:
             return message.text
@@ -232,13 +227,3 @@ class AskerNotices:
         except BotError:
             return message.text
         return view.case.question
-
-
-def notice_label(notice: Notice, part: str, of: int) -> MessageLabel:
-    """Return the label of one part of a notice."""
-    return MessageLabel(notice.id, notice.interaction_id, part, of)
-
-
-def parts_of(notice: Notice, posted: Sequence[PostedMessage]) -> PostedParts:
-    """Return a notice's messages by part, the first of each."""
-    return {p.label.part: p for p in reversed(posted) if p.label.delivery_id == notice.id}

@@ -26,18 +26,14 @@ from bot.escalations.ports import SeesCases
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NOT_IN_CHANNEL, NeverPermitted, NotPermitted
 from bot.platforms.slack.escalations.card_view import CaseLinks, case_card
-from bot.platforms.slack.escalations.notices import (
-    mrkdwn_link,
-    notice_label,
-    parts_of,
-    reminder_message,
-)
+from bot.platforms.slack.escalations.notices import mrkdwn_link, reminder_message
 from bot.platforms.slack.payloads.metadata import (
     CARD_PART,
     MessageLabel,
     Place,
     PostedMessage,
     label_of,
+    parts_of,
     ts_of,
     ts_since,
 )
@@ -119,12 +115,10 @@ class PeopleChannel:
             return noted
         place = Place(channel, None, since=ts_of(message))
         posted = await self._client.find_messages(place, message.interaction_id)
-        found = next((each for each in posted if each.label.part == CARD_PART), None)
-        if found is None:
-            return None
-        ref = PostedRef(channel, found.ts)
-        await self._note(message, ref)
-        return ref
+        card = next((each for each in posted if each.label.part == CARD_PART), None)
+        if card is not None:
+            await self._note(message, card.ref)
+        return card.ref if card else None
 
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
         """Post a reminder of a waiting case; None without a channel. Raises DeliveryFailed.
@@ -138,13 +132,13 @@ class PeopleChannel:
         place = Place(channel, None, since=ts_since(case.opened_at))
         look_up = notice.attempts > 0 or card is None or not card.id
         found = await self._posted(place, notice) if look_up else ()
-        reminder = parts_of(notice, found).get(_REMINDER_PART)
+        reminder = parts_of(notice.id, found).get(_REMINDER_PART)
         if reminder is not None:
-            return PostedRef(reminder.channel, reminder.ts)
+            return reminder.ref
         links = await self._links(case.interaction_id, _card_ref(found, card))
         forms = reminder_message(case, notice, now=datetime.now(UTC), links=links)
         ts = await self._client.chat_post_message(
-            place, forms, notice_label(notice, _REMINDER_PART, of=1)
+            place, forms, label_of(notice, _REMINDER_PART, of=1)
         )
         posted = PostedRef(channel, ts)
         await self._note_reminder(case, posted)
@@ -269,7 +263,7 @@ def _card_ref(found: Sequence[PostedMessage], noted: PostedRef | None) -> Posted
     if noted is not None and noted.id:
         return noted
     card = next((each for each in found if each.label.part == CARD_PART), None)
-    return PostedRef(card.channel, card.ts) if card else None
+    return card.ref if card else None
 
 
 def _card_key(case_id: InteractionId) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from bot.domain.interactions import Delivery
+from bot.domain.cases import Notice
+from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import InteractionId, Message
 from bot.inbox.outbox import delivery_id
 from bot.platforms.slack.payloads.events import Event, object_at, text_at
@@ -58,14 +59,23 @@ class PostedMessage:
     ts: str
     label: MessageLabel
 
+    @property
+    def ref(self) -> PostedRef:
+        return PostedRef(self.channel, self.ts)
+
 
 PostedParts = Mapping[str, PostedMessage]
 """The posted messages of one delivery, by part."""
 
 
-def label_of(delivery: Delivery, part: str, of: int) -> MessageLabel:
-    """Return the label of one part of a delivery."""
-    return MessageLabel(delivery.id, delivery.interaction_id, part, of)
+def label_of(posted: Delivery | Notice, part: str, of: int) -> MessageLabel:
+    """Return the label of one part of a delivery or notice."""
+    return MessageLabel(posted.id, posted.interaction_id, part, of)
+
+
+def parts_of(delivery_id: str, posted: Sequence[PostedMessage]) -> PostedParts:
+    """Return the messages of a delivery or notice by part, the first of each."""
+    return {p.label.part: p for p in reversed(posted) if p.label.delivery_id == delivery_id}
 
 
 def thread_of(message: Message) -> Place:

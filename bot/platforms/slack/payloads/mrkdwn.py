@@ -64,6 +64,16 @@ def escaped_label(label: str) -> str:
     return _escaped(label).replace("|", "\u00a6")
 
 
+def bold(text: str) -> str:
+    """Return plain text in bold, which no mark in it can close."""
+    return f"*{inert(text)}*"
+
+
+def inert(text: str) -> str:
+    """Escape plain text so that it can't close the bold or label around it."""
+    return escaped_label(text).replace("*", "\u2217")
+
+
 def to_mrkdwn(text: str) -> str:
     """Convert Markdown to escaped mrkdwn: bold and headings; the rest stays as it is."""
     return escaped(outside_code(text, _as_mrkdwn))

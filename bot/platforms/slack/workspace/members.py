@@ -62,16 +62,6 @@ class Member:
         return Person(self.id, self.name, self.email, principals, self.outsider)
 
 
-def unknown_member(user_id: str) -> Member:
-    """Return a member about whom Slack returns nothing."""
-    return Member(user_id, "", None, colleague=False)
-
-
-def bot_member(bot_id: str) -> Member:
-    """Return a bot (B…), which can post only where its app is installed."""
-    return Member(bot_id, "", None, colleague=False, outsider="")
-
-
 def member_of(user: Event, home: HomeWorkspace) -> Member:
     """Build a member from the ``user`` object of users.info."""
     email = _email(user)
@@ -163,7 +153,8 @@ class Colleagues:
     async def member(self, user_id: str) -> Member:
         """Return the member with an id, colleague or not."""
         if user_id.startswith("B"):
-            return bot_member(user_id)
+            # A bot (B…) can post only where its app is installed.
+            return Member(user_id, "", None, colleague=False, outsider="")
         return await self._members.get(user_id)
 
     async def in_group(self, user_id: str, group_id: str) -> bool:
@@ -190,9 +181,9 @@ class Colleagues:
     async def _look_up(self, user_id: str) -> Member:
         home = self._home()
         user = await self._client.users_info(user_id)
-        return (
-            unknown_member(user_id) if user is None else replace(member_of(user, home), id=user_id)
-        )
+        if user is None:
+            return Member(user_id, "", None, colleague=False)
+        return replace(member_of(user, home), id=user_id)
 
     def _home(self) -> HomeWorkspace:
         """Return the home workspace. Raises DeliveryFailed until the token's workspace is known."""
