@@ -96,7 +96,9 @@ class SlackChannel:
         self._replies = Replies(client, self.people)
         self._command_replies = CommandReplies(client, notes, self.people)
         self._status = ProgressStatus(client, notes, self.background, self.sessions)
-        self._order = ReplyOrder(lambda channel: client.caller.opening("chat.postMessage", channel))
+        self._order = ReplyOrder(
+            lambda channel: client.caller.until_allowed("chat.postMessage", channel)
+        )
 
     @property
     def platform(self) -> Literal["slack"]:
@@ -122,7 +124,7 @@ class SlackChannel:
         """Check all configured components, with a status for each; nothing is posted."""
         parts = await self._health_checks.parts()
         if any(part.name == PEOPLE_PART and part.state == "ready" for part in parts):
-            self.health.reached_people(self.settings.slack_escalation_channel)
+            self.health.clear(self.settings.slack_escalation_channel or "")
         return parts
 
     def part(self) -> ComponentStatus:

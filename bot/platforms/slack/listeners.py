@@ -36,7 +36,7 @@ from bot.platforms.slack.messages.intake import EditListener, MessageListener, S
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.transport.requests import Dispatcher, Endpoint, Listener, bolt_app
 from bot.platforms.slack.transport.socket_mode import SocketMode, SocketTimeouts
-from bot.platforms.slack.workspace.installation import Greetings, InstallationEvents
+from bot.platforms.slack.workspace.installation import InstallationEvents
 
 PATH = "/slack/events"
 
@@ -75,7 +75,7 @@ def mount(
 async def _running(channel: SlackChannel) -> AsyncIterator[None]:
     """Hold the channel's session open, and resolve the bot's identity meanwhile."""
     async with channel.session():
-        keeping = asyncio.create_task(channel.identity.keep())
+        keeping = asyncio.create_task(channel.identity.keep_resolved())
         yield
         # Background tasks may need the bot's identity, so they end first.
         await channel.background.finish()
@@ -91,9 +91,8 @@ def listeners(
     identity, client, background = channel.identity, channel.client, channel.background
     messages = MessageListener(identity, context, channel.mention_names)
     return (
-        Greetings(context, identity=identity, client=client, background=background),
+        InstallationEvents(context, identity=identity, client=client, background=background),
         EditListener(identity, context, messages),
-        InstallationEvents(identity),
         StopEvents(context, channel.sessions),
         *case_listeners(channel, context),
         *answer_listeners(channel, context),
@@ -181,16 +180,14 @@ def _readers(channel: SlackChannel, context: ChatContext) -> ReaderLookup:
     return ReaderLookup(channel, context.directory, open_spaces=open_spaces)
 
 
-def followers_of(
-    channel: SlackChannel, context: ChatContext, time: Clock | None = None
-) -> RunFollowers:
+def followers_of(channel: SlackChannel, context: ChatContext) -> RunFollowers:
     """Return the followers that show the progress of runs."""
     owner = process_owner(alone=channel.settings.database_url is None)
     return RunFollowers(
         orders=context.orders,
         notes=RunLeases(context.notes, context.tenant, owner, platform="slack"),
         screen=RunMessages(channel.client, channel, tenant=context.tenant),
-        time=time or Clock(),
+        time=Clock(),
     )
 
 

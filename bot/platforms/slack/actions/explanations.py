@@ -14,7 +14,6 @@ import structlog
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.answering.explanations.explainer import Explanation, PageSummary
-from bot.answering.explanations.steps import StatedConfidence
 from bot.chat.actions import LATER, ActionTargets, ExplainAction, interaction_named
 from bot.chat.response_view import web_url
 from bot.domain.errors import BotError, InteractionUnknown
@@ -28,17 +27,12 @@ from bot.platforms.slack.rendering import SECTION_LIMIT, Block, context, section
 # Slack's limits for a modal: characters of the title, blocks.
 _TITLE_LIMIT = 24
 _MOST_BLOCKS = 100
-_ONE_MOMENT = "One moment, I'm looking it up\u2026"
+ONE_MOMENT = "One moment, I'm looking it up\u2026"
 
 
 def explanation_modal(explanation: Explanation) -> Mapping[str, object]:
     """Return the modal of an explanation."""
     return _modal(explanation.title, tuple(_blocks(explanation))[:_MOST_BLOCKS])
-
-
-def waiting_modal() -> Mapping[str, object]:
-    """Return the modal shown until the explanation is ready."""
-    return sentence_modal(_ONE_MOMENT)
 
 
 def sentence_modal(sentence: str) -> Mapping[str, object]:
@@ -52,7 +46,9 @@ def _blocks(explanation: Explanation) -> Iterator[Block]:
     for step in explanation.steps:
         yield from _sections(bold(clip(step.label, 80)), step.text)
     if explanation.sure is not None:
-        yield section(f"*How sure*\n{escaped(_confidence_line(explanation.sure))}")
+        sure = explanation.sure
+        line = f"{sure.words}: {sure.told}, and an answer needs {sure.needed_told}"
+        yield section(f"*How sure*\n{escaped(line)}")
     if explanation.pages:
         yield from _pages(explanation.pages)
     if explanation.left_out:
@@ -65,10 +61,6 @@ def _sections(heading: str, text: str) -> Iterator[Block]:
     first, *rest = split(text, room, lambda part: len(escaped(part)))
     yield section(f"{heading}\n{escaped(first)}")
     yield from (section(escaped(part)) for part in rest)
-
-
-def _confidence_line(sure: StatedConfidence) -> str:
-    return f"{sure.words}: {sure.told}, and an answer needs {sure.needed_told}"
 
 
 def _pages(pages: Sequence[PageSummary]) -> Iterator[Block]:
@@ -114,7 +106,7 @@ class ExplanationModals:
             if done:
                 await self._client.views_open(trigger_id, task.result())
                 return
-            opened = await self._client.views_open(trigger_id, waiting_modal())
+            opened = await self._client.views_open(trigger_id, sentence_modal(ONE_MOMENT))
             await self._client.views_update(opened, await task)
         finally:
             task.cancel()

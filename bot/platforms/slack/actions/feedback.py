@@ -162,12 +162,12 @@ class FeedbackReactions:
         bolt.event("reaction_removed")(self._removed)
 
     async def _added(self, body: dict[str, object], event: dict[str, object]) -> None:
-        await self._take(parse_thumb(event, self.identity.ids(body)), given=True)
+        await self._record(parse_thumb(event, self.identity.ids(body)), given=True)
 
     async def _removed(self, body: dict[str, object], event: dict[str, object]) -> None:
-        await self._take(parse_thumb(event, self.identity.ids(body)), given=False)
+        await self._record(parse_thumb(event, self.identity.ids(body)), given=False)
 
-    async def _take(self, thumb: ThumbReaction | None, *, given: bool) -> None:
+    async def _record(self, thumb: ThumbReaction | None, *, given: bool) -> None:
         if thumb is None:
             return
         async with asyncio.timeout(ACCEPT_SECONDS):

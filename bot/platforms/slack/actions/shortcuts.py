@@ -70,24 +70,25 @@ class ShortcutTarget:
     author: str = ""
     own: bool = False
 
-    def asked_there(self, tenant: str, *, private: bool) -> Message:
+    def question_there(self, tenant: str, *, private: bool) -> Message:
         """Return the question in the message's own thread; its id is the ts, whoever asks."""
-        return self._asked(self.ts, Thread("slack", tenant, self.channel, self.thread), private)
+        return self._question(self.ts, Thread("slack", tenant, self.channel, self.thread), private)
 
-    def asked_directly(self, tenant: str, place: str, opening: str) -> Message:
+    def question_in_direct(self, tenant: str, place: str, opening: str) -> Message:
         """Return the question in a direct conversation, in the thread that ``opening`` began."""
         thread = Thread("slack", tenant, place, opening)
-        return self._asked(f"{opening}:pointed", thread, private=True)
+        return self._question(f"{opening}:pointed", thread, private=True)
 
     def quoted(self) -> MessageForm:
         """Return the first message of the direct conversation: the text quoted, with a link."""
         where = f"<{self.link}|a message>" if self.link else "a message"
-        said = split(self.text, _QUOTED, lambda part: len(escaped(part)))[0]
-        quote = "\n".join(f"> {line}" for line in escaped(said).split("\n")) if said else ""
+        beginning = split(self.text, _QUOTED, lambda part: len(escaped(part)))[0]
+        lines = escaped(beginning).split("\n") if beginning else ()
+        quote = "\n".join(f"> {line}" for line in lines)
         text = f"You asked me about {where}:\n{quote}".rstrip()
         return MessageForm(text, (section(text),))
 
-    def _asked(self, id_: str, thread: Thread, private: bool) -> Message:  # noqa: FBT001
+    def _question(self, id_: str, thread: Thread, private: bool) -> Message:  # noqa: FBT001
         return Message(
             id=id_,
             thread=thread,
@@ -178,9 +179,9 @@ class MessageShortcut:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def register(self, bolt: AsyncApp) -> None:
-        bolt.message_shortcut(ASK_SHORTCUT)(self._take)
+        bolt.message_shortcut(ASK_SHORTCUT)(self._on_shortcut)
 
-    async def _take(self, ack: AsyncAck, body: dict[str, object]) -> None:
+    async def _on_shortcut(self, ack: AsyncAck, body: dict[str, object]) -> None:
         target = parse_shortcut(body, self._identity.ids(body))
         if target is None:
             log.info("slack.shortcut_not_understood")
@@ -221,7 +222,7 @@ class MessageShortcut:
             return ""
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
-                names = await self._mention_names.of(ids_in_target(body))
+                names = await self._mention_names.resolve(ids_in_target(body))
                 return await self._ask(parse_shortcut(body, names=names) or target)
         except ActionRejected as error:
             return str(error)
@@ -241,8 +242,8 @@ class MessageShortcut:
         return await self._ask_directly(target)
 
     async def _ask_there(self, target: ShortcutTarget, *, direct: bool) -> str:
-        asked = target.asked_there(self._context.tenant, private=direct)
-        message = await as_new_question(self._context, asked)
+        question = target.question_there(self._context.tenant, private=direct)
+        message = await as_new_question(self._context, question)
         if await self._context.interactions.get(message.interaction_id) is not None:
             return _BELOW_ALREADY
         await self._context.inbox.accept(message)
@@ -258,7 +259,7 @@ class MessageShortcut:
             direct = await self._client.conversations_open(target.user)
             place = Place(direct, None, since="0")
             thread = await self._client.chat_post_message(place, (target.quoted(),))
-            message = target.asked_directly(tenant, direct, thread)
+            message = target.question_in_direct(tenant, direct, thread)
             await self._context.inbox.accept(message)
             stored = f"{direct}:{thread}"
             await notes.put(tenant, key, stored, interaction_id=message.interaction_id)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import aiohttp
@@ -96,18 +95,18 @@ class RateLimiter:
         self._clock = clock
         self._windows: OrderedDict[tuple[str, str], _RateWindow] = OrderedDict()
 
-    async def take(self, method: str, channel: str = "") -> None:
+    async def acquire(self, method: str, channel: str = "") -> None:
         """Wait until a call is allowed, and count it."""
         window = self._window(method, channel)
         async with window.queue:
             now = await self._waited(method, window)
             _count(_rate(method), window, now)
 
-    async def opening(self, method: str, channel: str = "") -> None:
+    async def until_allowed(self, method: str, channel: str = "") -> None:
         """Wait until a call would be allowed, without counting one."""
         await self._waited(method, self._window(method, channel))
 
-    def take_now(self, method: str, channel: str = "") -> bool:
+    def try_acquire(self, method: str, channel: str = "") -> bool:
         """Count a call and return True, or return False if it had to wait."""
         window, now = self._window(method, channel), self._clock()
         if window.queue.locked() or _wait(_rate(method), window, now) > 0:
@@ -174,7 +173,7 @@ class ApiCaller:
     """
 
     def __init__(self, pause: Pause = asyncio.sleep, clock: Clock = time.monotonic) -> None:
-        self._pacing = RateLimiter(pause, clock)
+        self._limiter = RateLimiter(pause, clock)
         self.barred = ""
         """Why calls are barred: the token is lost. "" while it works."""
 
@@ -199,42 +198,35 @@ class ApiCaller:
         """
         if self.barred and what != RESPONSE_URL:
             raise NotPermitted(f"{what} was not called. {self.barred}", "token_revoked")
-        async with _turn_within(turn_seconds, what):
-            await self._begin(what, channel, patience_seconds)
+        try:
+            async with asyncio.timeout(turn_seconds):
+                await self._begin(what, channel, patience_seconds)
+        except TimeoutError as error:
+            raise rate_limited(what, None) from error
         left = patience_seconds
         while True:
             try:
                 return await _sent(what, send, call_seconds)
             except RateLimited as error:
-                self._pacing.hold(what, channel, error.retry_after_seconds or USUAL_WAIT_SECONDS)
-                wait = self._pacing.wait(what, channel)
+                self._limiter.hold(what, channel, error.retry_after_seconds or USUAL_WAIT_SECONDS)
+                wait = self._limiter.wait(what, channel)
                 if wait > left:
                     raise
                 left -= wait
-                await self._pacing.take(what, channel)
+                await self._limiter.acquire(what, channel)
 
-    async def opening(self, what: str, channel: str = "") -> None:
+    async def until_allowed(self, what: str, channel: str = "") -> None:
         """Wait until a call could be made without waiting; another caller may be faster."""
-        await self._pacing.opening(what, channel)
+        await self._limiter.until_allowed(what, channel)
 
     async def _begin(self, what: str, channel: str, patience_seconds: float) -> None:
-        held = self._pacing.held(what, channel)
+        held = self._limiter.held(what, channel)
         if held > patience_seconds:
             raise rate_limited(what, held)
         if patience_seconds > 0:
-            await self._pacing.take(what, channel)
-        elif not self._pacing.take_now(what, channel):
+            await self._limiter.acquire(what, channel)
+        elif not self._limiter.try_acquire(what, channel):
             raise rate_limited(what, None)
-
-
-@asynccontextmanager
-async def _turn_within(seconds: float | None, what: str) -> AsyncIterator[None]:
-    """Limit the wait for a turn. Raises RateLimited."""
-    try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError as error:
-        raise rate_limited(what, None) from error
 
 
 async def _sent(what: str, send: ApiCall, seconds: float | None) -> AsyncSlackResponse:

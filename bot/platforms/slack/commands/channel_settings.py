@@ -241,7 +241,7 @@ class SettingsDialog:
 
     async def _save(self, user: str, channel: str, view: Event) -> str | dict[str, str]:
         """Save a submission; return the confirmation, or the errors by field."""
-        by = await self.senders.of(user)
+        by = await self.senders.caller(user)
         if by is None or not channel:
             return {_GENERAL_ERROR_FIELD: NOT_FOR_OUTSIDERS}
         form = await self.executor.settings(channel, by)

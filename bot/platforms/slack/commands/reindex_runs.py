@@ -213,7 +213,7 @@ class ReindexListener:
         return plain_message(answer.text)
 
     async def _cancel(self, press: Press) -> None:
-        by = await self.senders.of(press.user)
+        by = await self.senders.caller(press.user)
         if by is None:
             raise ActionRejected(NOT_FOR_OUTSIDERS)
         answer = await self.executor.stop(press.value, by)

@@ -38,7 +38,7 @@ from bot.domain.text.markdown import clip, split
 from bot.platforms.slack.actions.explanations import ExplanationModals
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.events import Event, id_at, text_at
-from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn
+from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn, unescaped
 from bot.platforms.slack.rendering import SECTION_LIMIT, MessageForm, blocks_of, section
 from bot.platforms.slack.workspace.members import Colleagues
 
@@ -89,7 +89,7 @@ class Command:
         return (
             AskRequest(from_mrkdwn(request.text))
             if isinstance(request, AskRequest)
-            else read(_unescape(self.text), COMMAND_SPELLING)
+            else read(unescaped(self.text), COMMAND_SPELLING)
         )
 
     def question(self, text: str, tenant: str, now: datetime) -> Message:
@@ -120,11 +120,6 @@ def parse_slash_command(body: Event) -> Command | None:
     return command if whole else None
 
 
-def _unescape(text: str) -> str:
-    """Decode the entities in typed text; Slack's links stay as they are."""
-    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-
-
 NOT_FOR_OUTSIDERS = "Only colleagues can do this."
 
 
@@ -133,9 +128,11 @@ class CommandSenders:
 
     def __init__(self, colleagues: Colleagues, admins: Iterable[str]) -> None:
         self._colleagues = colleagues
-        self._admins = parse_admins(admins, setting="SLACK_ADMINS", is_group=_is_group)
+        self._admins = parse_admins(
+            admins, setting="SLACK_ADMINS", is_group=lambda name: name.startswith("S")
+        )
 
-    async def of(self, user: str) -> CommandCaller | None:
+    async def caller(self, user: str) -> CommandCaller | None:
         """Return the sender, None for guests, bots and people of other organisations."""
         member = await self._colleagues.member(user)
         if not member.colleague:
@@ -143,10 +140,6 @@ class CommandSenders:
         return CommandCaller(
             member.person, "slack", self._admins, COMMAND_SPELLING, self._colleagues
         )
-
-
-def _is_group(name: str) -> bool:
-    return name.startswith("S")
 
 
 SOON_SECONDS = 1.5
@@ -182,10 +175,10 @@ class SlashCommands:
     start_reindex: StartReindex
 
     def register(self, bolt: AsyncApp) -> None:
-        bolt.command(FRONTDESK)(self._take)
-        bolt.command(REINDEX)(self._take)
+        bolt.command(FRONTDESK)(self._on_command)
+        bolt.command(REINDEX)(self._on_command)
 
-    async def _take(self, ack: AsyncAck, body: dict[str, object]) -> None:
+    async def _on_command(self, ack: AsyncAck, body: dict[str, object]) -> None:
         command = parse_slash_command(body)
         if command is None:
             log.info("slack.command_not_understood", command=body.get("command"))
@@ -211,7 +204,7 @@ class SlashCommands:
     async def _answer(self, command: Command) -> MessageForm | None:
         """Carry out a command; return the reply, None if a modal shows it."""
         try:
-            by = await self.senders.of(command.user)
+            by = await self.senders.caller(command.user)
             return (
                 plain_message(NOT_FOR_OUTSIDERS)
                 if by is None

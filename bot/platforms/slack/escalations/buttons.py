@@ -84,8 +84,8 @@ def decline_modal(case: Case) -> Mapping[str, object]:
 
 
 def _modal(case: Case, name: str, *, title: str, label: str, hint: str) -> Mapping[str, object]:
-    asked = split(case.question, _QUESTION_LENGTH, lambda part: len(escaped(part)))[0]
-    quoted = "\n".join(f"> {line}" for line in to_mrkdwn(disarm(asked)).split("\n"))
+    question = split(case.question, _QUESTION_LENGTH, lambda part: len(escaped(part)))[0]
+    quoted = "\n".join(f"> {line}" for line in to_mrkdwn(disarm(question)).split("\n"))
     element = {**text_input(min(LONGEST_REPLY, _LONGEST_FIELD)), "focus_on_load": True}
     blocks = (
         section(split(quoted, 2 * _QUESTION_LENGTH)[0]),
@@ -211,11 +211,11 @@ class AskerButtons:
 
         A question by command may be pressed anywhere: its notices are in a direct message.
         """
-        asked = await self.recorded.get(case_id)
-        thread = asked.message.thread if asked else None
-        if asked is None or thread is None:
+        interaction = await self.recorded.get(case_id)
+        thread = interaction.message.thread if interaction else None
+        if interaction is None or thread is None:
             raise ActionRejected(GONE)
-        channel = press.channel if response_url_of(asked.message) else thread.channel
+        channel = press.channel if response_url_of(interaction.message) else thread.channel
         if (thread.platform, thread.tenant, channel) != ("slack", self.tenant, press.channel):
             raise ActionRejected(GONE)
-        return asked.message
+        return interaction.message

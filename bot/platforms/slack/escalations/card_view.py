@@ -118,10 +118,10 @@ def _fitting(parts: Sequence[str]) -> Iterator[str]:
 
 def _question(message: Message, view: CaseView, links: CaseLinks) -> str:
     case = view.case
-    asked = split(
+    text = split(
         without_direction_marks(case.question), _QUESTION_LIMIT, lambda part: len(escaped(part))
     )[0]
-    quoted = "\n".join(f"> {line}" for line in to_mrkdwn(disarm(asked)).split("\n"))
+    quoted = "\n".join(f"> {line}" for line in to_mrkdwn(disarm(text)).split("\n"))
     who = f"{_asker(message, view)}{case.asker_mark}"
     opening = f"*A question for a person* from {who}: {ESCALATION_REASONS[case.reason]}"
     unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.standing.state) else ""
@@ -136,10 +136,10 @@ def _asker(message: Message, view: CaseView) -> str:
 
 
 def _where(message: Message, links: CaseLinks) -> str:
-    asked = "Asked in a direct message" if message.private else "Asked in a channel"
+    origin = "Asked in a direct message" if message.private else "Asked in a channel"
     if response_url_of(message):
-        asked = "Asked by a command"
-    thread = f"<{links.thread}|Open the thread>" if links.thread else asked
+        origin = "Asked by a command"
+    thread = f"<{links.thread}|Open the thread>" if links.thread else origin
     board = web_url(links.board) if links.board else None
     return f"{thread} \u00b7 <{board}|Open on the board>" if board else thread
 
@@ -166,11 +166,10 @@ def _pages(finding: SearchFinding | None, links: CaseLinks, now: datetime) -> li
 def _lines(finding: SearchFinding, links: CaseLinks) -> Sequence[SourceLine]:
     lines = offered_pages(finding.suggestions[:_MOST_PAGES])
     found = zip(lines, finding.suggestions, strict=False)
-    return [_linked(line, public_link(source.url, links.public_url)) for line, source in found]
-
-
-def _linked(line: SourceLine, url: str) -> SourceLine:
-    return replace(line, number=None, url=web_url(url))
+    return [
+        replace(line, number=None, url=web_url(public_link(source.url, links.public_url)))
+        for line, source in found
+    ]
 
 
 def _before(exchanges: Sequence[EarlierExchange]) -> list[str]:

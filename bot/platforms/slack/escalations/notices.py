@@ -130,8 +130,8 @@ def reminder_message(
     matter, more = reminder_text(case, notice, now)
     platform = platform_of(case)
     ours = platform == "slack"
-    asked = clip(case.question, _QUESTION_LENGTH) if ours else f"Asked by {platform}."
-    quoted = f"> {with_links(asked)}" if ours else with_links(asked)
+    question = clip(case.question, _QUESTION_LENGTH) if ours else f"Asked by {platform}."
+    quoted = f"> {with_links(question)}" if ours else with_links(question)
     where = " \u00b7 ".join(links) or f"On the board it is {case.interaction_id}."
     text = f"*{matter}*{more}\n{quoted}\n{where}"
     return (MessageForm(text, (section(text),)), MessageForm(text))
@@ -171,7 +171,7 @@ class AskerNotices:
         messages = notice_messages(notice, offers, await self._question_line(message))
         place, ts = await self._place(message), ""
         for number, forms in enumerate(messages, start=1):
-            label = label_of(notice, str(number), of=len(messages))
+            label = label_of(notice, str(number), total=len(messages))
             known = posted.get(label.part)
             ts = known.ts if known else await self._client.chat_post_message(place, forms, label)
         ref = PostedRef(place.channel, ts)

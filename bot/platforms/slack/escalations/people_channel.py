@@ -93,9 +93,10 @@ class PeopleChannel:
             await self._post_card(delivery, channel)
         except (NotPermitted, DeliveryRefused) as error:
             log.warning("slack.people_not_asked", channel=channel, error=str(error))
-            self._health.missed_people(channel, str(error))
+            problem = f"People can't be asked in {channel}: the board alone has it."
+            self._health.note(channel, problem, cure=str(error))
             return False
-        self._health.reached_people(channel)
+        self._health.clear(channel)
         return True
 
     async def show(self, message: Message, view: CaseView) -> None:
@@ -138,7 +139,7 @@ class PeopleChannel:
         links = await self._links(case.interaction_id, _card_ref(found, card))
         forms = reminder_message(case, notice, now=datetime.now(UTC), links=links)
         ts = await self._client.chat_post_message(
-            place, forms, label_of(notice, _REMINDER_PART, of=1)
+            place, forms, label_of(notice, _REMINDER_PART, total=1)
         )
         posted = PostedRef(channel, ts)
         await self._note_reminder(case, posted)
@@ -183,7 +184,9 @@ class PeopleChannel:
         await self._note(message, PostedRef(channel, ""))
         place = Place(channel, None, since=ts_of(message))
         forms = await self._forms(message, view)
-        ts = await self._client.chat_post_message(place, forms, label_of(delivery, CARD_PART, of=1))
+        ts = await self._client.chat_post_message(
+            place, forms, label_of(delivery, CARD_PART, total=1)
+        )
         await self._note(message, PostedRef(channel, ts))
         self._updates.shown(view)
         await self._updates.catch_up(message, view, self.show)

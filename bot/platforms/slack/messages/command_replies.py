@@ -65,7 +65,7 @@ class CommandReplies:
             if begun is not None and number <= begun:
                 continue
             await self._note(delivery, number)
-            ref = await self._once(delivery, number, forms, of=len(parts))
+            ref = await self._once(delivery, number, forms, total=len(parts))
         return ref
 
     async def find(self, delivery: Delivery) -> PostedRef | None:
@@ -74,15 +74,15 @@ class CommandReplies:
         Raises StoreUnavailable.
         """
         begun = await self._begun_of(delivery)
-        of = len(delivery_messages(delivery, delivery.outcome.response))
-        return _ephemeral_ref(delivery) if begun is not None and begun >= of else None
+        total = len(delivery_messages(delivery, delivery.outcome.response))
+        return _ephemeral_ref(delivery) if begun is not None and begun >= total else None
 
     async def _once(
-        self, delivery: Delivery, number: int, forms: MessageForms, *, of: int
+        self, delivery: Delivery, number: int, forms: MessageForms, *, total: int
     ) -> PostedRef:
         """Send a part; one with an unknown result counts as sent."""
         try:
-            return await self._send(delivery, number, forms, of=of)
+            return await self._send(delivery, number, forms, total=total)
         except ResultUnknown as error:
             log.warning("slack.response_unknown", error=str(error))
             return _ephemeral_ref(delivery)
@@ -91,7 +91,7 @@ class CommandReplies:
             raise
 
     async def _send(
-        self, delivery: Delivery, number: int, forms: MessageForms, *, of: int
+        self, delivery: Delivery, number: int, forms: MessageForms, *, total: int
     ) -> PostedRef:
         message = delivery.message
         url = response_url_of(message)
@@ -114,15 +114,15 @@ class CommandReplies:
             raise DeliveryFailed(str(error)) from error
         place = Place(direct, None, since=ts_of(message))
         ts = await self._client.chat_post_message(
-            place, forms, label_of(delivery, str(number), of=of)
+            place, forms, label_of(delivery, str(number), total=total)
         )
         return PostedRef(place.channel, ts)
 
     async def _response(self, delivery: Delivery, begun: int | None) -> Response:
         """Post the escalation card first, if one is due and not posted; return the response."""
         response = as_ephemeral(delivery.outcome.response)
-        asked = self._people.are_asked(delivery)
-        if asked and begun is not None and await self._people.cards(delivery.message):
+        has_card = self._people.are_asked(delivery)
+        if has_card and begun is not None and await self._people.cards(delivery.message):
             return response
         if begun is None:
             await self._note(delivery, _CARD_NUMBER)

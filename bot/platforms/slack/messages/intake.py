@@ -146,7 +146,11 @@ class MessageListener:
     async def named(self, body: Event, event: Event, received: ReceivedMessage) -> ReceivedMessage:
         """Return the message with names in place of ids, as far as they are resolved in time."""
         ids = unlabelled_ids_in(text_at(event, "text")) - self._identity.users(body)
-        return self.parsed(body, event, await self._names.of(ids)) or received if ids else received
+        return (
+            self.parsed(body, event, await self._names.resolve(ids)) or received
+            if ids
+            else received
+        )
 
     async def _has_new_files(self, message: Message) -> bool:
         """Return whether an event has files that the stored question lacks.

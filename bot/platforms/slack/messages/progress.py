@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -38,6 +38,30 @@ _LOADING = ("Looking at the pages\u2026", "Still at it\u2026", "Checking what I 
 log = structlog.get_logger(__name__)
 
 
+class _OptionalFeature:
+    """A feature that a workspace may lack; ``event`` is logged when it does."""
+
+    def __init__(self, event: str) -> None:
+        self._event = event
+        self._again_at = 0.0
+
+    async def use(self, call: Callable[[], Awaitable[None]]) -> bool:
+        """Make a call; return False if the workspace or the thread lacks the feature.
+
+        Raises DeliveryFailed for other errors.
+        """
+        if time.monotonic() < self._again_at:
+            return False
+        try:
+            await call()
+        except (NotPermitted, NeverPermitted) as error:
+            if error.code not in THREAD_ERRORS:
+                self._again_at = time.monotonic() + _PAUSE_SECONDS
+            log.info(self._event, error=str(error))
+            return False
+        return True
+
+
 @dataclass(slots=True)
 class _Session:
     """The questions in progress in a thread, and the status sent to Slack; None: unknown."""
@@ -63,7 +87,7 @@ class AgentSessions:
         self._client = client
         self._background = background
         self._sessions: OrderedDict[Thread, _Session] = OrderedDict()
-        self._again_at = 0.0
+        self._feature = _OptionalFeature("slack.session_unavailable")
 
     def begun(self, message: Message) -> None:
         """Record that a question is in progress."""
@@ -100,22 +124,16 @@ class AgentSessions:
 
     async def _set_status(self, thread: Thread, state: str) -> bool:
         """Send a status; return False if there are no sessions or the rate limit is reached."""
-        if time.monotonic() < self._again_at:
-            return False
-        begins = state == "processing"
+        patience = 0.0 if state == "processing" else PATIENCE_SECONDS
         try:
-            await self._client.agents_sessions_set_status(
-                thread, state, patience_seconds=0.0 if begins else PATIENCE_SECONDS
+            return await self._feature.use(
+                lambda: self._client.agents_sessions_set_status(
+                    thread, state, patience_seconds=patience
+                )
             )
-        except (NotPermitted, NeverPermitted) as error:
-            if error.code not in THREAD_ERRORS:
-                self._again_at = time.monotonic() + _PAUSE_SECONDS
-            log.info("slack.session_unavailable", error=str(error))
-            return False
         except DeliveryFailed as error:
             log.info("slack.session_left_out", error=str(error))
             return not isinstance(error, RateLimited)
-        return True
 
     def _session(self, thread: Thread) -> _Session:
         session = self._sessions.setdefault(thread, _Session())
@@ -152,7 +170,7 @@ class ProgressStatus:
         self._background = background
         self._sessions = sessions
         self._shown: OrderedDict[str, _ShownStatus] = OrderedDict()
-        self._again_at = 0.0
+        self._feature = _OptionalFeature("slack.status_unavailable")
 
     async def show(self, message: Message, activity: Activity) -> None:
         """Show an activity, unless it is shown already, or for overheard messages or commands."""
@@ -188,20 +206,15 @@ class ProgressStatus:
 
     async def _line(self, message: Message, words: str) -> bool:
         """Set the status line; return False if there is none. A rate-limited one is dropped."""
-        if time.monotonic() < self._again_at:
-            return False
         try:
-            await self._client.assistant_threads_set_status(
-                message.thread, words, _LOADING if words else ()
+            return await self._feature.use(
+                lambda: self._client.assistant_threads_set_status(
+                    message.thread, words, _LOADING if words else ()
+                )
             )
-        except (NotPermitted, NeverPermitted) as error:
-            if error.code not in THREAD_ERRORS:
-                self._again_at = time.monotonic() + _PAUSE_SECONDS
-            log.info("slack.status_unavailable", error=str(error))
-            return False
         except DeliveryFailed as error:
             log.info("slack.status_left_out", error=str(error))
-        return True
+            return True
 
     async def _mark(self, message: Message, shown: _ShownStatus) -> None:
         shown.marked = True

@@ -83,7 +83,7 @@ class Replies:
         messages = delivery_messages(delivery, response)
         ts = ""
         for number, forms in enumerate(messages, start=1):
-            label = label_of(delivery, str(number), of=len(messages))
+            label = label_of(delivery, str(number), total=len(messages))
             known = posted.get(label.part)
             ts = known.ts if known else await self._post(delivery, forms, label)
         return PostedRef(delivery.message.thread.channel, ts), True

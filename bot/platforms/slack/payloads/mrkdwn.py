@@ -50,8 +50,12 @@ def from_mrkdwn(text: str, names: Mapping[str, str] | None = None) -> str:
 
     ``names`` maps ids to names in plain text. They are escaped like all else when they are shown.
     """
-    words = _TOKEN.sub(lambda token: _word(token, names or {}), text)
-    return words.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    return unescaped(_TOKEN.sub(lambda token: _word(token, names or {}), text))
+
+
+def unescaped(text: str) -> str:
+    """Decode the entities in a text; Slack's links and mentions stay as they are."""
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def escaped(text: str) -> str:

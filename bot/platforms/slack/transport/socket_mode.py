@@ -45,7 +45,7 @@ class EnvelopeReceiver:
         self._closed = False
         self._in_progress: set[asyncio.Event] = set()
 
-    async def take(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
+    async def receive(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         """Dispatch one envelope, and acknowledge it."""
         if self._closed:
             return
@@ -106,7 +106,7 @@ class SocketConnection:
             ping_interval=ping_seconds,
             on_message_listeners=[self._on_message],
         )
-        self._client.socket_mode_request_listeners.append(receiver.take)
+        self._client.socket_mode_request_listeners.append(receiver.receive)
         self._hello = asyncio.Event()
 
     async def open(self, address: str) -> None:

@@ -50,14 +50,6 @@ class SlackHealth:
         """Remove a component's problem."""
         self._problems.pop(about, None)
 
-    def missed_people(self, channel: str, why: str) -> None:
-        """Record that an escalation could not be posted in a channel; ``why`` includes the cure."""
-        self.note(channel, f"People can't be asked in {channel}: the board alone has it.", cure=why)
-
-    def reached_people(self, channel: str | None) -> None:
-        """Remove the problem of an escalation channel."""
-        self.clear(channel or "")
-
     def why(self, about: str) -> str:
         """Return a component's problem and its cure, "" if there is none."""
         return " ".join(self._problems.get(about, ()))
@@ -118,21 +110,21 @@ class BotIdentity:
         self._give_up(why)
         self._in_doubt.set()
 
-    async def keep(self) -> None:
+    async def keep_resolved(self) -> None:
         """Call auth.test until it succeeds and whenever the token is in doubt; never return."""
         while True:
             self._in_doubt.clear()
-            await self.learn()
+            await self.resolve()
             await self._in_doubt.wait()
 
-    async def learn(self) -> None:
+    async def resolve(self) -> None:
         """Call auth.test until it succeeds, with pauses that grow from 1 s to 60 s."""
         pause = _FIRST_PAUSE_SECONDS
         while not await self._try_auth_test():
             await self._pause(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
-    def learn_from(self, answer: AsyncSlackResponse) -> None:
+    def update_from(self, answer: AsyncSlackResponse) -> None:
         """Store the ids of an auth.test response; mark the token as working."""
         self.user_id, self.team_id = str(answer["user_id"]), str(answer["team_id"])
         self.bot_id = str(answer.get("bot_id") or "")
@@ -151,7 +143,7 @@ class BotIdentity:
             # slack_sdk raises AttributeError for a response that is no JSON object: a proxy's page.
             log.warning("slack.unreachable", error=type(error).__name__)
             return False
-        self.learn_from(answer)
+        self.update_from(answer)
         return True
 
     def _refused(self, code: str) -> None:

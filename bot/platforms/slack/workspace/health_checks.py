@@ -47,11 +47,6 @@ OPTIONAL_SCOPES: Mapping[str, str] = {
 """Each optional scope with what is left out without it; the rest works."""
 
 
-def granted_scopes(header: str) -> frozenset[str]:
-    """Return the scopes listed in a response header."""
-    return frozenset(scope.strip() for scope in header.split(",")) - {""}
-
-
 def missing_scopes(granted: frozenset[str], wanted: Mapping[str, str]) -> str:
     """Return the missing scopes, each with its text in ``wanted``; "" if none is missing."""
     return "; ".join(f"{scope} ({why})" for scope, why in wanted.items() if scope not in granted)
@@ -124,7 +119,7 @@ class HealthChecks:
             return [ComponentStatus(SLACK_PART, "failed", str(error))]
         if wrong := _another_workspace(answer, self._settings.slack_team_id):
             return [wrong]
-        self._identity.learn_from(answer)
+        self._identity.update_from(answer)
         found = [token_part(answer), await self._transport(), await self._people()]
         return [*found, await admins_part(self._settings.slack_admins, self._colleagues)]
 
@@ -164,7 +159,9 @@ class HealthChecks:
 
 def token_part(answer: AsyncSlackResponse) -> ComponentStatus:
     """Return the token's status, from the scopes in auth.test's response."""
-    granted = granted_scopes(_header(answer, "x-oauth-scopes"))
+    headers = {key.lower(): value for key, value in answer.headers.items()}
+    listed = str(headers.get("x-oauth-scopes", "")).split(",")
+    granted = frozenset(scope.strip() for scope in listed)
     where = f"workspace {answer['team_id']}, user {answer['user_id']}"
     if missing := missing_scopes(granted, REQUIRED_SCOPES):
         return ComponentStatus(SLACK_PART, "failed", f"scopes are missing: {missing}.", _REINSTALL)
@@ -186,8 +183,8 @@ def people_part(channel: str, found: Event) -> ComponentStatus:
         return ComponentStatus(name, "failed", f"the bot is not in {shown}.", _INVITE)
     if found.get("is_ext_shared"):
         cure = "Choose one of your own company, unless that is meant."
-        told = f"{shown}, which another company shares: it sees what colleagues ask."
-        return ComponentStatus(name, "ready", told, cure)
+        detail = f"{shown}, which another company shares: it sees what colleagues ask."
+        return ComponentStatus(name, "ready", detail, cure)
     return ComponentStatus(name, "ready", f"asked in {shown}")
 
 
@@ -211,8 +208,3 @@ def _another_workspace(answer: AsyncSlackResponse, team: str | None) -> Componen
     return ComponentStatus(
         SLACK_PART, "failed", f"the token is for workspace {answer['team_id']!r}.", cure
     )
-
-
-def _header(answer: AsyncSlackResponse, name: str) -> str:
-    headers = {key.lower(): value for key, value in answer.headers.items()}
-    return str(headers.get(name, ""))

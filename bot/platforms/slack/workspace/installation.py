@@ -22,30 +22,6 @@ from bot.platforms.slack.payloads.metadata import Place
 from bot.platforms.slack.rendering import MessageForm
 from bot.platforms.slack.workspace.bot_identity import BotIdentity
 
-
-class InstallationEvents:
-    """Handles app_uninstalled and tokens_revoked. Implements `Listener`.
-
-    These events may come late and more than once: Slack is asked whether the token still works.
-    """
-
-    def __init__(self, identity: BotIdentity) -> None:
-        self._identity = identity
-
-    def register(self, bolt: AsyncApp) -> None:
-        bolt.event("app_uninstalled")(self._removed)
-        bolt.event("tokens_revoked")(self._revoked)
-
-    async def _removed(self) -> None:
-        self._identity.token_lost("The app was removed from the workspace.")
-
-    async def _revoked(self, body: dict[str, object], event: dict[str, object]) -> None:
-        revoked = object_at(event, "tokens").get("bot")
-        users = self._identity.users(body)
-        if isinstance(revoked, list) and (not users or users.intersection(map(str, revoked))):
-            self._identity.token_lost("The bot's token was revoked.")
-
-
 _OFFERED_AGAIN_SECONDS = 3_600.0
 _REMEMBERED = 1_000
 _PATIENCE_SECONDS = 30.0
@@ -53,8 +29,12 @@ _PATIENCE_SECONDS = 30.0
 log = structlog.get_logger(__name__)
 
 
-class Greetings:
-    """Handles app_home_opened and member_joined_channel. Implements `Listener`."""
+class InstallationEvents:
+    """Handles the app's opening, its addition to a channel, and its removal.
+
+    Implements `Listener`. Events of a removal may come late and more than once: Slack is asked
+    whether the token still works.
+    """
 
     def __init__(
         self,
@@ -73,6 +53,8 @@ class Greetings:
     def register(self, bolt: AsyncApp) -> None:
         bolt.event("app_home_opened")(self._opened)
         bolt.event("member_joined_channel")(self._joined)
+        bolt.event("app_uninstalled")(self._removed)
+        bolt.event("tokens_revoked")(self._revoked)
 
     async def _opened(self, event: dict[str, object]) -> None:
         user, channel = id_at(event, "user"), id_at(event, "channel")
@@ -90,6 +72,15 @@ class Greetings:
                 patience_seconds=_PATIENCE_SECONDS,
             )
             self._background.run(greeting, what="hello")
+
+    async def _removed(self) -> None:
+        self._identity.token_lost("The app was removed from the workspace.")
+
+    async def _revoked(self, body: dict[str, object], event: dict[str, object]) -> None:
+        revoked = object_at(event, "tokens").get("bot")
+        users = self._identity.users(body)
+        if isinstance(revoked, list) and (not users or users.intersection(map(str, revoked))):
+            self._identity.token_lost("The bot's token was revoked.")
 
     def _is_due(self, user: str) -> bool:
         """Return whether a user was offered no prompts within the hour; if so, record the offer."""

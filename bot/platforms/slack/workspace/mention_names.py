@@ -41,7 +41,7 @@ class MentionNames:
         self._channels = TtlCache(self._channel, seconds=_KEPT_SECONDS, most=_MOST_KEPT)
         self._groups = TtlCache(self._handles, seconds=_KEPT_SECONDS, most=1)
 
-    async def of(self, ids: Collection[str]) -> Mapping[str, str]:
+    async def resolve(self, ids: Collection[str]) -> Mapping[str, str]:
         """Return the names of these ids (ten at most) resolved within a second; never raises."""
         asking = {each: asyncio.create_task(self._name(each)) for each in sorted(ids)[:_MOST_ASKED]}
         if not asking:

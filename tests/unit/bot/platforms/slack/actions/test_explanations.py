@@ -16,10 +16,10 @@ from bot.domain.errors import InteractionUnknown, StoreUnavailable
 from bot.domain.interactions import Outcome
 from bot.domain.messages import FoundPassage
 from bot.platforms.slack.actions.explanations import (
+    ONE_MOMENT,
     ExplanationModals,
     explanation_modal,
     sentence_modal,
-    waiting_modal,
 )
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import MORE, WHY, WHY_VIEW
@@ -193,7 +193,7 @@ def test_nothing_is_live_and_every_limit_is_kept(
     assert shown.count("'mrkdwn'") == shown.count("'verbatim': True")
 
 
-@pytest.mark.parametrize("view", [waiting_modal(), sentence_modal("x" * 200)])
+@pytest.mark.parametrize("view", [sentence_modal(ONE_MOMENT), sentence_modal("x" * 200)])
 def test_small_modals_are_taken(view: dict[str, object]) -> None:
     assert view_problem(view) == ""
 

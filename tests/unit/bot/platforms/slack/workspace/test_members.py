@@ -341,7 +341,7 @@ async def test_a_token_that_slack_refuses_at_the_start_is_told_and_tried_again(
             slack.lost = ""
 
     own = BotIdentity(channel.client, standing, pause=pause)
-    await own.learn()
+    await own.resolve()
 
     assert clock.waits == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
     assert (own.user_id, standing.part().state) == (BOT_USER, "ready")
