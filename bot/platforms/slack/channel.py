@@ -78,7 +78,7 @@ class SlackChannel:
         self.settings = settings
         self.background = BackgroundTasks()
         self.health = SlackHealth(health.slack(settings))
-        self.identity = BotIdentity(client, self.health)
+        self.identity = BotIdentity(client, self.health, configured=settings.slack_team_id)
         self.colleagues = Colleagues(client, self.identity, settings)
         self.mention_names = MentionNames(client, self.colleagues)
         self.people = PeopleChannel(

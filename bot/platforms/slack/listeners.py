@@ -52,10 +52,10 @@ def mount(
 
     With an app-level token events come over a socket, and no route is served.
     """
-    settings, identity = channel.settings, channel.identity
+    settings = channel.settings
     followers = followers_of(channel, context)
     bolt = bolt_app(settings, listeners(channel, context, followers=followers))
-    dispatcher = Dispatcher(bolt, lambda: settings.slack_team_id or identity.workspace)
+    dispatcher = Dispatcher(bolt, channel.identity)
     app.cleanup_ctx.append(lambda _: _running(channel))
     followers.mount(app)
     if settings.slack_app_token is not None:

@@ -27,7 +27,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.domain.errors import BotError, RateExceeded
 from bot.domain.settings import Settings
 from bot.platforms.slack.payloads.events import Event, text_at
-from bot.platforms.slack.workspace.bot_identity import verdict_on, workspaces_of
+from bot.platforms.slack.workspace.bot_identity import BotIdentity, verdict_on, workspaces_of
 
 Mode = Literal["http", "socket_mode"]
 
@@ -169,14 +169,11 @@ _NOT_HANDLED = 404
 
 
 class Dispatcher:
-    """Checks each request's workspace, and dispatches it to its listener through Bolt.
+    """Checks each request's workspace, and dispatches it to its listener through Bolt."""
 
-    ``served_workspace`` returns the id of the workspace or organisation, "" until it is known.
-    """
-
-    def __init__(self, bolt: AsyncApp, served_workspace: Callable[[], str]) -> None:
+    def __init__(self, bolt: AsyncApp, identity: BotIdentity) -> None:
         self._bolt = bolt
-        self._served_workspace = served_workspace
+        self._identity = identity
         self._limit = asyncio.Semaphore(_MOST_AT_ONCE)
 
     async def dispatch(self, request: AsyncBoltRequest) -> BoltResponse:
@@ -191,7 +188,7 @@ class Dispatcher:
             return await self._dispatch(request)
 
     def _refusal(self, body: Event) -> BoltResponse | None:
-        match verdict_on(body, self._served_workspace()):
+        match verdict_on(body, self._identity.workspace):
             case "ours":
                 return None
             case "unknown":

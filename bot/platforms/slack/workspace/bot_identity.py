@@ -76,14 +76,21 @@ log = structlog.get_logger(__name__)
 class BotIdentity:
     """The bot's ids and its workspace; empty until auth.test has succeeded.
 
-    ``enterprise_id`` is set where the app is installed for a whole organisation.
+    ``enterprise_id`` is set where the app is installed for a whole organisation. ``configured`` is
+    the workspace to serve, None for the token's own.
     """
 
     def __init__(
-        self, client: SlackClient, health: SlackHealth, *, pause: Pause = asyncio.sleep
+        self,
+        client: SlackClient,
+        health: SlackHealth,
+        *,
+        configured: str | None = None,
+        pause: Pause = asyncio.sleep,
     ) -> None:
         self._client = client
         self._health = health
+        self._configured = configured
         self._pause = pause
         self._in_doubt = asyncio.Event()
         self.user_id = ""
@@ -93,8 +100,8 @@ class BotIdentity:
 
     @property
     def workspace(self) -> str:
-        """The organisation or workspace of the token, "" until it is known."""
-        return self.enterprise_id or self.team_id
+        """The served workspace or organisation: configured or the token's, "" until known."""
+        return self._configured or self.enterprise_id or self.team_id
 
     def ids(self, body: Event) -> BotIds:
         """Return the bot's ids, from the event's envelope until auth.test has succeeded."""

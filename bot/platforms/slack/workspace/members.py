@@ -138,7 +138,6 @@ class Colleagues:
     def __init__(self, client: SlackClient, identity: BotIdentity, settings: Settings) -> None:
         self._client = client
         self._identity = identity
-        self._configured = settings.slack_team_id
         domains = (each.lower().removeprefix("@") for each in settings.slack_allowed_domains)
         self._domains = frozenset(domains)
         self._members = TtlCache(self._look_up, seconds=_KEPT_SECONDS, most=_MOST)
@@ -187,7 +186,7 @@ class Colleagues:
 
     def _home(self) -> HomeWorkspace:
         """Return the home workspace. Raises DeliveryFailed until the token's workspace is known."""
-        workspace = self._configured or self._identity.workspace
+        workspace = self._identity.workspace
         if not workspace:
             raise DeliveryFailed("Slack has not said yet which workspace the token is for.")
         return HomeWorkspace(workspace, self._domains)

@@ -448,8 +448,10 @@ OBJECTS = st.dictionaries(st.sampled_from(KEYS), ANYTHING, max_size=8)
 
 def status_of(body: str | dict[str, Any], headers: dict[str, str]) -> int:
     """Return what a request is answered with, the signature being sound."""
-    known = load_settings(_env_file=None, slack_bot_token=TOKEN, slack_app_token="xapp-1")
-    dispatcher = Dispatcher(bolt_app(known, ()), lambda: TEAM)
+    known = load_settings(
+        _env_file=None, slack_bot_token=TOKEN, slack_app_token="xapp-1", slack_team_id=TEAM
+    )
+    dispatcher = Dispatcher(bolt_app(known, ()), connect(known).identity)
     try:
         request = bolt_request(body, headers, mode="socket_mode")
     except Malformed:
