@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bot.observability.logs import set_up_logs
-from bot.platforms.slack.client import api
+from bot.platforms.slack.client import rate_limits
 from tests.fakes.hostile_wiki import SECRET, answers_over_rest, effects_in
 from tests.fakes.obeying_model import IMPERSONATIONS
 from tests.fakes.slack.hostile_text import joined_text, wrong_in
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--most", type=int, default=None, help="so many attacks only")
     chosen = parser.parse_args(arguments)
     set_up_logs("error")
-    setattr(api, "_RATES", {})  # noqa: B010 - Slack's pace is no part of this
+    setattr(rate_limits, "_RATES", {})  # noqa: B010 - Slack's pace is no part of this
     texts = attacks(chosen.shared, chosen.most)
     with TemporaryDirectory() as folder:
         found, answers = asyncio.run(effects_over_rest(texts, Path(folder)))

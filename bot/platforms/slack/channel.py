@@ -15,28 +15,26 @@ from bot.domain.cases import Case, Notice
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import DeliveryRefused, SettingInvalid
 from bot.domain.health import ComponentStatus, merge_statuses
-from bot.domain.interactions import Delivery, PostedRef, Reply
+from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import Activity, Attachment, Introduction, Message, Stage
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import SeesCases
-from bot.platforms.slack.client.api import ApiCaller
-from bot.platforms.slack.client.conversations import MessageLookup
-from bot.platforms.slack.client.posting import Poster
+from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.client.rate_limits import ApiCaller
 from bot.platforms.slack.escalations.notices import AskerNotices
 from bot.platforms.slack.escalations.people_channel import PeopleChannel
-from bot.platforms.slack.messages.agent_sessions import AgentSessions
+from bot.platforms.slack.messages.command_replies import CommandReplies
 from bot.platforms.slack.messages.files import Files
+from bot.platforms.slack.messages.progress import AgentSessions, ProgressStatus
 from bot.platforms.slack.messages.replies import PrivateReplies, Replies
 from bot.platforms.slack.messages.reply_order import ReplyOrder
-from bot.platforms.slack.messages.response_urls import CommandReplies
-from bot.platforms.slack.messages.status import ProgressStatus
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.metadata import ts_of
 from bot.platforms.slack.workspace.bot_identity import BotIdentity, SlackHealth
 from bot.platforms.slack.workspace.health_checks import PEOPLE_PART, HealthChecks
-from bot.platforms.slack.workspace.members import Colleagues, Introducer
+from bot.platforms.slack.workspace.members import Colleagues
 from bot.platforms.slack.workspace.mention_names import MentionNames
 
 _TIMEOUT_SECONDS = 15
@@ -57,13 +55,14 @@ def connect(
             "Slack needs SLACK_BOT_TOKEN (OAuth & Permissions), and SLACK_SIGNING_SECRET (Basic "
             "Information) or SLACK_APP_TOKEN; set them."
         )
-    client = AsyncWebClient(
+    web = AsyncWebClient(
         token=token.get_secret_value(),
         base_url=settings.slack_api_url,
         timeout=_TIMEOUT_SECONDS,
         retry_handlers=[],  # ApiCaller retries; a client that did so too would double messages.
     )
-    return SlackChannel(client, settings, caller or ApiCaller(), notes or NullNotes())
+    client = SlackClient(web, caller or ApiCaller())
+    return SlackChannel(client, settings, notes or NullNotes())
 
 
 class SlackChannel:
@@ -74,37 +73,32 @@ class SlackChannel:
     ShowsCases and LinksBack. Each is implemented in a file of its own.
     """
 
-    def __init__(
-        self, client: AsyncWebClient, settings: Settings, caller: ApiCaller, notes: Notes
-    ) -> None:
+    def __init__(self, client: SlackClient, settings: Settings, notes: Notes) -> None:
         self.client = client
         self.settings = settings
-        self.caller = caller
-        self.standing = SlackHealth(health.slack(settings))
-        self.own = BotIdentity(client, caller, self.standing)
-        self.colleagues = Colleagues(client, caller, self.own, settings)
-        self._checking = HealthChecks(client, caller, self.own, self.colleagues, settings)
-        self.introducer = Introducer(client, caller, self.colleagues)
-        self.names = MentionNames(client, caller, self.colleagues)
-        self._files = Files(client)
-        self.errands = BackgroundTasks()
-        # Ephemeral messages take fewer types of blocks: each poster learns its own refusals.
-        aside = Poster(client, caller)
-        self._people = PeopleChannel(
+        self.background = BackgroundTasks()
+        self.health = SlackHealth(health.slack(settings))
+        self.identity = BotIdentity(client, self.health, configured=settings.slack_team_id)
+        self.colleagues = Colleagues(client, self.identity, settings)
+        self.mention_names = MentionNames(client, self.colleagues)
+        self.people = PeopleChannel(
             client,
-            caller,
             notes,
             channel=settings.slack_escalation_channel,
             public_url=settings.public_url,
-            standing=self.standing,
+            health=self.health,
         )
-        self._telling = AskerNotices(client, caller, notes)
-        self._replies = Replies(Poster(client, caller), MessageLookup(client, caller), self._people)
-        self._responses = CommandReplies(client, caller, notes, aside, self._people)
-        self._whispers = PrivateReplies(aside)
-        self.sessions = AgentSessions(client, caller, self.errands)
-        self._status = ProgressStatus(client, caller, notes, self.errands, self.sessions)
-        self._turns = ReplyOrder(lambda channel: caller.opening("chat.postMessage", channel))
+        self.private_replies = PrivateReplies(client)
+        self.sessions = AgentSessions(client, self.background)
+        self._health_checks = HealthChecks(client, self.identity, self.colleagues, settings)
+        self._files = Files(client.web)
+        self._notices = AskerNotices(client, notes)
+        self._replies = Replies(client, self.people)
+        self._command_replies = CommandReplies(client, notes, self.people)
+        self._status = ProgressStatus(client, notes, self.background, self.sessions)
+        self._order = ReplyOrder(
+            lambda channel: client.caller.until_allowed("chat.postMessage", channel)
+        )
 
     @property
     def platform(self) -> Literal["slack"]:
@@ -115,12 +109,12 @@ class SlackChannel:
         """Hold an HTTP session to Slack open; without it every call opens its own."""
         timeout = aiohttp.ClientTimeout(total=_TIMEOUT_SECONDS)
         async with aiohttp.ClientSession(timeout=timeout) as session:
-            self.client.session = session
+            self.client.web.session = session
             try:
                 yield
             finally:
-                await self.errands.finish()
-                self.client.session = None
+                await self.background.finish()
+                self.client.web.session = None
 
     async def check(self) -> ComponentStatus:
         """Check all configured components, merged into one status; nothing is posted."""
@@ -128,18 +122,18 @@ class SlackChannel:
 
     async def checks(self) -> Sequence[ComponentStatus]:
         """Check all configured components, with a status for each; nothing is posted."""
-        parts = await self._checking.parts()
+        parts = await self._health_checks.parts()
         if any(part.name == PEOPLE_PART and part.state == "ready" for part in parts):
-            self.standing.reached_people(self.settings.slack_escalation_channel)
+            self.health.clear(self.settings.slack_escalation_channel or "")
         return parts
 
     def part(self) -> ComponentStatus:
         """Return the current status, without a call to Slack."""
-        return self.standing.part()
+        return self.health.part()
 
     async def introduce(self, message: Message) -> Introduction:
         """Return who asks and who reads along, as Slack reports it. Raises DeliveryFailed."""
-        return await self.introducer.introduce(message)
+        return await self.colleagues.introduce(message)
 
     async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
         """Return the content of a message's attachment. Raises DeliveryFailed."""
@@ -153,38 +147,38 @@ class SlackChannel:
     ) -> None:
         """Show a status line, or a reaction on the question where there is none."""
         if activity.stage is Stage.DONE:
-            self._turns.ended(message)
-            await self._status.withdrawn(message)
+            self._order.ended(message)
+            await self._status.remove(message)
             return
         if not response_url_of(message):
-            self._turns.begun(message)
+            self._order.begun(message)
         await self._status.show(message, activity)
 
     def turn(self, message: Message) -> AbstractAsyncContextManager[None]:
         """Hold the turn to reply, in the order of questions; a reply to a command never waits."""
-        return nullcontext() if response_url_of(message) else self._turns.turn(message)
+        return nullcontext() if response_url_of(message) else self._order.turn(message)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
         """Post what is not posted yet; messages seen by ``find`` are not looked up again."""
         message = delivery.message
         if response_url_of(message):
-            return await self._responses.deliver(delivery)
+            return await self._command_replies.deliver(delivery)
         if delivery.outcome.ephemeral and not message.private:
             async with self._cleared_if_refused(message):
-                shown = await self._whispers.only(delivery)
-            await self._status.withdrawn(message)
-            return shown
+                ref = await self.private_replies.deliver(delivery)
+            await self._status.remove(message)
+            return ref
         async with self._cleared_if_refused(message):
             ref, posted = await self._replies.deliver(delivery)
         if posted:
-            await self._whispers.offer(delivery)
+            await self.private_replies.offer(delivery)
         self._status.answered(message)
         return ref
 
     async def find(self, delivery: Delivery) -> PostedRef | None:
         """Find a delivery in its thread, by metadata; None unless it is complete."""
         if response_url_of(delivery.message):
-            return await self._responses.find(delivery)
+            return await self._command_replies.find(delivery)
         async with self._cleared_if_refused(delivery.message):
             ref = await self._replies.find(delivery)
         if ref is not None:
@@ -197,55 +191,48 @@ class SlackChannel:
         try:
             yield
         except DeliveryRefused:
-            await self._status.withdrawn(message)
+            await self._status.remove(message)
             raise
-
-    async def whisper(self, message: Message, reply: Reply) -> None:
-        """Show a fuller reply to the asker alone, in a thread others read. Raises DeliveryFailed.
-
-        The caller has verified that the asker requests it.
-        """
-        await self._whispers.whisper(message, reply)
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
         """Post in the question's thread what a person did, with their name and words."""
-        return await self._telling.tell(message, notice)
+        return await self._notices.tell(message, notice)
 
     async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
         """Find a notice in its thread, by metadata; None unless it is complete."""
-        return await self._telling.find_told(message, notice)
+        return await self._notices.find_told(message, notice)
 
-    def attend(self, sees: SeesCases) -> None:
+    def read_cases_from(self, cases: SeesCases) -> None:
         """Set the source of case views, before anything about a case is posted."""
-        self._people.attend(sees)
-        self._telling.attend(sees)
+        self.people.read_cases_from(cases)
+        self._notices.read_cases_from(cases)
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the card and the last notice to the asker."""
         if message.thread.platform == "slack":
-            await self._people.show(message, view)
-            await self._telling.show(message, view)
+            await self.people.show(message, view)
+            await self._notices.show(message, view)
 
     async def card_of(self, message: Message) -> PostedRef | None:
         """Return the reference of a question's card. Raises DeliveryFailed, StoreUnavailable."""
-        return await self._people.card_of(message)
+        return await self.people.card_of(message)
 
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
         """Post a reminder of a waiting case in the escalation channel, with links to it."""
-        return await self._people.remind(case, notice)
+        return await self.people.remind(case, notice)
 
     async def tell_people(self, text: str) -> None:
         """Post a line of plain text in the escalation channel. Raises DeliveryFailed."""
-        await self._people.tell(text)
+        await self.people.tell(text)
 
     async def link(self, message: Message) -> str | None:
         """Return a question's permalink; None for a direct message, which nobody else can open."""
         if message.private:
             return None
-        return await self._people.permalink(message.thread.channel, ts_of(message))
+        return await self.client.chat_get_permalink(message.thread.channel, ts_of(message))
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         """Delete the recorded messages, then any others in the thread and escalation channel."""
-        self._turns.ended(message)
-        await self._status.withdrawn(message)
+        self._order.ended(message)
+        await self._status.remove(message)
         await self._replies.withdraw(message, posted)

@@ -1,4 +1,4 @@
-"""Build every listener of Slack's events, actions and commands, with its dependencies.
+"""Build every listener of Slack's events, actions and commands, and receive events for them.
 
 The order matters: Bolt gives an event to the first listener that matches, so the most specific
 come first and plain messages last.
@@ -6,235 +6,249 @@ come first and plain messages last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+
+from aiohttp import web
 
 from bot.answering.asker_identity import ReaderLookup
-from bot.chat.actions import ActionTargets, ButtonQuestions, ExplainAction, KnowsColleagues
+from bot.chat.actions import ActionTargets, ButtonQuestions, ExplainAction
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLeases, process_owner
 from bot.chat.commands.run_message import Clock
 from bot.chat.votes import AnswerVotes, ReactionVotes
-from bot.domain.concurrency import BackgroundTasks
-from bot.domain.messages import Message
-from bot.domain.ports import Interactions
 from bot.escalations.cards import CardActions
+from bot.escalations.casework import IdempotentActs
 from bot.platforms.slack.actions.explanations import ExplanationModals, WhyButton
-from bot.platforms.slack.actions.feedback import FeedbackButtons, FeedbackReactions
+from bot.platforms.slack.actions.feedback import AnswerLookup, FeedbackButtons, FeedbackReactions
 from bot.platforms.slack.actions.feedback_reasons import FeedbackReasons
-from bot.platforms.slack.actions.interactivity import Modals, PressDispatcher
+from bot.platforms.slack.actions.interactivity import PressDispatcher
 from bot.platforms.slack.actions.requests import PrivateAnswerButton, RequestButtons
 from bot.platforms.slack.actions.shortcuts import MessageShortcut
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.client.conversations import AnswerLookup, Conversations, Permalinks
-from bot.platforms.slack.client.posting import Poster
 from bot.platforms.slack.commands.channel_settings import SettingsDialog
 from bot.platforms.slack.commands.reindex_runs import ReindexListener, RunMessages
 from bot.platforms.slack.commands.slash_commands import CommandSenders, SlashCommands, WhyCommand
-from bot.platforms.slack.escalations.buttons import AskerButtons, CaseButtons, CaseModals, Experts
-from bot.platforms.slack.messages.agent_sessions import StopEvents
-from bot.platforms.slack.messages.intake import EditListener, MessageListener
-from bot.platforms.slack.messages.response_urls import ResponseUrls
+from bot.platforms.slack.escalations.buttons import AskerButtons, CaseButtons, CaseModals
+from bot.platforms.slack.messages.intake import EditListener, MessageListener, StopEvents
 from bot.platforms.slack.payloads.events import response_url_of
-from bot.platforms.slack.transport.dispatch import Listener
-from bot.platforms.slack.workspace.bot_identity import BotIdentity
-from bot.platforms.slack.workspace.installation import Greetings, InstallationEvents
+from bot.platforms.slack.transport.requests import Dispatcher, Endpoint, Listener, bolt_app
+from bot.platforms.slack.transport.socket_mode import SocketMode, SocketTimeouts
+from bot.platforms.slack.workspace.installation import InstallationEvents
+
+PATH = "/slack/events"
 
 
-def subjects_of(
-    *, tenant: str, interactions: Interactions, colleagues: KnowsColleagues
-) -> ActionTargets:
-    """Return the lookup of interactions that a user may act on.
+def mount(
+    app: web.Application,
+    channel: SlackChannel,
+    context: ChatContext,
+    *,
+    timeouts: SocketTimeouts = SocketTimeouts(),  # noqa: B008 - it is frozen
+) -> None:
+    """Receive Slack's events and hold the channel's session while an application runs.
 
-    A command may be answered in a direct message, so its asker may act on it in any channel.
+    With an app-level token events come over a socket, and no route is served.
     """
-    return ActionTargets(
+    settings = channel.settings
+    followers = followers_of(channel, context)
+    bolt = bolt_app(settings, listeners(channel, context, followers=followers))
+    dispatcher = Dispatcher(bolt, channel.identity)
+    app.cleanup_ctx.append(lambda _: _running(channel))
+    followers.mount(app)
+    if settings.slack_app_token is not None:
+        SocketMode(
+            dispatcher,
+            token=settings.slack_app_token.get_secret_value(),
+            client=channel.client,
+            health=channel.health,
+            timeouts=timeouts,
+        ).run_with(app)
+    else:
+        secret = settings.slack_signing_secret
+        endpoint = Endpoint(dispatcher, secret.get_secret_value() if secret else "")
+        app.router.add_post(PATH, endpoint.handle)
+
+
+async def _running(channel: SlackChannel) -> AsyncIterator[None]:
+    """Hold the channel's session open, and resolve the bot's identity meanwhile."""
+    async with channel.session():
+        keeping = asyncio.create_task(channel.identity.keep_resolved())
+        yield
+        # Background tasks may need the bot's identity, so they end first.
+        await channel.background.finish()
+        keeping.cancel()
+        with suppress(asyncio.CancelledError):
+            await keeping
+
+
+def listeners(
+    channel: SlackChannel, context: ChatContext, *, followers: RunFollowers
+) -> Sequence[Listener]:
+    """Return all listeners, most specific first."""
+    identity, client, background = channel.identity, channel.client, channel.background
+    messages = MessageListener(identity, context, channel.mention_names)
+    return (
+        InstallationEvents(context, identity=identity, client=client, background=background),
+        EditListener(identity, context, messages),
+        StopEvents(context, channel.sessions),
+        *case_listeners(channel, context),
+        *answer_listeners(channel, context),
+        *command_listeners(channel, context, followers=followers),
+        messages,
+    )
+
+
+def answer_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[Listener]:
+    """Return the listeners for buttons, reactions and the message shortcut."""
+    client, background, tenant = channel.client, channel.background, context.tenant
+    presses, answers = PressDispatcher(client, background), AnswerLookup(client)
+    readers, votes = _readers(channel, context), AnswerVotes(context.interactions)
+    targets = ActionTargets(
         platform="slack",
         tenant=tenant,
-        interactions=interactions,
-        colleagues=colleagues,
-        anywhere=_came_by_command,
+        interactions=context.interactions,
+        colleagues=channel.colleagues,
+        # A command may be answered in a direct message, so its asker may act on it anywhere.
+        anywhere=lambda message: response_url_of(message) is not None,
     )
-
-
-def _came_by_command(message: Message) -> bool:
-    return response_url_of(message) is not None
-
-
-def answer_listeners(
-    channel: SlackChannel, office: ChatContext, *, own: BotIdentity, errands: BackgroundTasks
-) -> Sequence[Listener]:
-    """Return the listeners for buttons, reactions and the message shortcut."""
-    client, caller, tenant = channel.client, channel.caller, office.tenant
-    asides, modals = ResponseUrls(client), Modals(client, caller)
-    open_spaces = channel.settings.slack_outsider_spaces
-    readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
-    taking = PressDispatcher(asides, errands)
-    subjects = subjects_of(
-        tenant=tenant, interactions=office.interactions, colleagues=channel.colleagues
-    )
-    parts = AnswerLookup(client, caller)
-    judging = AnswerVotes(office.interactions)
     reasons = FeedbackReasons(
         tenant=tenant,
-        judging=judging,
-        subjects=subjects,
-        presses=taking,
-        poster=Poster(client, caller),
-        asides=asides,
-        modals=modals,
-        errands=errands,
+        votes=votes,
+        targets=targets,
+        presses=presses,
+        client=client,
+        background=background,
     )
     return (
         reasons,
         FeedbackButtons(
             tenant=tenant,
-            judging=judging,
-            subjects=subjects,
-            presses=taking,
+            votes=votes,
+            targets=targets,
+            presses=presses,
             reasons=reasons,
-            errands=errands,
+            background=background,
         ),
         FeedbackReactions(
-            own=own,
-            office=office,
-            reacting=ReactionVotes(
-                platform="slack", tenant=tenant, judging=judging, notes=office.notes
+            identity=channel.identity,
+            context=context,
+            votes=ReactionVotes(
+                platform="slack", tenant=tenant, judging=votes, notes=context.notes
             ),
-            subjects=subjects,
-            parts=parts,
+            targets=targets,
+            answers=answers,
             reasons=reasons,
-            errands=errands,
+            background=background,
         ),
         RequestButtons(
-            wishing=ButtonQuestions(interactions=office.interactions, inbox=office.inbox),
-            subjects=subjects,
-            presses=taking,
+            button_questions=ButtonQuestions(
+                interactions=context.interactions, inbox=context.inbox
+            ),
+            targets=targets,
+            presses=presses,
         ),
         WhyButton(
-            why=ExplainAction(office, readers),
-            subjects=subjects,
-            presses=taking,
-            modals=ExplanationModals(modals),
+            explain_action=ExplainAction(context, readers),
+            targets=targets,
+            presses=presses,
+            modals=ExplanationModals(client),
         ),
         PrivateAnswerButton(
-            subjects=subjects,
-            presses=taking,
+            targets=targets,
+            presses=presses,
             readers=readers,
-            fuller=office.fuller,
-            whispers=channel,
-            errands=errands,
+            private_answers=context.fuller,
+            whisper=channel.private_replies.whisper,
+            background=background,
         ),
         MessageShortcut(
-            own=own,
-            names=channel.names,
-            office=office,
-            rooms=Conversations(client, caller),
-            parts=parts,
-            asides=asides,
-            errands=errands,
+            context,
+            identity=channel.identity,
+            mention_names=channel.mention_names,
+            answers=answers,
+            client=client,
+            background=background,
         ),
     )
 
 
-def followers_of(
-    channel: SlackChannel, office: ChatContext, time: Clock | None = None
-) -> RunFollowers:
+def _readers(channel: SlackChannel, context: ChatContext) -> ReaderLookup:
+    open_spaces = channel.settings.slack_outsider_spaces
+    return ReaderLookup(channel, context.directory, open_spaces=open_spaces)
+
+
+def followers_of(channel: SlackChannel, context: ChatContext) -> RunFollowers:
     """Return the followers that show the progress of runs."""
     owner = process_owner(alone=channel.settings.database_url is None)
     return RunFollowers(
-        orders=office.orders,
-        notes=RunLeases(office.notes, office.tenant, owner, platform="slack"),
-        screen=RunMessages(channel.client, channel.caller, channel, tenant=office.tenant),
-        time=time or Clock(),
+        orders=context.orders,
+        notes=RunLeases(context.notes, context.tenant, owner, platform="slack"),
+        screen=RunMessages(channel.client, channel, tenant=context.tenant),
+        time=Clock(),
     )
 
 
 def command_listeners(
-    channel: SlackChannel, office: ChatContext, *, followers: RunFollowers, errands: BackgroundTasks
+    channel: SlackChannel, context: ChatContext, *, followers: RunFollowers
 ) -> Sequence[Listener]:
     """Return the listeners for commands, the settings modal and the button below a run."""
-    client, caller = channel.client, channel.caller
-    asides, modals = ResponseUrls(client), Modals(client, caller)
-    orderers = CommandSenders(channel.colleagues, channel.settings.slack_admins)
+    client, background = channel.client, channel.background
+    senders = CommandSenders(channel.colleagues, channel.settings.slack_admins)
     settings = SettingsDialog(
-        orders=office.orders,
-        orderers=orderers,
-        rooms=Conversations(client, caller),
-        modals=modals,
-        asides=asides,
-        errands=errands,
+        executor=context.orders, senders=senders, client=client, background=background
     )
     reindexing = ReindexListener(
-        orders=office.orders,
-        orderers=orderers,
+        executor=context.orders,
+        senders=senders,
         followers=followers,
-        permalinks=Permalinks(client, caller),
-        presses=PressDispatcher(asides, errands),
-        asides=asides,
-        errands=errands,
+        presses=PressDispatcher(client, background),
+        client=client,
+        background=background,
     )
-    open_spaces = channel.settings.slack_outsider_spaces
     why = WhyCommand(
-        office=office,
-        readers=ReaderLookup(channel, office.directory, open_spaces=open_spaces),
-        modals=ExplanationModals(modals),
-        errands=errands,
+        context=context,
+        readers=_readers(channel, context),
+        modals=ExplanationModals(client),
+        background=background,
     )
     commands = SlashCommands(
-        office=office,
-        orderers=orderers,
-        asides=asides,
-        errands=errands,
-        settings=settings,
-        why=why,
-        reindexes=reindexing,
+        context=context,
+        senders=senders,
+        client=client,
+        background=background,
+        open_settings=settings.open,
+        explain=why.open,
+        start_reindex=reindexing.begin,
     )
     return (commands, settings, reindexing)
 
 
-def case_listeners(
-    channel: SlackChannel, office: ChatContext, *, errands: BackgroundTasks
-) -> Sequence[Listener]:
-    """Return the listeners for acts on a case; the channel reads cases from ``office.casework``."""
-    channel.attend(office.casework)
-    tenant, works, recorded = office.tenant, office.casework, office.interactions
-    presses = PressDispatcher(ResponseUrls(channel.client), errands)
-    experts = Experts(channel.colleagues)
-    cards = CardActions(
-        tenant=tenant, sees=works, recorded=recorded, cards=channel, errands=errands
-    )
+def case_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[Listener]:
+    """Return the listeners for acts on a case; the channel reads cases from the context."""
+    channel.read_cases_from(context.casework)
+    tenant, works, recorded = context.tenant, context.casework, context.interactions
+    presses = PressDispatcher(channel.client, channel.background)
     return (
         CaseButtons(
             tenant=tenant,
             works=works,
-            cards=cards,
-            experts=experts,
+            cards=CardActions(
+                tenant=tenant,
+                sees=works,
+                recorded=recorded,
+                cards=channel,
+                errands=channel.background,
+            ),
+            colleagues=channel.colleagues,
             presses=presses,
-            modals=Modals(channel.client, channel.caller),
+            client=channel.client,
         ),
-        CaseModals(tenant=tenant, works=works, experts=experts, notes=office.notes),
+        CaseModals(
+            acts=IdempotentActs(tenant=tenant, works=works, notes=context.notes),
+            colleagues=channel.colleagues,
+        ),
         AskerButtons(tenant=tenant, works=works, recorded=recorded, presses=presses),
-    )
-
-
-def listeners(
-    channel: SlackChannel,
-    office: ChatContext,
-    *,
-    own: BotIdentity,
-    errands: BackgroundTasks,
-    followers: RunFollowers,
-) -> Sequence[Listener]:
-    """Return all listeners, most specific first."""
-    messages = MessageListener(own, office, channel.names)
-    return (
-        Greetings(own, office, channel=channel, errands=errands),
-        EditListener(own, office, messages),
-        InstallationEvents(own),
-        StopEvents(office, channel.sessions),
-        *case_listeners(channel, office, errands=errands),
-        *answer_listeners(channel, office, own=own, errands=errands),
-        *command_listeners(channel, office, followers=followers, errands=errands),
-        messages,
     )

@@ -98,11 +98,6 @@ def buttons_of(outcome: Outcome, interaction_id: InteractionId) -> ReplyButtons:
             assert_never(outcome.response)
 
 
-def more_button(interaction_id: InteractionId) -> Block:
-    """Return the button that shows the private answer to the one user who may read it."""
-    return actions([button("Show it to me", MORE, interaction_id)])
-
-
 def _choices(options: tuple[str, ...], interaction_id: InteractionId) -> ReplyButtons:
     offered = [
         button(option, f"{OPTION}:{number}", f"{interaction_id}:{number}")
@@ -154,6 +149,11 @@ class MessageForm:
     body: int = 0
 
 
+def blocks_of(form: MessageForm) -> Sequence[dict[str, object]] | None:
+    """Return a form's blocks as slack_sdk expects them; None if it has none."""
+    return [dict(block) for block in form.blocks] or None
+
+
 MessageForms = tuple[MessageForm, ...]
 """All renderings of a message, richest first; the last is text alone, which Slack never refuses."""
 
@@ -191,10 +191,11 @@ def reply_messages(
 
 def private_answer_offer(interaction_id: InteractionId) -> MessageForms:
     """Return the message that offers an asker the private answer, with its button."""
-    told = section(_MORE)
+    line = section(_MORE)
+    more = actions([button("Show it to me", MORE, interaction_id)])
     return (
-        MessageForm(_MORE, (told, more_button(interaction_id))),
-        MessageForm(_MORE, (told,)),
+        MessageForm(_MORE, (line, more)),
+        MessageForm(_MORE, (line,)),
         MessageForm(_MORE),
     )
 
@@ -300,8 +301,8 @@ def _line(line: SourceLine, now: datetime) -> str:
     mark = "\u2022" if line.number is None else f"[{line.number}]"
     label = escaped_label(without_code(line.label))
     page = f"<{line.url}|{label}>" if line.url else _inert(line.label)
-    told = (_inert(line.space), _inert(freshness(line, now)))
-    about = ", ".join(part for part in (page, *told) if part)
+    details = (page, _inert(line.space), _inert(freshness(line, now)))
+    about = ", ".join(part for part in details if part)
     return f"{mark} {about}"
 
 

@@ -21,8 +21,8 @@ from bot.domain.ports import AnswersInquiries, Inbox
 from bot.domain.settings import Settings
 from bot.escalations.notices import NoticeDelivery, NoticeLoop
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.client.api import ApiCaller
-from bot.platforms.slack.transport.http import mount
+from bot.platforms.slack.client.rate_limits import ApiCaller
+from bot.platforms.slack.listeners import mount
 from bot.platforms.slack.transport.socket_mode import SocketTimeouts
 from bot.store.database import Store
 from tests.fakes.builders import NOON

@@ -17,4 +17,4 @@ async def slack() -> AsyncIterator[FakeSlack]:
 
 @pytest.fixture
 def unpaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.platforms.slack.client.api._RATES", {})
+    monkeypatch.setattr("bot.platforms.slack.client.rate_limits._RATES", {})

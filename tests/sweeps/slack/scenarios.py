@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from bot.observability.logs import set_up_logs
-from bot.platforms.slack.client import api
+from bot.platforms.slack.client import rate_limits
 from bot.platforms.slack.payloads import actions
 from tests.fakes.hostile_wiki import index_attacks
 from tests.fakes.http_server import LOW, Client, serving_application, settings_for, wait_until
@@ -32,7 +32,7 @@ from tests.sweeps.delivery import AskedQuestion, ScheduledEvent, copy_times, ser
 def serve_until_killed(data_dir: Path, slack_url: str, port: int, tells: Connection) -> None:
     """Be a server until killed."""
     set_up_logs("error")
-    setattr(api, "_RATES", {})  # noqa: B010 - Slack's pace is another test's
+    setattr(rate_limits, "_RATES", {})  # noqa: B010 - Slack's pace is another test's
     settings = settings_for(
         data_dir,
         slack_bot_token=TOKEN,

@@ -13,7 +13,7 @@ from tests.sweeps.slack.scenarios import hostile_scenario
 
 pytestmark = pytest.mark.slow
 
-_PACE = "bot.platforms.slack.client.api._RATES"
+_PACE = "bot.platforms.slack.client.rate_limits._RATES"
 
 OWN = (
     *ATTACKS,

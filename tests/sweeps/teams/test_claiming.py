@@ -92,7 +92,7 @@ class Desk:
 async def desk(
     teams: FakeTeams, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Desk]:
-    monkeypatch.setattr("bot.platforms.slack.client.api._RATES", {})
+    monkeypatch.setattr("bot.platforms.slack.client.rate_limits._RATES", {})
     async with FakeSlack().serving() as slack:
         settings = settings_for(
             tmp_path,

@@ -7,36 +7,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.answering.explanations.explainer import Explanation, PageSummary
-from bot.answering.explanations.steps import StatedConfidence
 from bot.chat.actions import LATER, ActionTargets, ExplainAction, interaction_named
 from bot.chat.response_view import web_url
 from bot.domain.errors import BotError, InteractionUnknown
 from bot.domain.text.markdown import clip, split
-from bot.platforms.slack.actions.interactivity import Modals, Press, PressDispatcher
+from bot.platforms.slack.actions.interactivity import Press, PressDispatcher, modal
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import WHY, WHY_VIEW
-from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label
-from bot.platforms.slack.rendering import SECTION_LIMIT, Block, context, plain_text, section
+from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label
+from bot.platforms.slack.rendering import SECTION_LIMIT, Block, context, section
 
 # Slack's limits for a modal: characters of the title, blocks.
 _TITLE_LIMIT = 24
 _MOST_BLOCKS = 100
-_ONE_MOMENT = "One moment, I'm looking it up\u2026"
+ONE_MOMENT = "One moment, I'm looking it up\u2026"
 
 
 def explanation_modal(explanation: Explanation) -> Mapping[str, object]:
     """Return the modal of an explanation."""
     return _modal(explanation.title, tuple(_blocks(explanation))[:_MOST_BLOCKS])
-
-
-def waiting_modal() -> Mapping[str, object]:
-    """Return the modal shown until the explanation is ready."""
-    return sentence_modal(_ONE_MOMENT)
 
 
 def sentence_modal(sentence: str) -> Mapping[str, object]:
@@ -48,9 +44,11 @@ def _blocks(explanation: Explanation) -> Iterator[Block]:
     if explanation.question:
         yield section(f"> {escaped(explanation.question)}")
     for step in explanation.steps:
-        yield from _sections(f"*{_bold(step.label)}*", step.text)
+        yield from _sections(bold(clip(step.label, 80)), step.text)
     if explanation.sure is not None:
-        yield section(f"*How sure*\n{escaped(_confidence_line(explanation.sure))}")
+        sure = explanation.sure
+        line = f"{sure.words}: {sure.told}, and an answer needs {sure.needed_told}"
+        yield section(f"*How sure*\n{escaped(line)}")
     if explanation.pages:
         yield from _pages(explanation.pages)
     if explanation.left_out:
@@ -65,10 +63,6 @@ def _sections(heading: str, text: str) -> Iterator[Block]:
     yield from (section(escaped(part)) for part in rest)
 
 
-def _confidence_line(sure: StatedConfidence) -> str:
-    return f"{sure.words}: {sure.told}, and an answer needs {sure.needed_told}"
-
-
 def _pages(pages: Sequence[PageSummary]) -> Iterator[Block]:
     yield section("*Pages I read*")
     for page in pages:
@@ -79,18 +73,8 @@ def _pages(pages: Sequence[PageSummary]) -> Iterator[Block]:
         yield section(f"\u2022 {shown}, {escaped(page.found)}")
 
 
-def _bold(text: str) -> str:
-    return escaped(clip(text, 80)).replace("*", "\u2217")
-
-
 def _modal(title: str, blocks: Sequence[Block]) -> Mapping[str, object]:
-    return {
-        "type": "modal",
-        "callback_id": WHY_VIEW,
-        "title": plain_text(clip(title, _TITLE_LIMIT)),
-        "close": plain_text("Close"),
-        "blocks": list(blocks),
-    }
+    return modal(WHY_VIEW, clip(title, _TITLE_LIMIT), blocks)
 
 
 _SOON_SECONDS = 0.8
@@ -104,8 +88,8 @@ log = structlog.get_logger(__name__)
 class ExplanationModals:
     """Shows explanations in modals that open at once. Raises DeliveryFailed."""
 
-    def __init__(self, modals: Modals, *, soon_seconds: float = _SOON_SECONDS) -> None:
-        self._modals = modals
+    def __init__(self, client: SlackClient, *, soon_seconds: float = _SOON_SECONDS) -> None:
+        self._client = client
         self._soon = soon_seconds
 
     async def show(
@@ -120,38 +104,31 @@ class ExplanationModals:
         try:
             done, _ = await asyncio.wait({task}, timeout=self._soon)
             if done:
-                await self._modals.open(trigger_id, task.result())
+                await self._client.views_open(trigger_id, task.result())
                 return
-            opened = await self._modals.open(trigger_id, waiting_modal())
-            await self._modals.change(opened, await task)
+            opened = await self._client.views_open(trigger_id, sentence_modal(ONE_MOMENT))
+            await self._client.views_update(opened, await task)
         finally:
             task.cancel()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WhyButton:
     """Handles the "Why" button below an answer. Implements `Listener`."""
 
-    def __init__(
-        self,
-        *,
-        why: ExplainAction,
-        subjects: ActionTargets,
-        presses: PressDispatcher,
-        modals: ExplanationModals,
-    ) -> None:
-        self._why = why
-        self._subjects = subjects
-        self._presses = presses
-        self._modals = modals
+    explain_action: ExplainAction
+    targets: ActionTargets
+    presses: PressDispatcher
+    modals: ExplanationModals
 
     def register(self, bolt: AsyncApp) -> None:
-        self._presses.on(bolt, WHY, self._show)
+        self.presses.on(bolt, WHY, self._show)
 
     async def _show(self, press: Press) -> None:
         named = interaction_named(press.value)
-        interaction = await self._subjects.acted_on(named, press.presser)
-        explaining = self._why.explain(interaction, press.user)
-        self._presses.show(press, self._modals.show(press.trigger_id, explaining))
+        interaction = await self.targets.acted_on(named, press.presser)
+        explaining = self.explain_action.explain(interaction, press.user)
+        self.presses.open_modal(press, self.modals.show(press.trigger_id, explaining))
 
 
 async def _modal_of(explaining: Coroutine[Any, Any, Explanation], unknown: str) -> Any:  # noqa: ANN401

@@ -36,14 +36,16 @@ from bot.domain.errors import BotError, FeedbackInvalid, InteractionUnknown
 from bot.domain.feedback import LONGEST_COMMENT, REASONS, Reason
 from bot.domain.messages import InteractionId, Thread
 from bot.platforms.slack.actions.interactivity import (
-    Modals,
     Press,
     PressDispatcher,
+    input_block,
+    modal,
+    modal_metadata,
     presser_in,
+    text_input,
     typed_value,
 )
-from bot.platforms.slack.client.posting import Poster
-from bot.platforms.slack.messages.response_urls import ResponseUrls
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import ASK_PERSON, REASON, REASON_FORM
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at
 from bot.platforms.slack.payloads.metadata import Place
@@ -53,10 +55,9 @@ from bot.platforms.slack.rendering import (
     MessageForms,
     actions,
     button,
-    plain_text,
     section,
 )
-from bot.platforms.slack.transport.dispatch import ACCEPT_SECONDS
+from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 
 OTHER_REASON: Reason = "other"
 MORE_WORDS = "more"
@@ -69,14 +70,6 @@ _QUESTION = "Thanks for telling me. What was wrong with the answer? Only you see
 _NOTED = "Thanks, I've noted: \u201c{label}\u201d."
 
 
-@dataclass(frozen=True, slots=True)
-class ReplacedMessage:
-    """The message that replaces the reason question; ``text`` is for notifications."""
-
-    text: str
-    blocks: tuple[Block, ...]
-
-
 def reason_question(interaction_id: InteractionId) -> MessageForms:
     """Return the question why an answer did not help, with a button to ask a person."""
     reasons = [_reason_button(label, code, interaction_id) for code, label in REASON_LABELS.items()]
@@ -84,45 +77,27 @@ def reason_question(interaction_id: InteractionId) -> MessageForms:
     return (MessageForm(_QUESTION, blocks), MessageForm(_QUESTION))
 
 
-def reason_noted(interaction_id: InteractionId, reason: str) -> ReplacedMessage:
+def reason_noted(interaction_id: InteractionId, reason: str) -> MessageForm:
     """Return the message that replaces the question once a reason is given."""
     label = next((label for code, label in REASON_LABELS.items() if code == reason), reason)
     text = _NOTED.format(label=label)
     more = _reason_button("Say more\u2026", MORE_WORDS, interaction_id)
-    return ReplacedMessage(text, (section(text), actions([more, _person_button(interaction_id)])))
+    return MessageForm(text, (section(text), actions([more, _person_button(interaction_id)])))
 
 
-def comment_thanks(interaction_id: InteractionId) -> ReplacedMessage:
+def comment_thanks(interaction_id: InteractionId) -> MessageForm:
     """Return the message that replaces the question once a comment is given."""
-    return ReplacedMessage(
+    return MessageForm(
         COMMENT_THANKS, (section(COMMENT_THANKS), actions([_person_button(interaction_id)]))
     )
 
 
 def comment_modal(about: str) -> Mapping[str, object]:
     """Return the modal for a free-text comment; ``about`` is returned with its submission."""
-    field = {
-        "type": "plain_text_input",
-        "action_id": COMMENT_FIELD,
-        "multiline": True,
-        "max_length": LONGEST_COMMENT,
-    }
-    asked = {
-        "type": "input",
-        "block_id": COMMENT_FIELD,
-        "label": plain_text(COMMENT_QUESTION),
-        "hint": plain_text(COMMENT_READERS),
-        "element": field,
-    }
-    return {
-        "type": "modal",
-        "callback_id": REASON_FORM,
-        "private_metadata": about,
-        "title": plain_text("What was wrong?"),
-        "submit": plain_text("Send"),
-        "close": plain_text("Cancel"),
-        "blocks": [asked],
-    }
+    question = input_block(
+        COMMENT_FIELD, COMMENT_QUESTION, text_input(LONGEST_COMMENT), COMMENT_READERS
+    )
+    return modal(REASON_FORM, "What was wrong?", [question], submit="Send", private_metadata=about)
 
 
 def _reason_button(label: str, code: str, interaction_id: InteractionId) -> Block:
@@ -136,65 +111,52 @@ def _person_button(interaction_id: InteractionId) -> Block:
 log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackReasons:
     """Handles the reason buttons and the comment modal. Implements `Listener`."""
 
-    def __init__(
-        self,
-        *,
-        tenant: str,
-        judging: AnswerVotes,
-        subjects: ActionTargets,
-        presses: PressDispatcher,
-        poster: Poster,
-        asides: ResponseUrls,
-        modals: Modals,
-        errands: BackgroundTasks,
-    ) -> None:
-        self._tenant = tenant
-        self._judging = judging
-        self._subjects = subjects
-        self._presses = presses
-        self._poster = poster
-        self._asides = asides
-        self._modals = modals
-        self._errands = errands
+    tenant: str
+    votes: AnswerVotes
+    targets: ActionTargets
+    presses: PressDispatcher
+    client: SlackClient
+    background: BackgroundTasks
 
     def register(self, bolt: AsyncApp) -> None:
-        self._presses.on(bolt, REASON_ACTION, self._give)
+        self.presses.on(bolt, REASON_ACTION, self._give)
         bolt.view(REASON_FORM)(self._submit)
 
     async def ask(self, thread: Thread, user: str, interaction_id: InteractionId) -> None:
         """Ask one person what was wrong with an answer, in its thread. Raises DeliveryFailed."""
         place = Place(thread.channel, thread.id, since=thread.id)
-        await self._poster.post_ephemeral(place, user, reason_question(interaction_id))
+        await self.client.chat_post_ephemeral(place, user, reason_question(interaction_id))
 
     async def ask_at(self, url: str, interaction_id: InteractionId) -> None:
         """Ask what was wrong, at the response URL of a press. Raises DeliveryFailed."""
-        richest = reason_question(interaction_id)[0]
-        await self._asides.tell(url, richest.text, richest.blocks)
+        await self.client.respond(url, reason_question(interaction_id))
 
     async def _give(self, press: Press) -> None:
         code, _, value = press.value.partition(":")
         interaction_id = interaction_named(value)
-        await self._subjects.acted_on(interaction_id, press.presser)
+        await self.targets.acted_on(interaction_id, press.presser)
         if code in REASONS and code != OTHER_REASON:
-            await self._keep(interaction_id, press.user, reason=code)
+            await self._store(interaction_id, press.user, reason=code)
             self._show(press.response_url, reason_noted(interaction_id, code))
         elif code in {OTHER_REASON, MORE_WORDS}:
             about = {"id": interaction_id, "channel": press.channel, "reason": code}
             about["response_url"] = press.response_url
             view = comment_modal(json.dumps(about))
-            self._presses.show(press, self._modals.open(press.trigger_id, view))
+            self.presses.open_modal(press, self.client.views_open(press.trigger_id, view))
         else:
             log.info("slack.reason_unknown", reason=code[:40])
 
     async def _submit(self, ack: AsyncAck, body: dict[str, object], view: Event) -> None:
-        about = _modal_subject(view)
+        metadata = modal_metadata(view)
+        about = {key: text_at(metadata, key) for key in metadata}
         comment = typed_value(view, COMMENT_FIELD)
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
-                await self._said(about, id_at(object_at(body, "user"), "id"), comment)
+                await self._store_comment(about, id_at(object_at(body, "user"), "id"), comment)
         except ActionRejected as error:
             await ack(response_action="errors", errors={COMMENT_FIELD: str(error)})
             return
@@ -205,13 +167,13 @@ class FeedbackReasons:
         await ack()
         self._show(about.get("response_url", ""), comment_thanks(InteractionId(about["id"])))
 
-    async def _said(self, about: Mapping[str, str], user: str, comment: str) -> None:
+    async def _store_comment(self, about: Mapping[str, str], user: str, comment: str) -> None:
         interaction_id = interaction_named(about.get("id", ""))
-        await self._subjects.acted_on(interaction_id, presser_in(user, about.get("channel", "")))
+        await self.targets.acted_on(interaction_id, presser_in(user, about.get("channel", "")))
         reason = OTHER_REASON if about.get("reason") == OTHER_REASON else None
-        await self._keep(interaction_id, user, reason=reason, comment=comment)
+        await self._store(interaction_id, user, reason=reason, comment=comment)
 
-    async def _keep(
+    async def _store(
         self,
         interaction_id: InteractionId,
         user: str,
@@ -220,8 +182,8 @@ class FeedbackReasons:
         comment: str | None = None,
     ) -> None:
         try:
-            await self._judging.say_why(
-                self._tenant, interaction_id, user, reason=reason, comment=comment
+            await self.votes.say_why(
+                self.tenant, interaction_id, user, reason=reason, comment=comment
             )
         except FeedbackInvalid as error:
             too_long = len(comment or "") > LONGEST_COMMENT
@@ -229,18 +191,7 @@ class FeedbackReasons:
         except InteractionUnknown as error:
             raise ActionRejected(NOTHING_TO_RATE) from error
 
-    def _show(self, url: str, shown: ReplacedMessage) -> None:
+    def _show(self, url: str, form: MessageForm) -> None:
         """Replace the question with the outcome, in the background; it may be lost."""
-        replaced = self._asides.replace(url, shown.text, shown.blocks)
-        self._errands.run(replaced, what="reason noted")
-
-
-def _modal_subject(view: Event) -> Mapping[str, str]:
-    """Return a modal's private metadata, {} if invalid: it comes from a client."""
-    try:
-        about = json.loads(text_at(view, "private_metadata"))
-    except ValueError:
-        return {}
-    if not isinstance(about, dict):
-        return {}
-    return {key: value for key, value in about.items() if isinstance(value, str)}
+        replacing = self.client.respond(url, (form,), replace=True)
+        self.background.run(replacing, what="reason noted")

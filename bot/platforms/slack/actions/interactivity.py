@@ -1,4 +1,4 @@
-"""Parse button presses, dispatch them to their handlers in time, and open modals.
+"""Parse button presses, dispatch them to their handlers in time, and build modals.
 
 A handler has 2.5 s. The reason of a rejection is shown to the user who pressed, and a general
 message for any other error. A modal can be opened for three seconds after the press.
@@ -7,55 +7,85 @@ message for any other error. A modal can be opened for three seconds after the p
 from __future__ import annotations
 
 import asyncio
+import json
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import structlog
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.chat.actions import LATER, ActingUser, ActionRejected
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, DeliveryFailed
 from bot.domain.messages import Person
-from bot.platforms.slack.client.api import ApiCaller
-from bot.platforms.slack.messages.response_urls import ResponseUrls
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at, ts_at
-from bot.platforms.slack.transport.dispatch import ACCEPT_SECONDS
+from bot.platforms.slack.rendering import Block, MessageForm, plain_text
+from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 
-_PATIENCE_SECONDS = 1.0  # views.open must not wait longer: its trigger expires after 3 s
+
+def modal(
+    callback_id: str,
+    title: str,
+    blocks: Sequence[Block],
+    *,
+    submit: str = "",
+    private_metadata: str = "",
+) -> Mapping[str, object]:
+    """Return a modal, with a button to submit it if that has a label."""
+    buttons = {"close": plain_text("Close")}
+    if submit:
+        buttons = {"submit": plain_text(submit), "close": plain_text("Cancel")}
+    return {
+        "type": "modal",
+        "callback_id": callback_id,
+        "private_metadata": private_metadata,
+        "title": plain_text(title),
+        **buttons,
+        "blocks": list(blocks),
+    }
 
 
-class Modals:
-    """Opens and updates modals. Raises DeliveryFailed."""
+def input_block(
+    field: str, label: str, element: Block, hint: str = "", *, optional: bool = False
+) -> Block:
+    """Return a field of a modal; ``field`` is the id of its block and of its element."""
+    return {
+        "type": "input",
+        "block_id": field,
+        "label": plain_text(label),
+        "element": {**element, "action_id": field},
+        "optional": optional,
+        **({"hint": plain_text(hint)} if hint else {}),
+    }
 
-    def __init__(self, client: AsyncWebClient, caller: ApiCaller) -> None:
-        self._client = client
-        self._caller = caller
 
-    async def open(self, trigger_id: str, view: Mapping[str, object]) -> str:
-        """Open a modal; return its view id."""
-        answer = await self._caller.call(
-            "views.open",
-            lambda: self._client.views_open(trigger_id=trigger_id, view={**view}),
-            patience_seconds=_PATIENCE_SECONDS,
-        )
-        return text_at(answer.get("view") or {}, "id")
+def text_input(longest: int) -> Block:
+    """Return the element of a field for several lines of text."""
+    return {"type": "plain_text_input", "multiline": True, "max_length": longest}
 
-    async def change(self, view_id: str, view: Mapping[str, object]) -> None:
-        """Replace the view of an open modal."""
-        await self._caller.call(
-            "views.update", lambda: self._client.views_update(view_id=view_id, view={**view})
-        )
+
+def modal_metadata(view: Event) -> Mapping[str, object]:
+    """Return a modal's private metadata, {} if invalid: it comes from a client."""
+    try:
+        metadata = json.loads(text_at(view, "private_metadata"))
+    except ValueError:
+        return {}
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def submitted_field(view: Event, field: str) -> Event:
+    """Return what was submitted in a field whose block has the same id; {} if there is none."""
+    values = object_at(object_at(view, "state"), "values")
+    return object_at(object_at(values, field), field)
 
 
 def typed_value(view: Event, field: str) -> str:
-    """Return the text typed into a field whose block has the same id; "" if there is none."""
-    values = object_at(object_at(view, "state"), "values")
-    return text_at(object_at(object_at(values, field), field), "value")
+    """Return the text typed into a field; "" if there is none."""
+    return text_at(submitted_field(view, field), "value")
 
 
 log = structlog.get_logger(__name__)
@@ -87,14 +117,14 @@ PressHandler = Callable[[Press], Awaitable[None]]
 class PressDispatcher:
     """Dispatches button presses to their handlers; Slack sends no press twice."""
 
-    def __init__(self, asides: ResponseUrls, errands: BackgroundTasks) -> None:
-        self._asides = asides
-        self._errands = errands
+    def __init__(self, client: SlackClient, background: BackgroundTasks) -> None:
+        self._client = client
+        self._background = background
 
-    def on(self, bolt: AsyncApp, name: str | re.Pattern[str], take: PressHandler) -> None:
+    def on(self, bolt: AsyncApp, name: str | re.Pattern[str], handle: PressHandler) -> None:
         """Register a handler for the presses of a button, by action id or a pattern of it.
 
-        ``take`` has 2.5 s. The text of an ActionRejected is shown to the user who pressed; after
+        ``handle`` has 2.5 s. The text of an ActionRejected is shown to the user who pressed; after
         any other error, or a timeout, they see a general message.
         """
 
@@ -103,31 +133,32 @@ class PressDispatcher:
             if press is None:
                 log.info("slack.press_not_understood", action=str(name))
             else:
-                await self._taken(press, take)
+                await self._run(press, handle)
             await ack()
 
         bolt.action(name)(listen)
 
     def tell(self, press: Press, text: str) -> None:
         """Show a message to the user who pressed, alone, in the background; it may be lost."""
-        told = self._asides.tell(press.response_url, text, thread=press.thread)
-        self._errands.run(told, what="told of a press")
+        forms = (MessageForm(text),)
+        response = self._client.respond(press.response_url, forms, thread_ts=press.thread)
+        self._background.run(response, what="told of a press")
 
-    def show(self, press: Press, showing: Coroutine[Any, Any, object]) -> None:
+    def open_modal(self, press: Press, opening: Coroutine[Any, Any, object]) -> None:
         """Open a modal in the background; it may be lost, but a refusal by Slack is shown."""
-        self._errands.run(self._shown(press, showing), what="shown a form")
+        self._background.run(self._open_modal(press, opening), what="shown a form")
 
-    async def _shown(self, press: Press, showing: Coroutine[Any, Any, object]) -> None:
+    async def _open_modal(self, press: Press, opening: Coroutine[Any, Any, object]) -> None:
         try:
-            await showing
+            await opening
         except DeliveryFailed as error:
             log.warning("slack.form_not_shown", why=str(error))
             self.tell(press, LATER)
 
-    async def _taken(self, press: Press, take: PressHandler) -> None:
+    async def _run(self, press: Press, handle: PressHandler) -> None:
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
-                await take(press)
+                await handle(press)
         except ActionRejected as error:
             self.tell(press, str(error))
         except (BotError, TimeoutError) as error:

@@ -24,8 +24,8 @@ from bot.domain.errors import BotError, DeliveryFailed
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import Attachment, InteractionId, Message, Person, Thread
 from bot.domain.text.markdown import split
-from bot.platforms.slack.client.conversations import AnswerLookup, Conversations
-from bot.platforms.slack.messages.response_urls import ResponseUrls
+from bot.platforms.slack.actions.feedback import AnswerLookup
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import ASK_PERSON, ASK_SHORTCUT
 from bot.platforms.slack.payloads.events import (
     BotIds,
@@ -38,9 +38,10 @@ from bot.platforms.slack.payloads.events import (
     text_at,
     ts_at,
 )
+from bot.platforms.slack.payloads.metadata import Place
 from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn, unlabelled_ids_in
 from bot.platforms.slack.rendering import MessageForm, actions, button, section
-from bot.platforms.slack.transport.dispatch import ACCEPT_SECONDS
+from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 from bot.platforms.slack.workspace.bot_identity import BotIdentity
 from bot.platforms.slack.workspace.mention_names import MentionNames
 
@@ -69,24 +70,25 @@ class ShortcutTarget:
     author: str = ""
     own: bool = False
 
-    def asked_there(self, tenant: str, *, private: bool) -> Message:
+    def question_there(self, tenant: str, *, private: bool) -> Message:
         """Return the question in the message's own thread; its id is the ts, whoever asks."""
-        return self._asked(self.ts, Thread("slack", tenant, self.channel, self.thread), private)
+        return self._question(self.ts, Thread("slack", tenant, self.channel, self.thread), private)
 
-    def asked_directly(self, tenant: str, place: str, opening: str) -> Message:
+    def question_in_direct(self, tenant: str, place: str, opening: str) -> Message:
         """Return the question in a direct conversation, in the thread that ``opening`` began."""
         thread = Thread("slack", tenant, place, opening)
-        return self._asked(f"{opening}:pointed", thread, private=True)
+        return self._question(f"{opening}:pointed", thread, private=True)
 
     def quoted(self) -> MessageForm:
         """Return the first message of the direct conversation: the text quoted, with a link."""
         where = f"<{self.link}|a message>" if self.link else "a message"
-        said = split(self.text, _QUOTED, lambda part: len(escaped(part)))[0]
-        quote = "\n".join(f"> {line}" for line in escaped(said).split("\n")) if said else ""
+        beginning = split(self.text, _QUOTED, lambda part: len(escaped(part)))[0]
+        lines = escaped(beginning).split("\n") if beginning else ()
+        quote = "\n".join(f"> {line}" for line in lines)
         text = f"You asked me about {where}:\n{quote}".rstrip()
         return MessageForm(text, (section(text),))
 
-    def _asked(self, id_: str, thread: Thread, private: bool) -> Message:  # noqa: FBT001
+    def _question(self, id_: str, thread: Thread, private: bool) -> Message:  # noqa: FBT001
         return Message(
             id=id_,
             thread=thread,
@@ -160,105 +162,105 @@ class MessageShortcut:
 
     def __init__(
         self,
+        context: ChatContext,
         *,
-        own: BotIdentity,
-        names: MentionNames,
-        office: ChatContext,
-        rooms: Conversations,
-        parts: AnswerLookup,
-        asides: ResponseUrls,
-        errands: BackgroundTasks,
+        identity: BotIdentity,
+        mention_names: MentionNames,
+        answers: AnswerLookup,
+        client: SlackClient,
+        background: BackgroundTasks,
     ) -> None:
-        self._own = own
-        self._names = names
-        self._parts = parts
-        self._office = office
-        self._rooms = rooms
-        self._asides = asides
-        self._errands = errands
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._context = context
+        self._identity = identity
+        self._mention_names = mention_names
+        self._answers = answers
+        self._client = client
+        self._background = background
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def register(self, bolt: AsyncApp) -> None:
-        bolt.message_shortcut(ASK_SHORTCUT)(self._take)
+        bolt.message_shortcut(ASK_SHORTCUT)(self._on_shortcut)
 
-    async def _take(self, ack: AsyncAck, body: dict[str, object]) -> None:
-        pointed = parse_shortcut(body, self._own.us(body))
-        if pointed is None:
+    async def _on_shortcut(self, ack: AsyncAck, body: dict[str, object]) -> None:
+        target = parse_shortcut(body, self._identity.ids(body))
+        if target is None:
             log.info("slack.shortcut_not_understood")
         else:
-            said = await self._taken(pointed, body)
-            told = self._own_message(pointed) if pointed.own else self._tell(pointed, said)
-            self._errands.run(told, what="told of a shortcut")
+            response = await self._submit(target, body)
+            telling = self._tell_own(target) if target.own else self._tell(target, response)
+            self._background.run(telling, what="told of a shortcut")
         await ack()
 
-    async def _tell(self, pointed: ShortcutTarget, said: str) -> None:
-        await self._asides.tell(pointed.response_url, escaped(said))
+    async def _tell(self, target: ShortcutTarget, text: str) -> None:
+        await self._client.respond(target.response_url, (MessageForm(escaped(text)),))
 
-    async def _own_message(self, pointed: ShortcutTarget) -> None:
+    async def _tell_own(self, target: ShortcutTarget) -> None:
         """Reply that the bot wrote the message; offer a person if it answers a question."""
-        about = await self._answered(pointed)
+        about = await self._answered_interaction(target)
         if about is None:
-            await self._tell(pointed, _OWN)
+            await self._tell(target, _OWN)
             return
         ask = actions([button("Ask a person", ASK_PERSON, about)])
-        await self._asides.tell(pointed.response_url, _OWN_ANSWER, (section(_OWN_ANSWER), ask))
+        form = MessageForm(_OWN_ANSWER, (section(_OWN_ANSWER), ask))
+        await self._client.respond(target.response_url, (form,))
 
-    async def _answered(self, pointed: ShortcutTarget) -> InteractionId | None:
+    async def _answered_interaction(self, target: ShortcutTarget) -> InteractionId | None:
         """Return the interaction that a message of the bot answers, None for any other message."""
-        ref = PostedRef(pointed.channel, pointed.ts)
-        posted = await self._office.interactions.find_posted(self._office.tenant, ref)
+        ref = PostedRef(target.channel, target.ts)
+        posted = await self._context.interactions.find_posted(self._context.tenant, ref)
         if posted is not None:
             return posted.id
         try:
-            return await self._parts.look_up(pointed.channel, pointed.ts)
+            return await self._answers.look_up(target.channel, target.ts)
         except DeliveryFailed as error:
             log.info("slack.part_not_looked_up", why=str(error))
             return None
 
-    async def _taken(self, pointed: ShortcutTarget, body: Event) -> str:
+    async def _submit(self, target: ShortcutTarget, body: Event) -> str:
         """Submit the question; return the text to show to the user."""
-        if pointed.own:
+        if target.own:
             return ""
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
-                names = await self._names.of(ids_in_target(body))
-                return await self._asked(parse_shortcut(body, names=names) or pointed)
+                names = await self._mention_names.resolve(ids_in_target(body))
+                return await self._ask(parse_shortcut(body, names=names) or target)
         except ActionRejected as error:
             return str(error)
         except (BotError, TimeoutError) as error:
             log.warning("slack.shortcut_not_taken", error=type(error).__name__, why=str(error))
             return LATER
 
-    async def _asked(self, pointed: ShortcutTarget) -> str:
-        if not pointed.text.strip() and not pointed.attachments:
+    async def _ask(self, target: ShortcutTarget) -> str:
+        if not target.text.strip() and not target.attachments:
             raise ActionRejected(_EMPTY)
-        direct = await self._rooms.is_direct_with(pointed.channel, pointed.user)
-        if direct or await self._rooms.is_member(pointed.channel):
-            return await self._below(pointed, direct=direct)
-        return await self._directly(pointed)
+        direct = (
+            target.channel.startswith("D")
+            and await self._client.conversations_open(target.user) == target.channel
+        )
+        if direct or (await self._client.visible_channel(target.channel)).get("is_member"):
+            return await self._ask_there(target, direct=direct)
+        return await self._ask_directly(target)
 
-    async def _below(self, pointed: ShortcutTarget, *, direct: bool) -> str:
-        asked = pointed.asked_there(self._office.tenant, private=direct)
-        message = await as_new_question(self._office, asked)
-        if await self._office.interactions.get(message.interaction_id) is not None:
+    async def _ask_there(self, target: ShortcutTarget, *, direct: bool) -> str:
+        question = target.question_there(self._context.tenant, private=direct)
+        message = await as_new_question(self._context, question)
+        if await self._context.interactions.get(message.interaction_id) is not None:
             return _BELOW_ALREADY
-        await self._office.inbox.accept(message)
+        await self._context.inbox.accept(message)
         return _BELOW
 
-    async def _directly(self, pointed: ShortcutTarget) -> str:
+    async def _ask_directly(self, target: ShortcutTarget) -> str:
         """Ask in a direct message; a note stores the thread, so that it is opened only once."""
-        key = f"slack:pointed:{pointed.user}:{pointed.channel}:{pointed.ts}"
-        turn = self._turns.setdefault(key, asyncio.Lock())
-        async with turn:
-            return await self._once(key, pointed)
-
-    async def _once(self, key: str, pointed: ShortcutTarget) -> str:
-        tenant, notes = self._office.tenant, self._office.notes
-        if await notes.get(tenant, key) is not None:
-            return _DIRECTLY_ALREADY
-        place = await self._rooms.direct(pointed.user)
-        opening = await self._rooms.open_thread(place, pointed.quoted())
-        message = pointed.asked_directly(tenant, place, opening)
-        await self._office.inbox.accept(message)
-        await notes.put(tenant, key, f"{place}:{opening}", interaction_id=message.interaction_id)
-        return _DIRECTLY
+        key = f"slack:pointed:{target.user}:{target.channel}:{target.ts}"
+        tenant, notes = self._context.tenant, self._context.notes
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            if await notes.get(tenant, key) is not None:
+                return _DIRECTLY_ALREADY
+            direct = await self._client.conversations_open(target.user)
+            place = Place(direct, None, since="0")
+            thread = await self._client.chat_post_message(place, (target.quoted(),))
+            message = target.question_in_direct(tenant, direct, thread)
+            await self._context.inbox.accept(message)
+            stored = f"{direct}:{thread}"
+            await notes.put(tenant, key, stored, interaction_id=message.interaction_id)
+            return _DIRECTLY

@@ -1,256 +1,379 @@
-"""Call Slack's Web API within its rate limits, and raise a specific error for each failure.
+"""The client of Slack's Web API: one method for each of Slack's, under Slack's name.
 
-Calls are paced a little below Slack's documented limits: a method for the whole workspace or, for
-posts, for each channel (docs/adr/0006). Short waits are spent here; longer ones are left to the
-inbox.
+Slack can't be queried by metadata, so the bot's messages are found by reading a thread or
+channel page by page, whichever process posted them.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 
-import aiohttp
-from slack_sdk.errors import SlackApiError, SlackClientError
+import structlog
+from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
+from bot.domain.concurrency import TtlCache
 from bot.domain.errors import DeliveryFailed
-from bot.platforms.slack.client.errors import (
-    USUAL_WAIT_SECONDS,
-    NotPermitted,
-    RateLimited,
-    error_from_response,
-    rate_limited,
-    response_error_code,
-    result_unknown,
+from bot.domain.interactions import PostedRef
+from bot.domain.messages import InteractionId, Thread
+from bot.platforms.slack.client.errors import NeverPermitted, NotPermitted
+from bot.platforms.slack.client.posting import RefusedBlocks, response_payload, send_response
+from bot.platforms.slack.client.rate_limits import (
+    PATIENCE_SECONDS,
+    RESPONSE_URL,
+    ApiCall,
+    ApiCaller,
 )
+from bot.platforms.slack.payloads.events import Event, text_at
+from bot.platforms.slack.payloads.metadata import MessageLabel, Place, PostedMessage, own_messages
+from bot.platforms.slack.rendering import MessageForm, MessageForms, blocks_of
 
-Pause = Callable[[float], Awaitable[None]]
-Clock = Callable[[], float]
+_PAGE = 200
+_MOST_PAGES = 10
+_NO_THREAD_CODES = frozenset({"thread_not_found", "message_not_found"})
+"""Codes if the question was deleted before anything was posted below it."""
 
-_MOST_WINDOWS = 1_000
-"""Rate windows kept; that of a channel not written to for long restricts nothing any more."""
+_NO_USER_CODES = frozenset({"user_not_found", "user_not_visible", "users_not_found"})
+LOOKUP_SECONDS = 5.0
+"""Deadline of one lookup, as an asker waits; whoever is not identified by then gets no answer."""
 
+LOOKUP_TURN_SECONDS = 60.0
+"""How long a lookup may wait for its rate limit. Of many at once, also after a start, each is
+answered, if not at once: refusing colleagues would be worse than letting them wait."""
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """A rate limit: ``burst`` calls at once, then one in every ``seconds``."""
+_MODAL_PATIENCE_SECONDS = 1.0  # A modal's trigger expires after 3 s.
+_PERMALINK_SECONDS = 24 * 3600.0  # Permalinks do not change.
+_MOST_PERMALINKS = 1_000
 
-    burst: int
-    seconds: float
-
-
-POST_RATE = Rate(burst=1, seconds=1.0)
-"""One message a second in a channel."""
-
-_TIER_2 = Rate(burst=6, seconds=5.0)
-_TIER_3 = Rate(burst=15, seconds=2.0)
-_TIER_4 = Rate(burst=30, seconds=1.0)
-"""Per minute nine tenths of Slack's limits for these tiers: 20, 50 and 100 calls."""
-
-_FREE = Rate(burst=1, seconds=0.0)  # Methods without an entry below are not paced.
-_RATES = {
-    "agents.sessions.setStatus": _TIER_3,
-    "assistant.threads.setStatus": _TIER_4,
-    "assistant.threads.setSuggestedPrompts": _TIER_4,
-    "chat.delete": _TIER_3,
-    "chat.postEphemeral": _TIER_4,
-    "chat.postMessage": POST_RATE,
-    "chat.update": _TIER_3,
-    "conversations.history": _TIER_3,
-    "conversations.info": _TIER_3,
-    "conversations.open": _TIER_3,
-    "conversations.replies": _TIER_3,
-    "reactions.add": _TIER_3,
-    "reactions.remove": _TIER_2,
-    "usergroups.list": _TIER_2,
-    "usergroups.users.list": _TIER_2,
-    "users.info": _TIER_4,
-    "users.lookupByEmail": _TIER_3,
-    "views.open": _TIER_4,
-    "views.update": _TIER_4,
-}
+log = structlog.get_logger(__name__)
 
 
-@dataclass(slots=True)
-class _RateWindow:
-    """When the next call is due without a burst, until when Slack bars calls, and who waits."""
+class SlackClient:
+    """Calls the Web API and response URLs. Raises the errors of bot.platforms.slack.client.errors.
 
-    due: float = 0.0
-    held_until: float = 0.0
-    line: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-
-class RateLimiter:
-    """Paces calls, in the order in which they are requested, for one process.
-
-    A method is paced for the whole workspace; one that is called with a ``channel``, for that
-    channel alone. A limit that Slack reports nevertheless (``hold``) applies to all callers.
+    Messages are sent in the richest form that the workspace accepts. Ephemeral messages take fewer
+    types of blocks than others, so their rejected types are remembered apart.
     """
 
-    def __init__(self, pause: Pause = asyncio.sleep, clock: Clock = time.monotonic) -> None:
-        self._pause = pause
-        self._clock = clock
-        self._places: OrderedDict[tuple[str, str], _RateWindow] = OrderedDict()
+    def __init__(self, web: AsyncWebClient, caller: ApiCaller) -> None:
+        self.web = web
+        self.caller = caller
+        self._refused = RefusedBlocks()
+        self._refused_ephemeral = RefusedBlocks()
+        self._permalinks = TtlCache(
+            self._permalink, seconds=_PERMALINK_SECONDS, most=_MOST_PERMALINKS
+        )
 
-    async def take(self, method: str, channel: str = "") -> None:
-        """Wait until a call is allowed, and count it."""
-        place = self._place(method, channel)
-        async with place.line:
-            now = await self._waited(method, place)
-            _count(_rate(method), place, now)
+    async def auth_test(self) -> AsyncSlackResponse:
+        return await self.caller.call("auth.test", self.web.auth_test)
 
-    async def opening(self, method: str, channel: str = "") -> None:
-        """Wait until a call would be allowed, without counting one."""
-        await self._waited(method, self._place(method, channel))
+    async def apps_connections_open(self, app_token: str) -> str:
+        """Return the address of a new Socket Mode connection."""
+        answer = await self.caller.call(
+            "apps.connections.open", lambda: self.web.apps_connections_open(app_token=app_token)
+        )
+        return str(answer["url"])
 
-    def take_now(self, method: str, channel: str = "") -> bool:
-        """Count a call and return True, or return False if it had to wait."""
-        place, now = self._place(method, channel), self._clock()
-        if place.line.locked() or _wait(_rate(method), place, now) > 0:
-            return False
-        _count(_rate(method), place, now)
-        return True
-
-    def hold(self, method: str, channel: str, seconds: float) -> None:
-        """Bar a call for the seconds that Slack requested."""
-        place = self._place(method, channel)
-        place.held_until = max(place.held_until, self._clock() + seconds)
-
-    def held(self, method: str, channel: str = "") -> float:
-        """Return for how many seconds Slack still bars the call."""
-        return max(0.0, self._place(method, channel).held_until - self._clock())
-
-    def wait(self, method: str, channel: str = "") -> float:
-        """Return for how many seconds a call requested now would wait."""
-        return max(0.0, _wait(_rate(method), self._place(method, channel), self._clock()))
-
-    async def _waited(self, method: str, place: _RateWindow) -> float:
-        """Wait for the turn; return the time then, counting each pause as slept in full."""
-        now = self._clock()
-        while (wait := _wait(_rate(method), place, now)) > 0:
-            await self._pause(wait)
-            now = max(now + wait, self._clock())
-        return now
-
-    def _place(self, method: str, channel: str) -> _RateWindow:
-        place = self._places.setdefault((method, channel), _RateWindow())
-        self._places.move_to_end((method, channel))
-        while len(self._places) > _MOST_WINDOWS:
-            self._places.popitem(last=False)
-        return place
-
-
-def _rate(method: str) -> Rate:
-    return _RATES.get(method, _FREE)
-
-
-def _wait(rate: Rate, place: _RateWindow, now: float) -> float:
-    early = place.due - (rate.burst - 1) * rate.seconds
-    return max(early, place.held_until) - now
-
-
-def _count(rate: Rate, place: _RateWindow, now: float) -> None:
-    place.due = max(place.due, now) + rate.seconds
-
-
-ApiCall = Callable[[], Awaitable[AsyncSlackResponse]]
-
-PATIENCE_SECONDS = 2.0
-"""How long a call waits for a rate limit; a longer wait costs nothing in the inbox."""
-
-
-class ApiCaller:
-    """Makes paced calls of Slack's Web API, and repeats those that Slack rate-limits.
-
-    The client must not retry by itself, or messages are doubled. All calls of a process to one
-    workspace go through one caller, which paces them.
-    """
-
-    def __init__(self, pause: Pause = asyncio.sleep, clock: Clock = time.monotonic) -> None:
-        self._pacing = RateLimiter(pause, clock)
-        self.barred = ""
-        """Why calls are barred: the token is lost. "" while it works."""
-
-    async def call(
+    async def chat_post_message(
         self,
-        what: str,
-        send: ApiCall,
+        place: Place,
+        forms: MessageForms,
+        label: MessageLabel | None = None,
         *,
-        channel: str = "",
         patience_seconds: float = PATIENCE_SECONDS,
-        turn_seconds: float | None = None,
-    ) -> AsyncSlackResponse:
-        """Make a call, and repeat it while Slack rate-limits it and the patience lasts.
+    ) -> str:
+        """Post a message; return its ts."""
 
-        ``what`` is the method, ``channel`` the channel if it is paced by channel. The wait for its
-        turn does not count as patience, and is unlimited unless ``turn_seconds`` limits it. Without
-        any patience, a call that can't be made at once fails.
-        Raises FormRefused, RateLimited, ResultUnknown, NotPermitted, NeverPermitted,
-        DeliveryFailed.
+        async def send(form: MessageForm) -> str:
+            answer = await self.caller.call(
+                "chat.postMessage",
+                lambda: self.web.chat_postMessage(
+                    channel=place.channel,
+                    thread_ts=place.thread,
+                    text=form.text,
+                    blocks=blocks_of(form),
+                    metadata=label.metadata if label else None,
+                    unfurl_links=False,
+                    unfurl_media=False,
+                ),
+                channel=place.channel,
+                patience_seconds=patience_seconds,
+            )
+            return str(answer["ts"])
+
+        return await self._refused.send_richest(forms, send)
+
+    async def chat_post_ephemeral(self, place: Place, user: str, forms: MessageForms) -> None:
+        """Post a message that only one user sees."""
+
+        async def send(form: MessageForm) -> None:
+            # slack_sdk declares no unfurl parameters here, but passes them on.
+            await self.caller.call(
+                "chat.postEphemeral",
+                lambda: self.web.chat_postEphemeral(
+                    channel=place.channel,
+                    user=user,
+                    thread_ts=place.thread,
+                    text=form.text,
+                    blocks=blocks_of(form),
+                    unfurl_links=False,
+                    unfurl_media=False,
+                ),
+            )
+
+        await self._refused_ephemeral.send_richest(forms, send)
+
+    async def chat_update(self, ref: PostedRef, forms: MessageForms) -> None:
+        """Replace a message's content; its metadata stays. Raises DeliveryRefused if it is gone."""
+
+        async def send(form: MessageForm) -> None:
+            # Omitted blocks would stay, and with them the previous content.
+            await self.caller.call(
+                "chat.update",
+                lambda: self.web.chat_update(
+                    channel=ref.channel,
+                    ts=ref.id,
+                    text=form.text,
+                    blocks=blocks_of(form) or [],
+                    # chat.update would otherwise parse links and names in the text.
+                    parse="none",
+                ),
+            )
+
+        await self._refused.send_richest(forms, send)
+
+    async def chat_delete(self, channel: str, ts: str) -> None:
+        """Delete a message of the bot; a missing one is no error."""
+        try:
+            await self.caller.call(
+                "chat.delete", lambda: self.web.chat_delete(channel=channel, ts=ts)
+            )
+        except NeverPermitted as error:
+            if error.code != "message_not_found":
+                raise
+
+    async def chat_get_permalink(self, channel: str, ts: str) -> str | None:
+        """Return the permalink of a message, cached for a day; None if Slack gives none now."""
+        try:
+            return await self._permalinks.get(f"{channel} {ts}")
+        except DeliveryFailed as error:
+            log.warning("slack.no_permalink", error=str(error))
+            return None
+
+    async def _permalink(self, key: str) -> str:
+        channel, _, ts = key.partition(" ")
+        answer = await self.caller.call(
+            "chat.getPermalink", lambda: self.web.chat_getPermalink(channel=channel, message_ts=ts)
+        )
+        return str(answer["permalink"])
+
+    async def respond(
+        self, url: str, forms: MessageForms, *, replace: bool = False, thread_ts: str = ""
+    ) -> None:
+        """Send an ephemeral message to a response URL, or replace the message that has the button.
+
+        Such a URL is valid five times within half an hour, also where the bot is not: in channels
+        that it is no member of, and between two people. Raises NeverPermitted for a URL
+        that is used up or not Slack's.
         """
-        if self.barred:
-            raise NotPermitted(f"{what} was not called. {self.barred}", "token_revoked")
-        async with _turn_within(turn_seconds, what):
-            await self._begin(what, channel, patience_seconds)
-        left = patience_seconds
-        while True:
+
+        async def send(form: MessageForm) -> None:
+            payload = response_payload(form, replace=replace, thread_ts=thread_ts)
+            await self.caller.call(RESPONSE_URL, lambda: send_response(self.web, url, payload))
+
+        await self._refused_ephemeral.send_richest(forms, send)
+
+    async def conversations_info(
+        self, channel: str, *, turn_seconds: float | None = None, call_seconds: float | None = None
+    ) -> Event:
+        """Return a channel."""
+        answer = await self.caller.call(
+            "conversations.info",
+            lambda: self.web.conversations_info(channel=channel),
+            turn_seconds=turn_seconds,
+            call_seconds=call_seconds,
+        )
+        return answer.get("channel") or {}
+
+    async def visible_channel(self, channel: str) -> Event:
+        """Return a channel, {} if the bot may not look it up."""
+        try:
+            return await self.conversations_info(channel)
+        except (NotPermitted, NeverPermitted):
+            return {}
+
+    async def conversations_open(self, user: str) -> str:
+        """Return the direct conversation with a user; open it if there was none."""
+        answer = await self.caller.call(
+            "conversations.open", lambda: self.web.conversations_open(users=user)
+        )
+        return str(answer["channel"]["id"])
+
+    async def conversations_history(
+        self, channel: str, *, oldest: str, cursor: str | None
+    ) -> AsyncSlackResponse:
+        """Read a page of a channel's messages."""
+        return await self.caller.call(
+            "conversations.history",
+            lambda: self.web.conversations_history(
+                channel=channel,
+                oldest=oldest,
+                limit=_PAGE,
+                cursor=cursor,
+                include_all_metadata=True,
+            ),
+        )
+
+    async def conversations_replies(
+        self,
+        channel: str,
+        ts: str,
+        *,
+        oldest: str,
+        latest: str | None = None,
+        cursor: str | None = None,
+    ) -> AsyncSlackResponse:
+        """Read a page of a thread; with ``latest``, which counts too, the first message alone."""
+        return await self.caller.call(
+            "conversations.replies",
+            lambda: self.web.conversations_replies(
+                channel=channel,
+                ts=ts,
+                oldest=oldest,
+                latest=latest,
+                inclusive=True if latest else None,
+                limit=1 if latest else _PAGE,
+                cursor=cursor,
+                include_all_metadata=True,
+            ),
+        )
+
+    async def find_messages(
+        self, place: Place, interaction_id: InteractionId
+    ) -> tuple[PostedMessage, ...]:
+        """Return the bot's messages about an interaction in a place, oldest first.
+
+        Only the 2,000 messages after the question are read.
+        """
+        found: list[PostedMessage] = []
+        cursor: str | None = None
+        for _ in range(_MOST_PAGES):
             try:
-                return await _sent(what, send)
-            except RateLimited as error:
-                self._pacing.hold(what, channel, error.retry_after_seconds or USUAL_WAIT_SECONDS)
-                wait = self._pacing.wait(what, channel)
-                if wait > left:
+                answer = await (
+                    self.conversations_history(place.channel, oldest=place.since, cursor=cursor)
+                    if place.thread is None
+                    else self.conversations_replies(
+                        place.channel, place.thread, oldest=place.since, cursor=cursor
+                    )
+                )
+            except NeverPermitted as error:
+                if place.thread is None or error.code not in _NO_THREAD_CODES:
                     raise
-                left -= wait
-                await self._pacing.take(what, channel)
+                break
+            found += own_messages(place.channel, answer.get("messages"), interaction_id)
+            cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
+            if not cursor:
+                break
+        else:
+            log.warning("slack.search_ended", channel=place.channel, messages=_PAGE * _MOST_PAGES)
+        return tuple(sorted(found, key=lambda posted: posted.ts))
 
-    async def opening(self, what: str, channel: str = "") -> None:
-        """Wait until a call could be made without waiting; another caller may be faster."""
-        await self._pacing.opening(what, channel)
+    async def users_info(self, user: str) -> Event | None:
+        """Return a user, None if Slack finds none."""
+        return await self._user("users.info", lambda: self.web.users_info(user=user))
 
-    async def _begin(self, what: str, channel: str, patience_seconds: float) -> None:
-        held = self._pacing.held(what, channel)
-        if held > patience_seconds:
-            raise rate_limited(what, held)
-        if patience_seconds > 0:
-            await self._pacing.take(what, channel)
-        elif not self._pacing.take_now(what, channel):
-            raise rate_limited(what, None)
+    async def users_lookup_by_email(self, email: str) -> Event | None:
+        """Return the user with an e-mail address, None if Slack finds none."""
+        return await self._user(
+            "users.lookupByEmail", lambda: self.web.users_lookupByEmail(email=email)
+        )
 
+    async def _user(self, method: str, send: ApiCall) -> Event | None:
+        try:
+            answer = await self.caller.call(
+                method, send, turn_seconds=LOOKUP_TURN_SECONDS, call_seconds=LOOKUP_SECONDS
+            )
+        except (NeverPermitted, NotPermitted) as error:
+            if error.code in _NO_USER_CODES:
+                return None
+            raise
+        return answer.get("user") or {}
 
-@asynccontextmanager
-async def _turn_within(seconds: float | None, what: str) -> AsyncIterator[None]:
-    """Limit the wait for a turn. Raises RateLimited."""
-    try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError as error:
-        raise rate_limited(what, None) from error
+    async def usergroups_list(self, *, turn_seconds: float) -> Sequence[Event]:
+        answer = await self.caller.call(
+            "usergroups.list", self.web.usergroups_list, turn_seconds=turn_seconds
+        )
+        return answer.get("usergroups") or ()
 
+    async def usergroups_users_list(self, group: str) -> frozenset[str]:
+        """Return the ids of a user group's members."""
+        answer = await self.caller.call(
+            "usergroups.users.list", lambda: self.web.usergroups_users_list(usergroup=group)
+        )
+        return frozenset(map(str, answer.get("users") or ()))
 
-async def _sent(what: str, send: ApiCall) -> AsyncSlackResponse:
-    try:
-        return await send()
-    except SlackApiError as error:
-        raise error_from_response(what, error.response) from error
-    except aiohttp.ClientConnectorError as error:
-        raise DeliveryFailed(f"{what}: Slack cannot be reached. Check the network.") from error
-    except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise result_unknown(f"{what}: the connection broke before Slack answered.") from error
-    except SlackClientError as error:
-        raise DeliveryFailed(f"{what}: the request could not be made.") from error
-    except AttributeError as error:
-        # slack_sdk raises AttributeError for a response that is no JSON object: a proxy's page.
-        raise result_unknown(
-            f"{what}: the answer is not Slack's. Check the proxy between."
-        ) from error
+    async def reactions_add(
+        self, channel: str, ts: str, name: str, *, patience_seconds: float
+    ) -> None:
+        await self.caller.call(
+            "reactions.add",
+            lambda: self.web.reactions_add(channel=channel, timestamp=ts, name=name),
+            patience_seconds=patience_seconds,
+        )
 
+    async def reactions_remove(self, channel: str, ts: str, name: str) -> None:
+        await self.caller.call(
+            "reactions.remove",
+            lambda: self.web.reactions_remove(channel=channel, timestamp=ts, name=name),
+        )
 
-def error_code(error: SlackApiError) -> str:
-    """Return Slack's error code, "" if it gave none."""
-    return response_error_code(error.response)
+    async def agents_sessions_set_status(
+        self, thread: Thread, status: str, *, patience_seconds: float
+    ) -> None:
+        await self.caller.call(
+            "agents.sessions.setStatus",
+            lambda: self.web.agents_sessions_setStatus(
+                channel_id=thread.channel, thread_ts=thread.id, status=status
+            ),
+            patience_seconds=patience_seconds,
+        )
+
+    async def assistant_threads_set_status(
+        self, thread: Thread, status: str, loading_messages: Sequence[str]
+    ) -> None:
+        """Set the status line of a thread, at once or not at all; "" removes it."""
+        await self.caller.call(
+            "assistant.threads.setStatus",
+            lambda: self.web.assistant_threads_setStatus(
+                channel_id=thread.channel,
+                thread_ts=thread.id,
+                status=status,
+                loading_messages=list(loading_messages) or None,
+            ),
+            patience_seconds=0.0,
+        )
+
+    async def assistant_threads_set_suggested_prompts(
+        self, channel: str, prompts: Sequence[Mapping[str, str]]
+    ) -> None:
+        await self.caller.call(
+            "assistant.threads.setSuggestedPrompts",
+            lambda: self.web.assistant_threads_setSuggestedPrompts(
+                channel_id=channel, prompts=[dict(each) for each in prompts]
+            ),
+        )
+
+    async def views_open(self, trigger_id: str, view: Mapping[str, object]) -> str:
+        """Open a modal; return its view id."""
+        answer = await self.caller.call(
+            "views.open",
+            lambda: self.web.views_open(trigger_id=trigger_id, view={**view}),
+            patience_seconds=_MODAL_PATIENCE_SECONDS,
+        )
+        return text_at(answer.get("view") or {}, "id")
+
+    async def views_update(self, view_id: str, view: Mapping[str, object]) -> None:
+        """Replace the view of an open modal."""
+        await self.caller.call(
+            "views.update", lambda: self.web.views_update(view_id=view_id, view={**view})
+        )

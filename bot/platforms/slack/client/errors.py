@@ -143,8 +143,9 @@ def error_from_response(what: str, response: object) -> DeliveryFailed:
     if status == _TOO_MANY or code in _LIMITED_CODES:
         return rate_limited(what, _header_seconds(response))
     if code in _FORM_CODES:
-        reason, places = f"{what}: Slack answered {code!r}.", refused_blocks(response)
-        return FormRefused(reason, code, places, unknown_blocks(response))
+        refused = _block_numbers(_BLOCK_PATH, response)
+        unknown = _block_numbers(_UNKNOWN_BLOCK_PATH, response)
+        return FormRefused(f"{what}: Slack answered {code!r}.", code, refused, unknown)
     if code in _UNKNOWN_RESULT_CODES or status >= _SERVER_ERRORS or not code:
         reason = f"{what}: Slack answered {status} {code!r} without saying what it did."
         return result_unknown(reason, _header_seconds(response))
@@ -153,26 +154,17 @@ def error_from_response(what: str, response: object) -> DeliveryFailed:
     return NotPermitted(f"{what}: Slack answered {code!r}. {_CURES.get(code, '')}".rstrip(), code)
 
 
-def refused_blocks(response: object) -> frozenset[int]:
-    """Return the indexes, from 0, of the blocks that a response names as wrong, if any."""
-    return _block_numbers(_BLOCK_PATH, response)
-
-
-def unknown_blocks(response: object) -> frozenset[int]:
-    """Return the indexes of the blocks whose type a response names as unsupported."""
-    return _block_numbers(_UNKNOWN_BLOCK_PATH, response)
-
-
 def response_error_code(response: object) -> str:
     """Return Slack's error code, "" if it gave none."""
     return str(_field(response, "error") or "")
 
 
 def _block_numbers(pattern: re.Pattern[str], response: object) -> frozenset[int]:
-    told = _field(response, "response_metadata")
-    messages = told.get("messages") if isinstance(told, Mapping) else None
+    """Return the indexes, from 0, of the blocks that a response names in this way, if any."""
+    metadata = _field(response, "response_metadata")
+    messages = metadata.get("messages") if isinstance(metadata, Mapping) else None
     listed = messages if isinstance(messages, list) else [messages or ""]
-    return frozenset(int(found) for each in listed for found in pattern.findall(str(each)))
+    return frozenset(int(index) for each in listed for index in pattern.findall(str(each)))
 
 
 def _field(response: object, name: str) -> object:
@@ -183,16 +175,16 @@ def _field(response: object, name: str) -> object:
         return None
 
 
-def rate_limited(what: str, asked: float | None) -> RateLimited:
-    """Return a RateLimited error; ``asked`` is the wait in seconds that Slack requested."""
-    wait = USUAL_WAIT_SECONDS if asked is None else max(asked, _SHORTEST_WAIT_SECONDS)
+def rate_limited(what: str, requested: float | None) -> RateLimited:
+    """Return a RateLimited error; ``requested`` is the wait in seconds that Slack requested."""
+    wait = USUAL_WAIT_SECONDS if requested is None else max(requested, _SHORTEST_WAIT_SECONDS)
     reason = f"{what}: Slack's rate limit holds. It is tried again later."
     return RateLimited(reason, retry_after_seconds=wait)
 
 
-def result_unknown(reason: str, asked: float | None = None) -> ResultUnknown:
-    """Return a ResultUnknown error; ``asked`` is the wait in seconds that Slack requested."""
-    return ResultUnknown(reason, retry_after_seconds=max(asked or 0.0, _SHOWN_AFTER_SECONDS))
+def result_unknown(reason: str, requested: float | None = None) -> ResultUnknown:
+    """Return a ResultUnknown error; ``requested`` is the wait in seconds that Slack requested."""
+    return ResultUnknown(reason, retry_after_seconds=max(requested or 0.0, _SHOWN_AFTER_SECONDS))
 
 
 def _status(response: object) -> int:

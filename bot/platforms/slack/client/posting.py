@@ -1,33 +1,39 @@
-"""Post, edit and delete Slack messages, each in the richest form that the workspace accepts.
+"""Send a message in the richest form that a workspace accepts, and post to response URLs.
 
-Types of blocks that a workspace rejects are remembered for ten minutes, so that not every post
+Types of blocks that a workspace rejects are remembered for ten minutes, so that not every message
 is rejected first.
 """
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import TypeVar
 
+import aiohttp
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.domain.interactions import PostedRef
-from bot.platforms.slack.client.api import ApiCaller, Clock
-from bot.platforms.slack.client.errors import FormRefused, FormsRefused, NeverPermitted
-from bot.platforms.slack.payloads.metadata import MessageLabel, Place
-from bot.platforms.slack.rendering import Block, MessageForm, MessageForms, shorten
+from bot.platforms.slack.client.errors import (
+    FormRefused,
+    FormsRefused,
+    NeverPermitted,
+    error_from_response,
+)
+from bot.platforms.slack.client.rate_limits import RESPONSE_URL, Clock
+from bot.platforms.slack.payloads.events import is_slack_url
+from bot.platforms.slack.rendering import MessageForm, MessageForms, blocks_of, shorten
 
 _REMEMBERED_SECONDS = 600.0
-
-REFUSED_BLOCK_CODES = frozenset({"invalid_blocks", "invalid_blocks_format"})
+_REFUSED_BLOCK_CODES = frozenset({"invalid_blocks", "invalid_blocks_format"})
 """Slack's codes for unsupported blocks; others concern the length of one message."""
 
+Result = TypeVar("Result")
 
-def block_types_of(form: MessageForm) -> frozenset[str]:
-    """Return the types of a form's blocks."""
-    return frozenset(str(block["type"]) for block in form.blocks)
+log = structlog.get_logger(__name__)
 
 
 class RefusedBlocks:
@@ -42,54 +48,7 @@ class RefusedBlocks:
         self._until: dict[str, float] = {}
         self._suspected: dict[str, tuple[int, float]] = {}
 
-    def taken(self, forms: Sequence[MessageForm]) -> Sequence[MessageForm]:
-        """Return the forms without rejected types of blocks; the last form is always included."""
-        now = self._clock()
-        refused = {kind for kind, until in self._until.items() if until > now}
-        return [form for form in forms[:-1] if refused.isdisjoint(block_types_of(form))] + [
-            forms[-1]
-        ]
-
-    def unknown(self, kinds: Iterable[str]) -> None:
-        """Record types of blocks that Slack names as unsupported."""
-        for kind in kinds:
-            self._until[kind] = self._clock() + _REMEMBERED_SECONDS
-
-    def learn(self, refused: Iterable[MessageForm], taken: MessageForm) -> None:
-        """Record types that only a message's rejected forms had, at the second such message."""
-        tried = frozenset[str]().union(*(block_types_of(form) for form in refused))
-        message, now = hash(taken.text), self._clock()
-        for kind in tried - block_types_of(taken):
-            before, until = self._suspected.get(kind, (message, now))
-            if before != message and until > now:
-                self.unknown([kind])
-            self._suspected[kind] = (message, now + _REMEMBERED_SECONDS)
-
-
-_NO_MESSAGE = "message_not_found"
-
-Result = TypeVar("Result")
-
-log = structlog.get_logger(__name__)
-
-
-class Poster:
-    """Posts and deletes messages."""
-
-    def __init__(self, client: AsyncWebClient, caller: ApiCaller) -> None:
-        self._client = client
-        self._caller = caller
-        self._refusals = RefusedBlocks()
-
-    async def post(self, place: Place, forms: MessageForms, label: MessageLabel) -> str:
-        """Post a message; return its ts. Raises DeliveryFailed."""
-        return await self.richest(forms, lambda form: self._send(place, form, label))
-
-    async def post_ephemeral(self, place: Place, user: str, forms: MessageForms) -> None:
-        """Post an ephemeral message to one user in a thread. Raises DeliveryFailed."""
-        await self.richest(forms, lambda form: self._show(place, user, form))
-
-    async def richest(
+    async def send_richest(
         self, forms: MessageForms, send: Callable[[MessageForm], Awaitable[Result]]
     ) -> Result:
         """Send a message in its first form that Slack accepts; rejected blocks are remembered.
@@ -99,61 +58,42 @@ class Poster:
         Raises FormsRefused when all forms are rejected, and DeliveryFailed.
         """
         refused: list[MessageForm] = []
-        left = list(self._refusals.taken(forms))
+        left = list(self.accepted(forms))
         while left:
             form = left.pop(0)
             try:
                 result = await send(form)
             except FormRefused as error:
                 log.warning("slack.form_refused", error=str(error))
-                self._refusals.unknown(_block_types_at(form, error.unknown))
+                self.unknown(_block_types_at(form, error.unknown))
                 left = _forms_left(left, form, error)
-                refused += [form] if error.code in REFUSED_BLOCK_CODES else []
+                refused += [form] if error.code in _REFUSED_BLOCK_CODES else []
             else:
-                self._refusals.learn(refused, form)
+                self.learn(refused, form)
                 return result
         raise FormsRefused("Slack refused every form of a message.")
 
-    async def delete(self, channel: str, ts: str) -> None:
-        """Delete a message of the bot; a missing one is no error. Raises DeliveryFailed."""
-        try:
-            await self._caller.call(
-                "chat.delete", lambda: self._client.chat_delete(channel=channel, ts=ts)
-            )
-        except NeverPermitted as error:
-            if error.code != _NO_MESSAGE:
-                raise
+    def accepted(self, forms: Sequence[MessageForm]) -> Sequence[MessageForm]:
+        """Return the forms without rejected types of blocks; the last form is always included."""
+        now = self._clock()
+        refused = {kind for kind, until in self._until.items() if until > now}
+        *richer, last = forms
+        return [*(form for form in richer if refused.isdisjoint(_block_types(form))), last]
 
-    async def _send(self, place: Place, form: MessageForm, label: MessageLabel) -> str:
-        answer = await self._caller.call(
-            "chat.postMessage",
-            lambda: self._client.chat_postMessage(
-                channel=place.channel,
-                thread_ts=place.thread,
-                text=form.text,
-                blocks=blocks_of(form),
-                metadata=label.metadata,
-                unfurl_links=False,
-                unfurl_media=False,
-            ),
-            channel=place.channel,
-        )
-        return str(answer["ts"])
+    def unknown(self, kinds: Iterable[str]) -> None:
+        """Record types of blocks that Slack names as unsupported."""
+        for kind in kinds:
+            self._until[kind] = self._clock() + _REMEMBERED_SECONDS
 
-    async def _show(self, place: Place, user: str, form: MessageForm) -> None:
-        # slack_sdk declares no unfurl parameters here, but passes them on.
-        await self._caller.call(
-            "chat.postEphemeral",
-            lambda: self._client.chat_postEphemeral(
-                channel=place.channel,
-                user=user,
-                thread_ts=place.thread,
-                text=form.text,
-                blocks=blocks_of(form),
-                unfurl_links=False,
-                unfurl_media=False,
-            ),
-        )
+    def learn(self, refused: Iterable[MessageForm], accepted: MessageForm) -> None:
+        """Record types that only a message's rejected forms had, at the second such message."""
+        tried = frozenset[str]().union(*(_block_types(form) for form in refused))
+        message, now = hash(accepted.text), self._clock()
+        for kind in tried - _block_types(accepted):
+            before, until = self._suspected.get(kind, (message, now))
+            if before != message and until > now:
+                self.unknown([kind])
+            self._suspected[kind] = (message, now + _REMEMBERED_SECONDS)
 
 
 def _forms_left(
@@ -163,44 +103,82 @@ def _forms_left(
     if error.too_long and (shorter := shorten(form)):
         return [shorter, *(shorten(last) or last for last in left[-1:])]
     named = _block_types_at(form, error.blocks)
-    return [other for other in left if named.isdisjoint(block_types_of(other))]
+    return [other for other in left if named.isdisjoint(_block_types(other))]
 
 
-def _block_types_at(form: MessageForm, places: frozenset[int]) -> frozenset[str]:
-    return frozenset(str(form.blocks[at]["type"]) for at in places if at < len(form.blocks))
+def _block_types(form: MessageForm) -> frozenset[str]:
+    return frozenset(str(block["type"]) for block in form.blocks)
 
 
-def blocks_of(form: MessageForm) -> Sequence[dict[str, object]] | None:
-    """Return a form's blocks as slack_sdk expects them; None if it has none."""
-    return [_block(block) for block in form.blocks] or None
+def _block_types_at(form: MessageForm, indexes: frozenset[int]) -> frozenset[str]:
+    return frozenset(str(form.blocks[at]["type"]) for at in indexes if at < len(form.blocks))
 
 
-def _block(block: Block) -> dict[str, object]:
-    return dict(block)
+_TIMEOUT = aiohttp.ClientTimeout(total=10)
+_OK = 200
+_USED_UP = frozenset({403, 404, 410})
+_LONGEST_CODE = 80
 
 
-class Editor:
-    """Edits posted messages; their metadata stays."""
+def response_payload(form: MessageForm, *, replace: bool, thread_ts: str) -> Mapping[str, object]:
+    """Return an ephemeral message as a response URL takes it."""
+    return {
+        "response_type": "ephemeral",
+        "replace_original": replace,
+        "text": form.text,
+        **({"blocks": blocks_of(form)} if form.blocks else {}),
+        **({"thread_ts": thread_ts} if thread_ts else {}),
+        "unfurl_links": False,
+        "unfurl_media": False,
+    }
 
-    def __init__(self, client: AsyncWebClient, caller: ApiCaller, poster: Poster) -> None:
-        self._client = client
-        self._caller = caller
-        self._poster = poster
 
-    async def edit(self, at: PostedRef, forms: MessageForms) -> None:
-        """Replace a message's content. Raises DeliveryFailed, DeliveryRefused if it is gone."""
-        await self._poster.richest(forms, lambda form: self._send(at, form))
+async def send_response(
+    web: AsyncWebClient, url: str, payload: Mapping[str, object]
+) -> AsyncSlackResponse:
+    """Post to a response URL.
 
-    async def _send(self, at: PostedRef, form: MessageForm) -> None:
-        # Omitted blocks would stay, and with them the previous content.
-        await self._caller.call(
-            "chat.update",
-            lambda: self._client.chat_update(
-                channel=at.channel,
-                ts=at.id,
-                text=form.text,
-                blocks=blocks_of(form) or [],
-                # chat.update would otherwise parse links and names in the text.
-                parse="none",
-            ),
+    Raises NeverPermitted for one that is used up or not Slack's, and DeliveryFailed.
+    """
+    if not is_slack_url(url, web.base_url):
+        raise NeverPermitted("The response URL is not Slack's. Nothing was sent.", "not_slacks")
+    async with AsyncExitStack() as stack:
+        session = web.session
+        if session is None:
+            session = await stack.enter_async_context(aiohttp.ClientSession())
+        posting = session.post(
+            url,
+            json=payload,
+            proxy=web.proxy,
+            ssl=web.ssl or True,
+            timeout=_TIMEOUT,
+            allow_redirects=False,
         )
+        response = await stack.enter_async_context(posting)
+        body = await response.text()
+    answer = AsyncSlackResponse(
+        client=web,
+        http_verb="POST",
+        api_url=RESPONSE_URL,
+        req_args={},
+        data=_response_data(response.status, body),
+        headers=dict(response.headers),
+        status_code=response.status,
+    )
+    if response.status == _OK and answer.get("ok") is not False:
+        return answer
+    error = error_from_response(RESPONSE_URL, answer)
+    if response.status in _USED_UP and not isinstance(error, FormRefused):
+        raise NeverPermitted("The response URL is used up, or was never valid.", "used_url")
+    raise error
+
+
+def _response_data(status: int, body: str) -> dict[str, object]:
+    """Return the data of a response; Slack writes JSON or one word."""
+    try:
+        data = json.loads(body)
+    except ValueError:
+        data = None
+    if isinstance(data, dict):
+        return data
+    return {"ok": status == _OK, "error": body.strip()[:_LONGEST_CODE]}

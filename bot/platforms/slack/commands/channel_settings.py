@@ -30,19 +30,24 @@ from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError
 from bot.domain.messages import Policy
 from bot.domain.text.markdown import clip
-from bot.platforms.slack.actions.interactivity import Modals
-from bot.platforms.slack.client.conversations import Conversations
+from bot.platforms.slack.actions.interactivity import (
+    input_block,
+    modal,
+    modal_metadata,
+    submitted_field,
+)
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.commands.slash_commands import (
     NOT_FOR_OUTSIDERS,
     Command,
     CommandSenders,
     plain_message,
 )
-from bot.platforms.slack.messages.response_urls import ResponseUrls
 from bot.platforms.slack.payloads.actions import SETTINGS_FORM
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at
+from bot.platforms.slack.payloads.metadata import Place
 from bot.platforms.slack.rendering import Block, MessageForm, plain_text, section
-from bot.platforms.slack.transport.dispatch import ACCEPT_SECONDS
+from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 
 _MOST_OPTIONS = 100  # Slack's limit for the options of a menu or group, and for its groups
 _SHORT = 30
@@ -61,36 +66,26 @@ def settings_modal(
     form: ChannelSettingsForm, channel: str, response_url: str
 ) -> Mapping[str, object]:
     """Return the modal; its result is shown at ``response_url``."""
-    return {
-        "type": "modal",
-        "callback_id": SETTINGS_FORM,
-        "private_metadata": json.dumps({"channel": channel, "response_url": response_url}),
-        "title": plain_text("Settings"),
-        "submit": plain_text("Save"),
-        "close": plain_text("Cancel"),
-        "blocks": list(_blocks(form, channel)),
-    }
+    about = json.dumps({"channel": channel, "response_url": response_url})
+    blocks = tuple(_blocks(form, channel))
+    return modal(SETTINGS_FORM, "Settings", blocks, submit="Save", private_metadata=about)
 
 
 def modal_origin(view: Event) -> tuple[str, str]:
     """Return the channel and response URL in a modal's metadata; "" for what is missing."""
-    try:
-        about = json.loads(text_at(view, "private_metadata"))
-    except ValueError:
-        about = {}
-    about = about if isinstance(about, Mapping) else {}
+    about = modal_metadata(view)
     return id_at(about, "channel"), text_at(about, "response_url")
 
 
 def submitted_values(view: Event, before: Policy) -> SubmittedSettings:
     """Return the submitted values; what the modal could not show stays as in ``before``."""
-    shown = _field(view, "spaces")
+    shown = submitted_field(view, "spaces")
     kept = "" if is_channel_id(before.people) else before.people
     return SubmittedSettings(
         answers=_selected_value(view, "answers"),
         follow_ups=bool(_selected_values(view, "follow_ups")),
         spaces=tuple(_selected_values(view, "spaces") if shown else sorted(before.spaces or ())),
-        people=text_at(_field(view, "people"), "selected_conversation") or kept,
+        people=text_at(submitted_field(view, "people"), "selected_conversation") or kept,
         model=_selected_value(view, "model"),
         other_bots=bool(_selected_values(view, "other_bots")),
     )
@@ -104,34 +99,23 @@ def is_channel_id(people: str) -> bool:
 def _blocks(form: ChannelSettingsForm, channel: str) -> Iterator[Block]:
     policy = form.policy
     yield section(f"What <#{channel}> allows. It holds for everybody there.")
-    yield _input("answers", "I answer", _radio(form.answers, policy.answers))
+    yield input_block("answers", "I answer", _radio(form.answers, policy.answers))
     yield _checkbox("follow_ups", "Follow-ups", _FOLLOW_UPS, on=policy.follow_ups)
     spaces = policy.spaces or frozenset()
     if form.spaces and len(spaces) <= _MOST_OPTIONS:
-        yield _input("spaces", "Spaces", _multi_menu(form.spaces, spaces), _SPACES, optional=True)
+        yield input_block(
+            "spaces", "Spaces", _multi_menu(form.spaces, spaces), _SPACES, optional=True
+        )
     people = policy.people
-    yield _input("people", _PEOPLE, _channel_menu(people), _people_hint(people), optional=True)
-    yield _input("model", "Answers are made by", _menu(form.models, policy.model))
+    yield input_block("people", _PEOPLE, _channel_menu(people), _people_hint(people), optional=True)
+    yield input_block("model", "Answers are made by", _menu(form.models, policy.model))
     yield _checkbox("other_bots", "Other bots", "Other bots may ask me.", on=policy.other_bots)
-
-
-def _input(
-    field: Field, label: str, element: Block, hint: str = "", *, optional: bool = False
-) -> Block:
-    return {
-        "type": "input",
-        "block_id": field,
-        "label": plain_text(label),
-        "element": {**element, "action_id": field},
-        "optional": optional,
-        **({"hint": plain_text(hint)} if hint else {}),
-    }
 
 
 def _checkbox(field: Field, label: str, text: str, *, on: bool) -> Block:
     option = {"text": plain_text(text), "value": _ON}
     boxes = {"type": "checkboxes", "options": [option]}
-    return _input(
+    return input_block(
         field, label, {**boxes, "initial_options": [option]} if on else boxes, optional=True
     )
 
@@ -187,19 +171,13 @@ def _option(choice: Choice) -> Block:
     return {"text": plain_text(choice.label), "value": f"{_VALUE_PREFIX}{choice.value}"}
 
 
-def _field(view: Event, field: Field) -> Event:
-    values = object_at(object_at(view, "state"), "values")
-    return object_at(object_at(values, field), field)
-
-
 def _selected_value(view: Event, field: Field) -> str:
-    return text_at(object_at(_field(view, field), "selected_option"), "value").removeprefix(
-        _VALUE_PREFIX
-    )
+    option = object_at(submitted_field(view, field), "selected_option")
+    return text_at(option, "value").removeprefix(_VALUE_PREFIX)
 
 
 def _selected_values(view: Event, field: Field) -> list[str]:
-    options = _field(view, field).get("selected_options")
+    options = submitted_field(view, field).get("selected_options")
     listed = options if isinstance(options, list) else []
     found = [each for each in listed if isinstance(each, Mapping)]
     return [text_at(each, "value").removeprefix(_VALUE_PREFIX) for each in found]
@@ -221,18 +199,16 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsDialog:
-    """Opens the settings modal and saves submissions. Implements `Listener` and `OpensModal`.
+    """Opens the settings modal and saves submissions. Implements `Listener`.
 
     Permission is checked again when the modal is submitted. Errors are shown in the modal, so that
     no input is lost.
     """
 
-    orders: CommandExecutor
-    orderers: CommandSenders
-    rooms: Conversations
-    modals: Modals
-    asides: ResponseUrls
-    errands: BackgroundTasks
+    executor: CommandExecutor
+    senders: CommandSenders
+    client: SlackClient
+    background: BackgroundTasks
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.view(SETTINGS_FORM)(self._sent)
@@ -241,11 +217,11 @@ class SettingsDialog:
         """Open the modal, or return why it can't be opened. Raises DeliveryFailed."""
         if command.is_direct:
             return plain_message(_DIRECT)
-        form = await self.orders.settings(command.channel, by)
+        form = await self.executor.settings(command.channel, by)
         if isinstance(form, Refused):
             return plain_message(form.text)
         view = settings_modal(form, command.channel, command.response_url)
-        await self.modals.open(command.trigger_id, view)
+        await self.client.views_open(command.trigger_id, view)
         return None
 
     async def _sent(self, ack: AsyncAck, body: dict[str, object], view: dict[str, object]) -> None:
@@ -253,28 +229,28 @@ class SettingsDialog:
         channel, response_url = modal_origin(view)
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
-                done = await self._saved(user, channel, view)
+                result = await self._save(user, channel, view)
         except (BotError, TimeoutError) as error:
             log.warning("slack.settings_not_saved", error=type(error).__name__, why=str(error))
-            done = {_GENERAL_ERROR_FIELD: LATER}
-        if isinstance(done, str):
-            self.errands.run(self._tell(user, response_url, done), what="told of settings")
+            result = {_GENERAL_ERROR_FIELD: LATER}
+        if isinstance(result, str):
+            self.background.run(self._tell(user, response_url, result), what="told of settings")
             await ack()
         else:
-            await ack(response_action="errors", errors=done)
+            await ack(response_action="errors", errors=result)
 
-    async def _saved(self, user: str, channel: str, view: Event) -> str | dict[str, str]:
+    async def _save(self, user: str, channel: str, view: Event) -> str | dict[str, str]:
         """Save a submission; return the confirmation, or the errors by field."""
-        by = await self.orderers.of(user)
+        by = await self.senders.caller(user)
         if by is None or not channel:
             return {_GENERAL_ERROR_FIELD: NOT_FOR_OUTSIDERS}
-        form = await self.orders.settings(channel, by)
+        form = await self.executor.settings(channel, by)
         if isinstance(form, Refused):
             return {_GENERAL_ERROR_FIELD: form.text}
         chosen = submitted_values(view, form.policy)
         if await self._is_out_of_reach(chosen, form.policy):
             return {"people": _NOT_THERE}
-        saved = await self.orders.save(channel, chosen, by)
+        saved = await self.executor.save(channel, chosen, by)
         if isinstance(saved, InvalidSettings):
             return {str(field): wrong for field, wrong in saved.errors.items()}
         return {_GENERAL_ERROR_FIELD: saved.text} if isinstance(saved, Refused) else saved.text
@@ -286,13 +262,18 @@ class SettingsDialog:
         """
         if chosen.people in {before.people, ""}:
             return False
-        return not (is_channel_id(chosen.people) and await self.rooms.is_own(chosen.people))
+        if not is_channel_id(chosen.people):
+            return True
+        found = await self.client.visible_channel(chosen.people)
+        shared = found.get("is_ext_shared") or found.get("is_pending_ext_shared")
+        return bool(shared) or not found.get("is_member")
 
     async def _tell(self, user: str, response_url: str, text: str) -> None:
         """Reply where the command was given; in a direct message if that is too long ago."""
-        form = plain_message(text)
+        forms = (plain_message(text),)
         try:
-            await self.asides.tell(response_url, form.text, form.blocks)
+            await self.client.respond(response_url, forms)
         except BotError as error:
             log.info("slack.told_directly", why=str(error))
-            await self.rooms.open_thread(await self.rooms.direct(user), form)
+            direct = await self.client.conversations_open(user)
+            await self.client.chat_post_message(Place(direct, None, since="0"), forms)

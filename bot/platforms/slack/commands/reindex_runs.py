@@ -10,7 +10,6 @@ from functools import partial
 
 import structlog
 from slack_bolt.app.async_app import AsyncApp
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.chat.actions import ActionRejected
 from bot.chat.commands.executor import CommandExecutor
@@ -26,10 +25,8 @@ from bot.domain.interactions import PostedRef
 from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.domain.text.markdown import split
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
-from bot.platforms.slack.client.api import ApiCaller
-from bot.platforms.slack.client.conversations import Conversations, MessageLookup, Permalinks
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NotPermitted
-from bot.platforms.slack.client.posting import Editor, Poster
 from bot.platforms.slack.commands.slash_commands import (
     COMMAND_SPELLING,
     NOT_FOR_OUTSIDERS,
@@ -39,13 +36,11 @@ from bot.platforms.slack.commands.slash_commands import (
     plain_message,
 )
 from bot.platforms.slack.escalations.notices import mrkdwn_link
-from bot.platforms.slack.messages.response_urls import ResponseUrls
 from bot.platforms.slack.payloads.actions import REINDEX_CANCEL
 from bot.platforms.slack.payloads.metadata import MessageLabel, Place, ts_since
-from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label
+from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label
 from bot.platforms.slack.rendering import (
     SECTION_LIMIT,
-    Block,
     MessageForm,
     MessageForms,
     actions,
@@ -57,36 +52,32 @@ from bot.platforms.slack.rendering import (
 _TEXT_LIMIT = 3_900
 
 
-def run_message(told: RunStatus, *, user: str, alone: bool) -> MessageForms:
+def run_message(status: RunStatus, *, user: str, alone: bool) -> MessageForms:
     """Return a run's message; ``user`` ordered the run.
 
     ``alone``: nobody else reads it. Otherwise no page is named, for not all may know of it.
     """
-    shown = progress_of(told, COMMAND_SPELLING, alone=alone)
-    head, below = _head(shown), _troubles(shown)
+    progress = progress_of(status, COMMAND_SPELLING, alone=alone)
+    head, below = _head(progress), _troubles(progress)
     parts = [each for part in (head, below) if part for each in split(part, SECTION_LIMIT)]
     who = () if alone else (context(f"Ordered by <@{user}>"),)
     text = split("\n".join(filter(None, (head, below))), _TEXT_LIMIT)[0]
     blocks = (*map(section, parts), *who)
     plainer = (MessageForm(text, blocks), MessageForm(text))
-    return plainer if told.ended else (MessageForm(text, (*blocks, _cancel(told.run_id))), *plainer)
+    cancel = actions([button("Cancel", REINDEX_CANCEL, status.run_id)])
+    return plainer if status.ended else (MessageForm(text, (*blocks, cancel)), *plainer)
 
 
-def _head(shown: Progress) -> str:
-    bar = [] if shown.share is None else [text_bar(shown.share)]
-    title = escaped_label(shown.title).replace("*", "\u2217")
-    return "\n".join([f"*{title}*", *bar, *map(escaped_label, shown.facts)])
+def _head(progress: Progress) -> str:
+    bar = [] if progress.share is None else [text_bar(progress.share)]
+    return "\n".join([bold(progress.title), *bar, *map(escaped_label, progress.facts)])
 
 
-def _troubles(shown: Progress) -> str:
-    titled = [shown.trouble_title] if shown.trouble_title else []
-    troubles = [f"\u2022 {line}" for line in shown.troubles]
-    cure = [shown.cure] if shown.cure else []
+def _troubles(progress: Progress) -> str:
+    titled = [progress.trouble_title] if progress.trouble_title else []
+    troubles = [f"\u2022 {line}" for line in progress.troubles]
+    cure = [progress.cure] if progress.cure else []
     return escaped("\n".join([*titled, *troubles, *cure]))
-
-
-def _cancel(run_id: str) -> Block:
-    return actions([button("Cancel", REINDEX_CANCEL, run_id)])
 
 
 _RUN_PART = "run"
@@ -99,62 +90,61 @@ class RunMessages:
     somebody could fix its cause: a run does not wait for that.
     """
 
-    def __init__(
-        self, client: AsyncWebClient, caller: ApiCaller, people: Introduces, *, tenant: str
-    ) -> None:
+    def __init__(self, client: SlackClient, people: Introduces, *, tenant: str) -> None:
+        self._client = client
         self._people = people
         self._tenant = tenant
-        self._rooms = Conversations(client, caller)
-        self._poster = Poster(client, caller)
-        self._editor = Editor(client, caller, self._poster)
-        self._lookup = MessageLookup(client, caller)
 
-    async def place_of(self, shown: RunLease) -> str:
+    async def place_of(self, lease: RunLease) -> str:
         """Return the channel of the order, or a direct one if outsiders may read that."""
-        if self.is_alone(shown.channel) or not await self._is_ours(shown):
-            return await self.direct(shown)
-        return shown.channel
+        if self.is_alone(lease.channel) or not await self._is_ours(lease):
+            return await self.direct(lease)
+        return lease.channel
 
-    async def direct(self, shown: RunLease) -> str:
+    async def direct(self, lease: RunLease) -> str:
         """Return the direct conversation with the user who ordered the run."""
         with _as_refusal():
-            return await self._rooms.direct(shown.user)
+            return await self._client.conversations_open(lease.user)
 
     def is_alone(self, place: str) -> bool:
         """Return whether a place is a direct conversation."""
         return place.startswith("D")
 
-    async def post(self, shown: RunLease, told: RunStatus) -> str:
+    async def post(self, lease: RunLease, status: RunStatus) -> str:
         """Post a run's message; return its ts."""
-        label = MessageLabel(f"reindex:{shown.run_id}", _run_label_id(shown), _RUN_PART, 1)
+        label = MessageLabel(f"reindex:{lease.run_id}", _run_label_id(lease), _RUN_PART, 1)
         with _as_refusal():
-            return await self._poster.post(_place(shown), self._forms(shown, told), label)
+            return await self._client.chat_post_message(
+                _place(lease), self._forms(lease, status), label
+            )
 
-    async def find(self, shown: RunLease, besides: str) -> str:
+    async def find(self, lease: RunLease, besides: str) -> str:
         """Return the ts of a run's message that may have been posted, "" if none is found.
 
         ``besides`` is the ts of a message to ignore, as it is of no use any more.
         """
         try:
-            found = await self._lookup.search(_place(shown), _run_label_id(shown))
+            found = await self._client.find_messages(_place(lease), _run_label_id(lease))
         except (NotPermitted, DeliveryRefused):
             return ""
         return next((each.ts for each in found if each.ts != besides), "")
 
-    async def edit(self, shown: RunLease, told: RunStatus) -> None:
+    async def edit(self, lease: RunLease, status: RunStatus) -> None:
         """Update a run's message."""
         with _as_refusal():
-            await self._editor.edit(PostedRef(shown.place, shown.posted), self._forms(shown, told))
+            await self._client.chat_update(
+                PostedRef(lease.place, lease.posted), self._forms(lease, status)
+            )
 
-    def _forms(self, shown: RunLease, told: RunStatus) -> MessageForms:
-        return run_message(told, user=shown.user, alone=self.is_alone(shown.place))
+    def _forms(self, lease: RunLease, status: RunStatus) -> MessageForms:
+        return run_message(status, user=lease.user, alone=self.is_alone(lease.place))
 
-    async def _is_ours(self, shown: RunLease) -> bool:
+    async def _is_ours(self, lease: RunLease) -> bool:
         """Return whether a channel is known to be this workspace's alone."""
-        thread = Thread("slack", self._tenant, shown.channel, "")
-        asked = Message("", thread, Person(shown.user), "", received_at=datetime.now(UTC))
+        thread = Thread("slack", self._tenant, lease.channel, "")
+        message = Message("", thread, Person(lease.user), "", received_at=datetime.now(UTC))
         try:
-            return not (await self._people.introduce(asked)).outsiders
+            return not (await self._people.introduce(message)).outsiders
         except (NotPermitted, DeliveryRefused):
             return False
 
@@ -168,14 +158,14 @@ def _as_refusal() -> Iterator[None]:
         raise DeliveryRefused(str(error)) from error
 
 
-def _place(shown: RunLease) -> Place:
-    ordered_at = datetime.fromtimestamp(shown.ordered_at, UTC)
-    return Place(shown.place, None, since=ts_since(ordered_at))
+def _place(lease: RunLease) -> Place:
+    ordered_at = datetime.fromtimestamp(lease.ordered_at, UTC)
+    return Place(lease.place, None, since=ts_since(ordered_at))
 
 
-def _run_label_id(shown: RunLease) -> InteractionId:
+def _run_label_id(lease: RunLease) -> InteractionId:
     """Return the id by which a run's message is found; no interaction has such an id."""
-    return InteractionId(f"reindex:{shown.run_id}")
+    return InteractionId(f"reindex:{lease.run_id}")
 
 
 _ELSEWHERE = (
@@ -194,27 +184,26 @@ log = structlog.get_logger(__name__)
 class ReindexListener:
     """Starts runs by command, and handles their Cancel button.
 
-    Implements `Listener` and `StartsReindex`.
+    Implements `Listener`.
     """
 
-    orders: CommandExecutor
-    orderers: CommandSenders
+    executor: CommandExecutor
+    senders: CommandSenders
     followers: RunFollowers
-    permalinks: Permalinks
     presses: PressDispatcher
-    asides: ResponseUrls
-    errands: BackgroundTasks
+    client: SlackClient
+    background: BackgroundTasks
 
     def register(self, bolt: AsyncApp) -> None:
         self.presses.on(bolt, REINDEX_CANCEL, self._cancel)
 
     async def begin(
-        self, order: ReindexRequest, command: Command, by: CommandCaller
+        self, request: ReindexRequest, command: Command, by: CommandCaller
     ) -> MessageForm:
         """Start a run; return the immediate reply."""
-        answer = await self.orders.reindex(order, by)
+        answer = await self.executor.reindex(request, by)
         if isinstance(answer, Refused):
-            return plain_message(answer.text, *await self._way_to(answer.run_id, by))
+            return plain_message(answer.text, *await self._link_to(answer.run_id, by))
         await self.followers.begin(
             answer.run_id,
             user=command.user,
@@ -224,24 +213,25 @@ class ReindexListener:
         return plain_message(answer.text)
 
     async def _cancel(self, press: Press) -> None:
-        by = await self.orderers.of(press.user)
+        by = await self.senders.caller(press.user)
         if by is None:
             raise ActionRejected(NOT_FOR_OUTSIDERS)
-        answer = await self.orders.stop(press.value, by)
+        answer = await self.executor.stop(press.value, by)
         self.presses.tell(press, escaped(answer.text))
 
-    async def _way_to(self, run_id: str, by: CommandCaller) -> tuple[str, ...]:
+    async def _link_to(self, run_id: str, by: CommandCaller) -> tuple[str, ...]:
         """Return a link to a run's message, if the caller can open it."""
         try:
-            shown = await self.followers.shown_as(run_id) if run_id else None
+            lease = await self.followers.shown_as(run_id) if run_id else None
         except StoreUnavailable as error:
             log.warning("slack.run_not_found", run=run_id, why=str(error))
             return ()
-        if shown is None or (shown.place.startswith("D") and shown.user != by.person.id):
+        if lease is None or (lease.place.startswith("D") and lease.user != by.person.id):
             return ()
-        url = await self.permalinks.of(shown.place, shown.posted)
+        url = await self.client.chat_get_permalink(lease.place, lease.posted)
         return () if url is None else (mrkdwn_link(url, "See how far it is"),)
 
     def _say_elsewhere(self, response_url: str, where: str) -> None:
-        told = self.asides.tell(response_url, escaped(f"{_ELSEWHERE} {_SHOWN_WHERE[where]}"))
-        self.errands.run(told, what="told of a run's place")
+        forms = (MessageForm(escaped(f"{_ELSEWHERE} {_SHOWN_WHERE[where]}")),)
+        telling = self.client.respond(response_url, forms)
+        self.background.run(telling, what="told of a run's place")

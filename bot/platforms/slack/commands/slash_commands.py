@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
 
 import structlog
 from slack_bolt.app.async_app import AsyncApp
@@ -37,11 +36,10 @@ from bot.domain.errors import BotError
 from bot.domain.messages import Message, Person, Thread
 from bot.domain.text.markdown import clip, split
 from bot.platforms.slack.actions.explanations import ExplanationModals
-from bot.platforms.slack.client.posting import blocks_of
-from bot.platforms.slack.messages.response_urls import ResponseUrls
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.events import Event, id_at, text_at
-from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn
-from bot.platforms.slack.rendering import SECTION_LIMIT, MessageForm, section
+from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn, unescaped
+from bot.platforms.slack.rendering import SECTION_LIMIT, MessageForm, blocks_of, section
 from bot.platforms.slack.workspace.members import Colleagues
 
 _MOST_SECTIONS = 4
@@ -84,17 +82,17 @@ class Command:
         """Whether it was given in a direct conversation, between two people or with the bot."""
         return self.channel.startswith("D")
 
-    def order(self) -> CommandRequest | InvalidCommand:
+    def request(self) -> CommandRequest | InvalidCommand:
         """Return the parsed request; mentions in a question are converted to words."""
         read = parse_reindex_text if self.name == REINDEX else parse_command_text
-        order = read(self.text, COMMAND_SPELLING)
+        request = read(self.text, COMMAND_SPELLING)
         return (
-            AskRequest(from_mrkdwn(order.text))
-            if isinstance(order, AskRequest)
-            else read(_unescape(self.text), COMMAND_SPELLING)
+            AskRequest(from_mrkdwn(request.text))
+            if isinstance(request, AskRequest)
+            else read(unescaped(self.text), COMMAND_SPELLING)
         )
 
-    def asked(self, text: str, tenant: str, now: datetime) -> Message:
+    def question(self, text: str, tenant: str, now: datetime) -> Message:
         """Return a question as a message of the sender, in a thread that nobody else sees."""
         name = f"command:{self.trigger_id}"
         return Message(
@@ -122,11 +120,6 @@ def parse_slash_command(body: Event) -> Command | None:
     return command if whole else None
 
 
-def _unescape(text: str) -> str:
-    """Decode the entities in typed text; Slack's links stay as they are."""
-    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-
-
 NOT_FOR_OUTSIDERS = "Only colleagues can do this."
 
 
@@ -135,9 +128,11 @@ class CommandSenders:
 
     def __init__(self, colleagues: Colleagues, admins: Iterable[str]) -> None:
         self._colleagues = colleagues
-        self._admins = parse_admins(admins, setting="SLACK_ADMINS", is_group=_is_group)
+        self._admins = parse_admins(
+            admins, setting="SLACK_ADMINS", is_group=lambda name: name.startswith("S")
+        )
 
-    async def of(self, user: str) -> CommandCaller | None:
+    async def caller(self, user: str) -> CommandCaller | None:
         """Return the sender, None for guests, bots and people of other organisations."""
         member = await self._colleagues.member(user)
         if not member.colleague:
@@ -145,10 +140,6 @@ class CommandSenders:
         return CommandCaller(
             member.person, "slack", self._admins, COMMAND_SPELLING, self._colleagues
         )
-
-
-def _is_group(name: str) -> bool:
-    return name.startswith("S")
 
 
 SOON_SECONDS = 1.5
@@ -161,18 +152,11 @@ _LONGEST_ECHO = 300
 log = structlog.get_logger(__name__)
 
 
-class OpensModal(Protocol):
-    """Answers a command with a modal; returns a message if none is opened. Raises BotError."""
+OpenModal = Callable[[Command, CommandCaller], Awaitable[MessageForm | None]]
+"""Answers a command with a modal; returns a message if none is opened. Raises BotError."""
 
-    async def open(self, command: Command, by: CommandCaller) -> MessageForm | None: ...
-
-
-class StartsReindex(Protocol):
-    """Starts a run and shows its progress. Raises BotError."""
-
-    async def begin(
-        self, order: ReindexRequest, command: Command, by: CommandCaller
-    ) -> MessageForm: ...
+StartReindex = Callable[[ReindexRequest, Command, CommandCaller], Awaitable[MessageForm]]
+"""Starts a run and shows its progress. Raises BotError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,48 +166,49 @@ class SlashCommands:
     A failure is reported at once, as nothing retries a command. Only colleagues may give commands.
     """
 
-    office: ChatContext
-    orderers: CommandSenders
-    asides: ResponseUrls
-    errands: BackgroundTasks
-    settings: OpensModal
-    why: OpensModal
-    reindexes: StartsReindex
-    soon_seconds: float = SOON_SECONDS
+    context: ChatContext
+    senders: CommandSenders
+    client: SlackClient
+    background: BackgroundTasks
+    open_settings: OpenModal
+    explain: OpenModal
+    start_reindex: StartReindex
 
     def register(self, bolt: AsyncApp) -> None:
-        bolt.command(FRONTDESK)(self._take)
-        bolt.command(REINDEX)(self._take)
+        bolt.command(FRONTDESK)(self._on_command)
+        bolt.command(REINDEX)(self._on_command)
 
-    async def _take(self, ack: AsyncAck, body: dict[str, object]) -> None:
+    async def _on_command(self, ack: AsyncAck, body: dict[str, object]) -> None:
         command = parse_slash_command(body)
         if command is None:
             log.info("slack.command_not_understood", command=body.get("command"))
             await ack(_NOT_UNDERSTOOD)
             return
-        answering = asyncio.create_task(self._answered(command))
-        done, _ = await asyncio.wait({answering}, timeout=self.soon_seconds)
+        answering = asyncio.create_task(self._answer(command))
+        done, _ = await asyncio.wait({answering}, timeout=SOON_SECONDS)
         if not done:
-            self.errands.run(self._late(command, answering), what="answer to a command")
+            self.background.run(self._respond_late(command, answering), what="answer to a command")
             await ack(_ONE_MOMENT)
         elif (form := answering.result()) is None:
             await ack()
         else:
             await ack(text=form.text, blocks=blocks_of(form), response_type="ephemeral")
 
-    async def _late(self, command: Command, answering: asyncio.Task[MessageForm | None]) -> None:
+    async def _respond_late(
+        self, command: Command, answering: asyncio.Task[MessageForm | None]
+    ) -> None:
         form = await answering
         if form is not None:
-            await self.asides.tell(command.response_url, form.text, form.blocks)
+            await self.client.respond(command.response_url, (form,))
 
-    async def _answered(self, command: Command) -> MessageForm | None:
+    async def _answer(self, command: Command) -> MessageForm | None:
         """Carry out a command; return the reply, None if a modal shows it."""
         try:
-            by = await self.orderers.of(command.user)
+            by = await self.senders.caller(command.user)
             return (
                 plain_message(NOT_FOR_OUTSIDERS)
                 if by is None
-                else await self._carried_out(command, by)
+                else await self._carry_out(command, by)
             )
         except BotError as error:
             log.warning("slack.command_failed", error=type(error).__name__, why=str(error))
@@ -231,53 +216,46 @@ class SlashCommands:
             log.exception("slack.command_broke", error=type(error).__name__)
         return plain_message(LATER)
 
-    async def _carried_out(self, command: Command, by: CommandCaller) -> MessageForm | None:
-        match order := command.order():
+    async def _carry_out(self, command: Command, by: CommandCaller) -> MessageForm | None:
+        match request := command.request():
             case InvalidCommand(text):
                 return plain_message(text)
             case AskRequest(text):
                 return await self._ask(command, text)
             case WhyRequest():
-                return await self.why.open(command, by)
+                return await self.explain(command, by)
             case SettingsRequest():
-                return await self.settings.open(command, by)
+                return await self.open_settings(command, by)
             case ReindexRequest():
-                return await self.reindexes.begin(order, command, by)
+                return await self.start_reindex(request, command, by)
             case _:
-                return plain_message((await self.office.orders.answer(order, by)).text)
+                return plain_message((await self.context.orders.answer(request, by)).text)
 
     async def _ask(self, command: Command, text: str) -> MessageForm:
         """Put a question into the inbox; its answer is delivered later, to its asker alone."""
-        asked = command.asked(text, self.office.tenant, datetime.now(UTC))
-        await self.office.inbox.accept(asked)
+        question = command.question(text, self.context.tenant, datetime.now(UTC))
+        await self.context.inbox.accept(question)
         return plain_message(f"Looking\u2026\n> {clip(text, _LONGEST_ECHO)}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WhyCommand:
-    """Explains the sender's newest question in a channel. Implements `OpensModal`."""
+    """Explains the sender's newest question in a channel."""
 
-    def __init__(
-        self,
-        *,
-        office: ChatContext,
-        readers: ReaderLookup,
-        modals: ExplanationModals,
-        errands: BackgroundTasks,
-    ) -> None:
-        self._office = office
-        self._readers = readers
-        self._modals = modals
-        self._errands = errands
+    context: ChatContext
+    readers: ReaderLookup
+    modals: ExplanationModals
+    background: BackgroundTasks
 
     async def open(self, command: Command, by: CommandCaller) -> None:
         """Show the explanation in a modal; errors are shown there."""
-        explaining = self._explained(command, by)
-        showing = self._modals.show(command.trigger_id, explaining, unknown=NOTHING_YET)
-        self._errands.run(showing, what="why by command")
+        explaining = self._explain(command, by)
+        opening = self.modals.show(command.trigger_id, explaining, unknown=NOTHING_YET)
+        self.background.run(opening, what="why by command")
 
-    async def _explained(self, command: Command, by: CommandCaller) -> Explanation:
+    async def _explain(self, command: Command, by: CommandCaller) -> Explanation:
         """Explain with what everybody in the thread may read, as the "Why" button there does."""
-        explaining, tenant = self._office.explaining, self._office.tenant
+        explaining, tenant = self.context.explaining, self.context.tenant
         newest = await explaining.newest(tenant, "slack", command.channel, by.person.id)
-        reader = await self._readers.of_thread(newest.message)
+        reader = await self.readers.of_thread(newest.message)
         return await explaining.explain(tenant, newest.id, reader, asker_id=by.person.id)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 import structlog
 from slack_bolt.app.async_app import AsyncApp
@@ -26,51 +26,38 @@ from bot.chat.actions import (
 from bot.domain.cases import Act, Actor, Case, expert_of
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
 from bot.domain.messages import InteractionId, Message, Person
-from bot.domain.ports import Notes
 from bot.domain.text.markdown import disarm, split
 from bot.escalations import lifecycle
 from bot.escalations.cards import CardActions, Recorded
 from bot.escalations.casework import LONGEST_REPLY, IdempotentActs, Works
-from bot.platforms.slack.actions.interactivity import Modals, Press, PressDispatcher, typed_value
+from bot.platforms.slack.actions.interactivity import (
+    Press,
+    PressDispatcher,
+    input_block,
+    modal,
+    text_input,
+    typed_value,
+)
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.escalations.card_view import CARD_BUTTONS
 from bot.platforms.slack.escalations.notices import ASKER_BUTTONS
 from bot.platforms.slack.payloads.actions import DECLINE_FORM, REPLY_FORM
 from bot.platforms.slack.payloads.events import id_at, object_at, response_url_of, text_at
 from bot.platforms.slack.payloads.mrkdwn import escaped, to_mrkdwn
-from bot.platforms.slack.rendering import plain_text, section
-from bot.platforms.slack.transport.dispatch import ACCEPT_SECONDS
+from bot.platforms.slack.rendering import section
+from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
+from bot.platforms.slack.workspace.members import Colleagues
 
 
-class KnownColleague(Protocol):
-    """A colleague's name and e-mail address; ``email`` only if it is verified."""
+async def acting_colleague(colleagues: Colleagues, user: str) -> Actor:
+    """Return a colleague as an actor, the same person as on the board.
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def email(self) -> str | None: ...
-
-
-class KnowsColleagues(Protocol):
-    """Looks up colleagues, as opposed to guests, bots and people of other organisations."""
-
-    async def of(self, user_id: str) -> KnownColleague | None:
-        """Return a colleague, None for anybody else. Raises bot.domain.errors.DeliveryFailed."""
-        ...
-
-
-class Experts:
-    """Resolves colleagues to actors, so that they are the same person on the board."""
-
-    def __init__(self, colleagues: KnowsColleagues) -> None:
-        self._colleagues = colleagues
-
-    async def actor(self, user: str) -> Actor:
-        """Return the acting colleague. Raises ActionRejected for anybody else, DeliveryFailed."""
-        known = await self._colleagues.of(user)
-        if known is None:
-            raise ActionRejected(COLLEAGUES_ONLY)
-        return expert_of("slack", Person(user, name=known.name, email=known.email))
+    Raises ActionRejected for anybody else, DeliveryFailed.
+    """
+    member = await colleagues.of(user)
+    if member is None:
+        raise ActionRejected(COLLEAGUES_ONLY)
+    return expert_of("slack", Person(user, name=member.name, email=member.email))
 
 
 TEXT_FIELD = "words"
@@ -84,75 +71,55 @@ _LONGEST_FIELD = 3000
 _QUESTION_LENGTH = 1_000
 
 
-def reply_modal(case: Case) -> dict[str, object]:
+def reply_modal(case: Case) -> Mapping[str, object]:
     """Return the modal for a reply, with the question above it."""
     hint = "It is posted where the question was asked, in your name."
     return _modal(case, REPLY_FORM, title="Reply", label="Your reply", hint=hint)
 
 
-def decline_modal(case: Case) -> dict[str, object]:
+def decline_modal(case: Case) -> Mapping[str, object]:
     """Return the modal for the reason why a case is declined."""
     hint = "The one who asked reads it, with your name."
     return _modal(case, DECLINE_FORM, title="Not for us", label="Why, or who to ask", hint=hint)
 
 
-def _modal(case: Case, name: str, *, title: str, label: str, hint: str) -> dict[str, object]:
-    asked = split(case.question, _QUESTION_LENGTH, lambda part: len(escaped(part)))[0]
-    quoted = "\n".join(f"> {line}" for line in to_mrkdwn(disarm(asked)).split("\n"))
-    return {
-        "type": "modal",
-        "callback_id": name,
-        "private_metadata": case.interaction_id,
-        "title": plain_text(title),
-        "submit": plain_text("Send"),
-        "close": plain_text("Cancel"),
-        "blocks": [dict(section(split(quoted, 2 * _QUESTION_LENGTH)[0])), _input(label, hint)],
-    }
-
-
-def _input(label: str, hint: str) -> dict[str, object]:
-    element = {
-        "type": "plain_text_input",
-        "action_id": TEXT_FIELD,
-        "multiline": True,
-        "max_length": min(LONGEST_REPLY, _LONGEST_FIELD),
-        "focus_on_load": True,
-    }
-    return {
-        "type": "input",
-        "block_id": TEXT_FIELD,
-        "label": plain_text(label),
-        "hint": plain_text(hint),
-        "element": element,
-    }
+def _modal(case: Case, name: str, *, title: str, label: str, hint: str) -> Mapping[str, object]:
+    question = split(case.question, _QUESTION_LENGTH, lambda part: len(escaped(part)))[0]
+    quoted = "\n".join(f"> {line}" for line in to_mrkdwn(disarm(question)).split("\n"))
+    element = {**text_input(min(LONGEST_REPLY, _LONGEST_FIELD)), "focus_on_load": True}
+    blocks = (
+        section(split(quoted, 2 * _QUESTION_LENGTH)[0]),
+        input_block(TEXT_FIELD, label, element, hint),
+    )
+    return modal(name, title, blocks, submit="Send", private_metadata=case.interaction_id)
 
 
 log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaseModals:
     """Handles submitted modals of a card; one sent twice is one reply. Implements `Listener`."""
 
-    def __init__(self, *, tenant: str, works: Works, experts: Experts, notes: Notes) -> None:
-        self._experts = experts
-        self._saying = IdempotentActs(tenant=tenant, works=works, notes=notes)
+    acts: IdempotentActs
+    colleagues: Colleagues
 
     def register(self, bolt: AsyncApp) -> None:
         for name in CASE_MODALS:
             bolt.view(name)(self._sent)
 
     async def _sent(self, ack: AsyncAck, body: dict[str, object], view: dict[str, object]) -> None:
-        trouble = await self._trouble(body, view)
-        if trouble:
-            await ack(response_action="errors", errors={TEXT_FIELD: trouble})
+        error = await self._submit(body, view)
+        if error:
+            await ack(response_action="errors", errors={TEXT_FIELD: error})
         else:
             await ack()
 
-    async def _trouble(self, body: dict[str, object], view: dict[str, object]) -> str:
+    async def _submit(self, body: dict[str, object], view: dict[str, object]) -> str:
         """Carry out a submission; return the error to show in the modal, "" if there is none."""
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
-                await self._take(body, view)
+                await self._act(body, view)
         except (ActRefused, ActionRejected) as error:
             return str(error)
         except InteractionUnknown:
@@ -162,108 +129,93 @@ class CaseModals:
             return LATER
         return ""
 
-    async def _take(self, body: dict[str, object], view: dict[str, object]) -> None:
+    async def _act(self, body: dict[str, object], view: dict[str, object]) -> None:
         case_id = interaction_named(text_at(view, "private_metadata"))
-        actor = await self._experts.actor(id_at(object_at(body, "user"), "id"))
+        actor = await acting_colleague(self.colleagues, id_at(object_at(body, "user"), "id"))
         act = CASE_MODALS[text_at(view, "callback_id")]
-        form = text_at(view, "id")
-        words = typed_value(view, TEXT_FIELD)
-        await self._saying.say(f"slack:form:{form}", case_id, act, actor, words)
+        key = f"slack:form:{text_at(view, 'id')}"
+        await self.acts.say(key, case_id, act, actor, typed_value(view, TEXT_FIELD))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaseButtons:
     """Handles the buttons of a card. Implements `Listener`.
 
     Whoever presses must be a colleague; Slack guarantees that they see the card's channel.
     """
 
-    def __init__(
-        self,
-        *,
-        tenant: str,
-        works: Works,
-        cards: CardActions,
-        experts: Experts,
-        presses: PressDispatcher,
-        modals: Modals,
-    ) -> None:
-        self._tenant = tenant
-        self._works = works
-        self._cards = cards
-        self._experts = experts
-        self._presses = presses
-        self._modals = modals
+    tenant: str
+    works: Works
+    cards: CardActions
+    colleagues: Colleagues
+    presses: PressDispatcher
+    client: SlackClient
 
     def register(self, bolt: AsyncApp) -> None:
         for act, name in CARD_BUTTONS.items():
-            self._presses.on(bolt, name, partial(self._pressed, act))
+            self.presses.on(bolt, name, partial(self._pressed, act))
 
     async def _pressed(self, act: Act, press: Press) -> None:
         case_id = interaction_named(press.value)
-        actor = await self._experts.actor(press.user)
+        actor = await acting_colleague(self.colleagues, press.user)
         try:
-            message = await self._cards.question(case_id, press.channel)
-            await self._done(act, press, case_id, actor)
+            message = await self.cards.question(case_id, press.channel)
+            await self._carry_out(act, press, case_id, actor)
         except InteractionUnknown as error:
             raise ActionRejected(GONE) from error
         except ActRefused as error:
-            self._cards.refresh(message)
+            self.cards.refresh(message)
             raise ActionRejected(escaped(str(error))) from error
 
-    async def _done(self, act: Act, press: Press, case_id: InteractionId, actor: Actor) -> None:
-        if act in {"reply", "decline"}:
-            await self._ask_for_words(act, press, case_id, actor)
-        else:
-            await self._works.act(self._tenant, case_id, act, actor)
-
-    async def _ask_for_words(
+    async def _carry_out(
         self, act: Act, press: Press, case_id: InteractionId, actor: Actor
     ) -> None:
-        """Open the modal. Raises ActRefused if its act would be refused anyway."""
-        case = (await self._works.bare(self._tenant, case_id)).case
+        """Act, or open the modal for the text. Raises ActRefused, also if the text would be."""
+        if act not in {"reply", "decline"}:
+            await self.works.act(self.tenant, case_id, act, actor)
+            return
+        case = (await self.works.bare(self.tenant, case_id)).case
         lifecycle.after(case.standing, act, actor, is_asker=actor.has(case.asker_id))
-        form = reply_modal(case) if act == "reply" else decline_modal(case)
-        await self._modals.open(press.trigger_id, form)
+        view = reply_modal(case) if act == "reply" else decline_modal(case)
+        await self.client.views_open(press.trigger_id, view)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AskerButtons:
     """Handles the asker's buttons; others see them but are rejected. Implements `Listener`."""
 
-    def __init__(
-        self, *, tenant: str, works: Works, recorded: Recorded, presses: PressDispatcher
-    ) -> None:
-        self._tenant = tenant
-        self._works = works
-        self._recorded = recorded
-        self._presses = presses
+    tenant: str
+    works: Works
+    recorded: Recorded
+    presses: PressDispatcher
 
     def register(self, bolt: AsyncApp) -> None:
         for act, name in ASKER_BUTTONS.items():
-            self._presses.on(bolt, name, partial(self._pressed, act))
+            self.presses.on(bolt, name, partial(self._pressed, act))
 
     async def _pressed(self, act: Act, press: Press) -> None:
         case_id = interaction_named(press.value)
-        message = await self._asked_there(case_id, press)
+        message = await self._question_of(case_id, press)
         if message.author.id != press.user:
             raise ActionRejected(ASKER_ONLY)
         actor = Actor(message.author.id, message.author.name, "asker")
         try:
-            await self._works.act(self._tenant, case_id, act, actor)
+            await self.works.act(self.tenant, case_id, act, actor)
         except InteractionUnknown as error:
             raise ActionRejected(GONE) from error
         except ActRefused as error:
             raise ActionRejected(escaped(str(error))) from error
 
-    async def _asked_there(self, case_id: InteractionId, press: Press) -> Message:
+    async def _question_of(self, case_id: InteractionId, press: Press) -> Message:
         """Return the question. Raises ActionRejected if it was asked in another channel.
 
         A question by command may be pressed anywhere: its notices are in a direct message.
         """
-        asked = await self._recorded.get(case_id)
-        thread = asked.message.thread if asked else None
-        if asked is None or thread is None:
+        interaction = await self.recorded.get(case_id)
+        thread = interaction.message.thread if interaction else None
+        if interaction is None or thread is None:
             raise ActionRejected(GONE)
-        channel = press.channel if response_url_of(asked.message) else thread.channel
-        if (thread.platform, thread.tenant, channel) != ("slack", self._tenant, press.channel):
+        channel = press.channel if response_url_of(interaction.message) else thread.channel
+        if (thread.platform, thread.tenant, channel) != ("slack", self.tenant, press.channel):
             raise ActionRejected(GONE)
-        return asked.message
+        return interaction.message

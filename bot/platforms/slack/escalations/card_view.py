@@ -35,7 +35,7 @@ from bot.platforms.slack.payloads.actions import (
     CASE_RESOLVE,
 )
 from bot.platforms.slack.payloads.events import response_url_of
-from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label, to_mrkdwn
+from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label, inert, to_mrkdwn
 from bot.platforms.slack.rendering import (
     SECTION_LIMIT,
     Block,
@@ -84,17 +84,18 @@ class CaseLinks:
     public_url: str | None = None
 
 
-def case_card(message: Message, view: CaseView, ways: CaseLinks, *, now: datetime) -> MessageForms:
+def case_card(message: Message, view: CaseView, links: CaseLinks, *, now: datetime) -> MessageForms:
     """Return the card of a case in its current state, with buttons where Slack accepts them."""
-    question = _question(message, view, ways)
+    question = _question(message, view, links)
     found = [
         *_missing_from_pages(view.finding),
-        *_pages(view.finding, ways, now),
+        *_pages(view.finding, links, now),
         *_before(view.before),
     ]
     state = "\n".join([_state(view), *_history(view.steps)])
     parts = [each for part in (question, *found) for each in split(part, SECTION_LIMIT)]
-    blocks = (*map(section, _fitting(parts)), context(_cut_to_context(state)))
+    # The context is cut between lines, so that no mark is broken.
+    blocks = (*map(section, _fitting(parts)), context(split(state, SECTION_LIMIT)[0]))
     text = split("\n\n".join([question, state, *found]), _ALONE_LIMIT)[0]
     pressed = _buttons(view)
     with_buttons = (MessageForm(text, (*blocks, pressed)),) if pressed else ()
@@ -115,21 +116,16 @@ def _fitting(parts: Sequence[str]) -> Iterator[str]:
             yield part
 
 
-def _cut_to_context(text: str) -> str:
-    """Return mrkdwn cut to the limit of a context, between lines so that no mark is broken."""
-    return split(text, SECTION_LIMIT)[0]
-
-
-def _question(message: Message, view: CaseView, ways: CaseLinks) -> str:
+def _question(message: Message, view: CaseView, links: CaseLinks) -> str:
     case = view.case
-    asked = split(
+    text = split(
         without_direction_marks(case.question), _QUESTION_LIMIT, lambda part: len(escaped(part))
     )[0]
-    quoted = "\n".join(f"> {line}" for line in to_mrkdwn(disarm(asked)).split("\n"))
+    quoted = "\n".join(f"> {line}" for line in to_mrkdwn(disarm(text)).split("\n"))
     who = f"{_asker(message, view)}{case.asker_mark}"
     opening = f"*A question for a person* from {who}: {ESCALATION_REASONS[case.reason]}"
     unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.standing.state) else ""
-    return f"{opening}\n{quoted}\n{_where(message, ways)}{unread}"
+    return f"{opening}\n{quoted}\n{_where(message, links)}{unread}"
 
 
 def _asker(message: Message, view: CaseView) -> str:
@@ -139,12 +135,12 @@ def _asker(message: Message, view: CaseView) -> str:
     return escaped_label(clip(name, _LINE_LENGTH))
 
 
-def _where(message: Message, ways: CaseLinks) -> str:
-    asked = "Asked in a direct message" if message.private else "Asked in a channel"
+def _where(message: Message, links: CaseLinks) -> str:
+    origin = "Asked in a direct message" if message.private else "Asked in a channel"
     if response_url_of(message):
-        asked = "Asked by a command"
-    thread = f"<{ways.thread}|Open the thread>" if ways.thread else asked
-    board = web_url(ways.board) if ways.board else None
+        origin = "Asked by a command"
+    thread = f"<{links.thread}|Open the thread>" if links.thread else origin
+    board = web_url(links.board) if links.board else None
     return f"{thread} \u00b7 <{board}|Open on the board>" if board else thread
 
 
@@ -153,11 +149,11 @@ def _missing_from_pages(finding: SearchFinding | None) -> list[str]:
     return [f"*{MISSING_INTRO}* {_line(finding.missing)}"] if finding and finding.missing else []
 
 
-def _pages(finding: SearchFinding | None, ways: CaseLinks, now: datetime) -> list[str]:
+def _pages(finding: SearchFinding | None, links: CaseLinks, now: datetime) -> list[str]:
     """Return the found pages that everyone may read, split into pieces that fit a section."""
     if finding is None:
         return []
-    lines = source_lines(_lines(finding, ways), now)
+    lines = source_lines(_lines(finding, links), now)
     if finding.hidden:
         pages = "page was" if finding.hidden == 1 else "pages were"
         lines.append(f"_{finding.hidden} more {pages} found that not everyone may read._")
@@ -167,14 +163,13 @@ def _pages(finding: SearchFinding | None, ways: CaseLinks, now: datetime) -> lis
     return [part for part in split(listed, SECTION_LIMIT) if part]
 
 
-def _lines(finding: SearchFinding, ways: CaseLinks) -> Sequence[SourceLine]:
+def _lines(finding: SearchFinding, links: CaseLinks) -> Sequence[SourceLine]:
     lines = offered_pages(finding.suggestions[:_MOST_PAGES])
     found = zip(lines, finding.suggestions, strict=False)
-    return [_linked(line, public_link(source.url, ways.public_url)) for line, source in found]
-
-
-def _linked(line: SourceLine, url: str) -> SourceLine:
-    return replace(line, number=None, url=web_url(url))
+    return [
+        replace(line, number=None, url=web_url(public_link(source.url, links.public_url)))
+        for line, source in found
+    ]
 
 
 def _before(exchanges: Sequence[EarlierExchange]) -> list[str]:
@@ -196,13 +191,14 @@ def _history(steps: Sequence[CaseStep]) -> list[str]:
 
 
 def _step(step: CaseStep) -> str:
-    name = _inert_name(display_name(step.actor.name if step.actor else ""))
+    name = inert(without_direction_marks(display_name(step.actor.name if step.actor else "")))
     words = f": {_line(step.text)}" if step.text else ""
     return f"{name} {STEP_LABELS[step.step]} {time_ago(step.at)}{words}"
 
 
 def _state(view: CaseView) -> str:
-    return f"*{_inert_name(status_text(view))}* \u00b7 {time_ago(state_since(view.case))}"
+    status = bold(without_direction_marks(status_text(view)))
+    return f"{status} \u00b7 {time_ago(state_since(view.case))}"
 
 
 def _buttons(view: CaseView) -> Block | None:
@@ -226,8 +222,3 @@ def _line(text: str) -> str:
         if len(shown) <= _LINE_LENGTH:
             return shown
     return ""
-
-
-def _inert_name(text: str) -> str:
-    """Return a name that can't close bold text."""
-    return escaped_label(without_direction_marks(text)).replace("*", "\u2217")

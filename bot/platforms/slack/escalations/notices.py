@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from slack_sdk.web.async_client import AsyncWebClient
-
 from bot.chat.response_view import web_url
 from bot.domain.cases import Act, Case, Notice
 from bot.domain.errors import BotError
@@ -29,21 +27,19 @@ from bot.escalations.case_view import (
     reminder_text,
 )
 from bot.escalations.ports import SeesCases
-from bot.platforms.slack.client.api import ApiCaller
-from bot.platforms.slack.client.conversations import Conversations, MessageLookup
-from bot.platforms.slack.client.posting import Editor, Poster
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import ASKER_CLOSE, ASKER_REOPEN
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.metadata import (
-    MessageLabel,
     Place,
-    PostedMessage,
     PostedParts,
+    label_of,
     last_if_complete,
+    parts_of,
     thread_of,
     ts_of,
 )
-from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label
+from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label
 from bot.platforms.slack.rendering import (
     SECTION_LIMIT,
     Block,
@@ -71,7 +67,7 @@ def notice_messages(
     Below the last are the buttons ``offers``, and ``remark``, a line of ours.
     """
     news = notice_text(notice)
-    opening = f"*{_name(news.name)}* {news.did}"
+    opening = f"{bold(clip(news.name, 80))} {news.did}"
     sections = [opening, *_sections(news.words)]
     parts = [
         sections[at : at + _MOST_NOTICE_SECTIONS]
@@ -120,10 +116,6 @@ def _forms(sections: Sequence[str], below: tuple[Block, ...]) -> MessageForms:
     return (*with_buttons, MessageForm(text, blocks), MessageForm(text))
 
 
-def _name(name: str) -> str:
-    return escaped_label(clip(name, 80)).replace("*", "\u2217")
-
-
 _QUESTION_LENGTH = 300
 
 
@@ -138,8 +130,8 @@ def reminder_message(
     matter, more = reminder_text(case, notice, now)
     platform = platform_of(case)
     ours = platform == "slack"
-    asked = clip(case.question, _QUESTION_LENGTH) if ours else f"Asked by {platform}."
-    quoted = f"> {with_links(asked)}" if ours else with_links(asked)
+    question = clip(case.question, _QUESTION_LENGTH) if ours else f"Asked by {platform}."
+    quoted = f"> {with_links(question)}" if ours else with_links(question)
     where = " \u00b7 ".join(links) or f"On the board it is {case.interaction_id}."
     text = f"*{matter}*{more}\n{quoted}\n{where}"
     return (MessageForm(text, (section(text),)), MessageForm(text))
@@ -155,83 +147,45 @@ _LONGEST_QUESTION = 200
 
 
 class AskerNotices:
-    """Posts notices to askers. Implements bot.escalations.ports.Tells.
+    """Posts notices to askers. Implements bot.escalations.ports.Tells and EditsNotices.
 
     A long reply has several messages; the posted reference names the last. Messages of an earlier
     attempt are looked up, so that only missing ones are posted. A command has no thread: its asker
     gets a direct message that names the question.
     """
 
-    def __init__(self, client: AsyncWebClient, caller: ApiCaller, notes: Notes) -> None:
-        self._poster = Poster(client, caller)
-        self._rooms = Conversations(client, caller)
-        self._lookup = MessageLookup(client, caller)
-        self._last = LatestNotice(
-            _NoticeEditor(Editor(client, caller, self._poster)), notes, "slack"
-        )
-        self._sees: SeesCases | None = None
+    def __init__(self, client: SlackClient, notes: Notes) -> None:
+        self._client = client
+        self._latest = LatestNotice(self, notes, "slack")
+        self._cases: SeesCases | None = None
 
-    def attend(self, sees: SeesCases) -> None:
+    def read_cases_from(self, cases: SeesCases) -> None:
         """Set the source of case views."""
-        self._sees = sees
-        self._last.attend(sees)
+        self._cases = cases
+        self._latest.attend(cases)
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
-        there = await self._there(message, notice) if notice.attempts else {}
+        posted = await self._posted_parts(message, notice) if notice.attempts else {}
         state = STATE_AFTER_STEP.get(notice.step)
         offers = buttons_for_asker(state) if state else ()
-        parts = notice_messages(notice, offers, await self._question(message))
+        messages = notice_messages(notice, offers, await self._question_line(message))
         place, ts = await self._place(message), ""
-        for number, forms in enumerate(parts, start=1):
-            part = str(number)
-            known = there.get(part)
-            label = notice_label(notice, part, of=len(parts))
-            ts = known.ts if known else await self._poster.post(place, forms, label)
+        for number, forms in enumerate(messages, start=1):
+            label = label_of(notice, str(number), total=len(messages))
+            known = posted.get(label.part)
+            ts = known.ts if known else await self._client.chat_post_message(place, forms, label)
         ref = PostedRef(place.channel, ts)
         if state:
-            await self._last.came(message, notice, ref, state)
+            await self._latest.came(message, notice, ref, state)
         return ref
 
     async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
-        last = last_if_complete(await self._there(message, notice))
-        return PostedRef(last.channel, last.ts) if last else None
+        last = last_if_complete(await self._posted_parts(message, notice))
+        return last.ref if last else None
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the buttons of the last notice. Raises DeliveryFailed."""
-        await self._last.show(message, view)
-
-    async def _place(self, message: Message) -> Place:
-        """Return the thread of a question; for a command, which has none, a direct message."""
-        if not response_url_of(message):
-            return thread_of(message)
-        return Place(await self._rooms.direct(message.author.id), None, since=ts_of(message))
-
-    async def _there(self, message: Message, notice: Notice) -> PostedParts:
-        replies = await self._lookup.search(await self._place(message), notice.interaction_id)
-        return parts_of(notice, replies)
-
-    async def _question(self, message: Message) -> str:
-        """Return a line that names a question asked by command, "" for any other question."""
-        if not response_url_of(message):
-            return ""
-        return f"You asked by command: {clip(await self._asked(message), _LONGEST_QUESTION)}"
-
-    async def _asked(self, message: Message) -> str:
-        """Return the question as people see it: a press that asks for them has no text."""
-        if self._sees is None:
-            return message.text
-        try:
-            view = await self._sees.bare(message.thread.tenant, message.interaction_id)
-        except BotError:
-            return message.text
-        return view.case.question
-
-
-class _NoticeEditor:
-    """Edits the last message of a notice. Implements bot.escalations.asker_notices.EditsNotices."""
-
-    def __init__(self, editor: Editor) -> None:
-        self._editor = editor
+        await self._latest.show(message, view)
 
     async def edit(
         self,
@@ -241,14 +195,35 @@ class _NoticeEditor:
         offers: Sequence[CaseButton],
         remark: str,
     ) -> None:
-        await self._editor.edit(at, notice_messages(notice, offers, remark)[-1])
+        """Replace the last message of a notice: its buttons, and a remark below it."""
+        await self._client.chat_update(at, notice_messages(notice, offers, remark)[-1])
 
+    async def _place(self, message: Message) -> Place:
+        """Return the thread of a question; for a command, which has none, a direct message."""
+        if not response_url_of(message):
+            return thread_of(message)
+        return Place(
+            await self._client.conversations_open(message.author.id), None, since=ts_of(message)
+        )
 
-def notice_label(notice: Notice, part: str, of: int) -> MessageLabel:
-    """Return the label of one part of a notice."""
-    return MessageLabel(notice.id, notice.interaction_id, part, of)
+    async def _posted_parts(self, message: Message, notice: Notice) -> PostedParts:
+        replies = await self._client.find_messages(
+            await self._place(message), notice.interaction_id
+        )
+        return parts_of(notice.id, replies)
 
+    async def _question_line(self, message: Message) -> str:
+        """Return a line that names a question asked by command, "" for any other question."""
+        if not response_url_of(message):
+            return ""
+        return f"You asked by command: {clip(await self._question(message), _LONGEST_QUESTION)}"
 
-def parts_of(notice: Notice, posted: Sequence[PostedMessage]) -> PostedParts:
-    """Return a notice's messages by part, the first of each."""
-    return {p.label.part: p for p in reversed(posted) if p.label.delivery_id == notice.id}
+    async def _question(self, message: Message) -> str:
+        """Return the question as people see it: a press that asks for them has no text."""
+        if self._cases is None:
+            return message.text
+        try:
+            view = await self._cases.bare(message.thread.tenant, message.interaction_id)
+        except BotError:
+            return message.text
+        return view.case.question

@@ -37,7 +37,7 @@ class Files:
         """Return a file's content. Raises DeliveryFailed, also for one above ``most`` bytes."""
         self._check(attachment)
         with download_errors(attachment):
-            async with self._asked(attachment) as response:
+            async with self._download(attachment) as response:
                 return await downloaded_bytes(
                     attachment, response, most=most, host="Slack", cure=_CURE
                 )
@@ -54,7 +54,7 @@ class Files:
             raise DeliveryFailed(f"File {attachment.name!r} is not Slack's own; it is not fetched.")
 
     @asynccontextmanager
-    async def _asked(self, attachment: Attachment) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _download(self, attachment: Attachment) -> AsyncIterator[aiohttp.ClientResponse]:
         headers = {"Authorization": f"Bearer {self._client.token}"}
         async with (
             self._session() as session,

@@ -1,8 +1,11 @@
-"""Accept messages, their edits and their deletions from Slack's events into the inbox."""
+"""Accept messages, their edits, deletions and presses of Stop from Slack's events."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from slack_bolt.app.async_app import AsyncApp
@@ -15,7 +18,10 @@ from bot.chat.messages import (
     as_new_question,
     should_take,
 )
+from bot.domain.errors import InteractionUnknown
+from bot.domain.interactions import Interaction
 from bot.domain.messages import Message, Person, Thread
+from bot.platforms.slack.messages.progress import AgentSessions
 from bot.platforms.slack.payloads.events import (
     Event,
     envelope_reply_to,
@@ -27,9 +33,65 @@ from bot.platforms.slack.payloads.events import (
     ts_at,
 )
 from bot.platforms.slack.payloads.mrkdwn import unlabelled_ids_in
-from bot.platforms.slack.transport.dispatch import EventTasks
+from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 from bot.platforms.slack.workspace.bot_identity import BotIdentity
 from bot.platforms.slack.workspace.mention_names import MentionNames
+
+_MOST_LATE = 1_000
+"""Finished late events to remember; Slack retries an event for some minutes."""
+
+_EventKey = tuple[str, ...]
+
+
+class EventTasks:
+    """Runs the work on each event once: a retry by Slack joins it instead of starting anew.
+
+    On a server under load an edit or a deletion takes several turns at the record, each of which
+    may be waited for. Work cancelled at Slack's timeout would never be done, however often the
+    event is sent, and would waste every turn that it had. A retry of an event whose work is done by
+    then is acknowledged at once.
+    """
+
+    def __init__(self) -> None:
+        self._tasks: dict[_EventKey, asyncio.Task[None]] = {}
+        self._late: deque[_EventKey] = deque(maxlen=_MOST_LATE)
+
+    async def run(
+        self, body: Event, event: Event, work: Callable[[], Coroutine[None, None, None]]
+    ) -> None:
+        """Run the work on an event, or wait for the task that is running it already.
+
+        Raises TimeoutError after ACCEPT_SECONDS, while the work goes on.
+        """
+        key = (
+            text_at(body, "event_id"),
+            text_at(event, "type"),
+            text_at(event, "channel"),
+            text_at(event, "subtype"),
+            ts_at(event, "ts"),
+            ts_at(event, "event_ts"),
+        )
+        if key in self._late:
+            return
+        task = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = asyncio.create_task(work())
+            task.add_done_callback(lambda done: self._ended(key, done))
+        try:
+            async with asyncio.timeout(ACCEPT_SECONDS):
+                await asyncio.shield(task)
+        except TimeoutError:
+            task.add_done_callback(lambda done: self._ended_late(key, done))
+            raise
+
+    def _ended(self, key: _EventKey, task: asyncio.Task[None]) -> None:
+        del self._tasks[key]
+        if not task.cancelled():
+            task.exception()  # Marks it as retrieved: perhaps nobody awaits the task any more.
+
+    def _ended_late(self, key: _EventKey, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception() is None and key not in self._late:
+            self._late.append(key)
 
 
 class MessageListener:
@@ -38,61 +100,66 @@ class MessageListener:
     Implements `Listener`.
     """
 
-    def __init__(self, own: BotIdentity, office: ChatContext, names: MentionNames) -> None:
-        self._own = own
-        self._office = office
+    def __init__(self, identity: BotIdentity, context: ChatContext, names: MentionNames) -> None:
+        self._identity = identity
+        self._context = context
         self._names = names
-        self.edits = MessageEdits(office)
+        self.edits = MessageEdits(context)
         self.ongoing = EventTasks()
 
     def register(self, bolt: AsyncApp) -> None:
-        bolt.event("app_mention")(self._take)
-        bolt.event("message")(self._take)
+        bolt.event("app_mention")(self._on_message)
+        bolt.event("message")(self._on_message)
 
-    async def _take(self, body: dict[str, object], event: dict[str, object]) -> None:
-        said = self.heard(body, event)
-        if said is not None:
-            await self.ongoing.take(body, event, lambda: self._keep(body, event, said))
+    async def _on_message(self, body: dict[str, object], event: dict[str, object]) -> None:
+        received = self.parsed(body, event)
+        if received is not None:
+            await self.ongoing.run(body, event, lambda: self._accept(body, event, received))
 
-    async def _keep(self, body: Event, event: Event, said: ReceivedMessage) -> None:
-        if not await should_take(self._office.hearing, said):
+    async def _accept(self, body: Event, event: Event, received: ReceivedMessage) -> None:
+        if not await should_take(self._context.hearing, received):
             return
-        said = await self.named(body, event, said)
+        received = await self.named(body, event, received)
         # Where Slack sends mentions only, an edit arrives as an app_mention with the same ts.
-        edited = bool(event.get("edited")) and not said.message.overheard
-        asked = await as_new_question(self._office, said.message) if edited else said.message
-        await self._office.inbox.accept(asked)
-        if event.get("edited") or await self._brings_files(said.message):
+        edited = bool(event.get("edited")) and not received.message.overheard
+        question = (
+            await as_new_question(self._context, received.message) if edited else received.message
+        )
+        await self._context.inbox.accept(question)
+        if event.get("edited") or await self._has_new_files(received.message):
             at = ts_at(object_at(event, "edited"), "ts") or ts_at(event, "ts")
-            await self.edits.amend(asked, at)
+            await self.edits.amend(question, at)
 
-    def heard(self, body: Event, event: Event) -> ReceivedMessage | None:
+    def parsed(
+        self, body: Event, event: Event, names: Mapping[str, str] | None = None
+    ) -> ReceivedMessage | None:
         """Return the message of an event, None if it is not for this company's bot."""
-        return self._heard(body, event, {})
-
-    async def named(self, body: Event, event: Event, said: ReceivedMessage) -> ReceivedMessage:
-        """Return the message with names in place of ids, as far as they are resolved in time."""
-        ids = unlabelled_ids_in(text_at(event, "text")) - self._own.users(body)
-        return self._heard(body, event, await self._names.of(ids)) or said if ids else said
-
-    def _heard(self, body: Event, event: Event, names: Mapping[str, str]) -> ReceivedMessage | None:
         return parse_message(
             event,
-            tenant=self._office.tenant,
-            us=self._own.us(body),
+            tenant=self._context.tenant,
+            us=self._identity.ids(body),
             received_at=datetime.now(UTC),
             names=names,
             reply_to=envelope_reply_to(body),
         )
 
-    async def _brings_files(self, message: Message) -> bool:
+    async def named(self, body: Event, event: Event, received: ReceivedMessage) -> ReceivedMessage:
+        """Return the message with names in place of ids, as far as they are resolved in time."""
+        ids = unlabelled_ids_in(text_at(event, "text")) - self._identity.users(body)
+        return (
+            self.parsed(body, event, await self._names.resolve(ids)) or received
+            if ids
+            else received
+        )
+
+    async def _has_new_files(self, message: Message) -> bool:
         """Return whether an event has files that the stored question lacks.
 
         Slack leaves them out of some mentions; the channel's copy of the message has them.
         """
         if not message.attachments:
             return False
-        kept = await self._office.interactions.get(message.interaction_id)
+        kept = await self._context.interactions.get(message.interaction_id)
         return kept is not None and not kept.message.attachments
 
 
@@ -104,11 +171,13 @@ class EditListener:
     is deleted before it is known is stored as withdrawn, so that it is not answered on arrival.
     """
 
-    def __init__(self, own: BotIdentity, office: ChatContext, messages: MessageListener) -> None:
-        self._own = own
-        self._office = office
+    def __init__(
+        self, identity: BotIdentity, context: ChatContext, messages: MessageListener
+    ) -> None:
+        self._identity = identity
+        self._context = context
         self._messages = messages
-        self._withdrawals = MessageWithdrawals(office)
+        self._withdrawals = MessageWithdrawals(context)
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event({"type": "message", "subtype": "message_changed"})(self._changed)
@@ -121,21 +190,21 @@ class EditListener:
             await self._withdraw(body, event, ts_at(after, "ts"))
             return
         now, before = (
-            self._said(body, event, "message"),
-            self._said(body, event, "previous_message"),
+            self._version(body, event, "message"),
+            self._version(body, event, "previous_message"),
         )
         if now is None or now.by_bot or not _has_new_words(now, before, after):
             return
-        await self._messages.ongoing.take(body, event, lambda: self._amend(body, event, now))
+        await self._messages.ongoing.run(body, event, lambda: self._amend(body, event, now))
 
     async def _amend(self, body: Event, event: Event, now: ReceivedMessage) -> None:
         now = await self._messages.named(body, _event_of_version(event, "message"), now)
-        asked = await as_new_question(self._office, now.message)
-        if not asked.overheard:
-            await self._office.inbox.accept(asked)
+        question = await as_new_question(self._context, now.message)
+        if not question.overheard:
+            await self._context.inbox.accept(question)
         edited = object_at(object_at(event, "message"), "edited")
         at = ts_at(edited, "ts") or ts_at(event, "event_ts")
-        await self._messages.edits.amend(asked, at)
+        await self._messages.edits.amend(question, at)
 
     async def _deleted(self, body: dict[str, object], event: dict[str, object]) -> None:
         before = object_at(event, "previous_message")
@@ -144,23 +213,25 @@ class EditListener:
     async def _withdraw(self, body: Event, event: Event, ts: str) -> None:
         channel = id_at(event, "channel")
         if not (ts and channel) or is_own_message(
-            object_at(event, "previous_message"), self._own.us(body)
+            object_at(event, "previous_message"), self._identity.ids(body)
         ):
             return
         root = ts_at(object_at(event, "previous_message"), "thread_ts") or ts
-        place = _message_at(Thread("slack", self._office.tenant, channel, root), ts)
-        before = self._said(body, event, "previous_message")
-        await self._messages.ongoing.take(body, event, lambda: self._take_back(place, before))
+        place = _message_at(Thread("slack", self._context.tenant, channel, root), ts)
+        before = self._version(body, event, "previous_message")
+        await self._messages.ongoing.run(
+            body, event, lambda: self._withdraw_or_ignore(place, before)
+        )
 
-    async def _take_back(self, place: Message, before: ReceivedMessage | None) -> None:
+    async def _withdraw_or_ignore(self, place: Message, before: ReceivedMessage | None) -> None:
         if await self._withdrawals.withdraw(place):
             return
         if before and not before.by_bot and not before.message.overheard:
             await self._withdrawals.never_answer(before.message)
 
-    def _said(self, body: Event, event: Event, version: str) -> ReceivedMessage | None:
+    def _version(self, body: Event, event: Event, version: str) -> ReceivedMessage | None:
         """Return one version of a message; its channel is taken from the event."""
-        return self._messages.heard(body, _event_of_version(event, version))
+        return self._messages.parsed(body, _event_of_version(event, version))
 
 
 def _event_of_version(event: Event, version: str) -> Event:
@@ -179,3 +250,44 @@ def _has_new_words(now: ReceivedMessage, before: ReceivedMessage | None, after: 
 def _message_at(thread: Thread, ts: str) -> Message:
     """Return a message of which only the thread and ts are known."""
     return Message(ts, thread, Person(""), "", datetime.now(UTC))
+
+
+_MOST_IN_THREAD = 20
+
+
+class StopEvents:
+    """Handles agent_session_stopped. Implements `Listener`.
+
+    The question is withdrawn as if its asker had deleted it: nothing is posted, and the record
+    keeps that it was cancelled, but not its text.
+    """
+
+    def __init__(self, context: ChatContext, sessions: AgentSessions) -> None:
+        self._context = context
+        self._sessions = sessions
+
+    def register(self, bolt: AsyncApp) -> None:
+        bolt.event("agent_session_stopped")(self._stopped)
+
+    async def _stopped(self, event: dict[str, object]) -> None:
+        channel, thread_ts = id_at(event, "channel"), ts_at(event, "thread_ts")
+        user = id_at(event, "user")
+        if not (channel and thread_ts and user):
+            return
+        thread = Thread("slack", self._context.tenant, channel, thread_ts)
+        self._sessions.stopped(thread)
+        async with asyncio.timeout(ACCEPT_SECONDS):
+            for each in reversed(
+                await self._context.interactions.in_thread(thread, _MOST_IN_THREAD)
+            ):
+                if each.message.author.id == user and _is_open(each):
+                    with suppress(InteractionUnknown):
+                        await self._context.inbox.cancel(each.id)
+                    return
+
+
+def _is_open(interaction: Interaction) -> bool:
+    """Return whether an interaction's asker still waits for a reply."""
+    waits = interaction.status in {"working", "done"}
+    silent = interaction.outcome is not None and interaction.outcome.silent
+    return waits and interaction.posted is None and not silent

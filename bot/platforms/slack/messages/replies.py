@@ -7,7 +7,7 @@ are found by their metadata. Slack stores no ephemeral messages, so they may be 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,25 +20,24 @@ from bot.domain.handoff import as_list_only, as_thread_reply
 from bot.domain.interactions import Delivery, PostedRef, Reply, Response
 from bot.domain.messages import Message
 from bot.domain.outcomes import undelivered_text
-from bot.platforms.slack.client.conversations import MessageLookup
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import (
     FormsRefused,
     NeverPermitted,
     NotPermitted,
     ResultUnknown,
 )
-from bot.platforms.slack.client.posting import Poster
 from bot.platforms.slack.escalations.people_channel import PeopleChannel
 from bot.platforms.slack.payloads.events import came_by_shortcut, response_url_of
 from bot.platforms.slack.payloads.metadata import (
     CARD_PART,
     MessageLabel,
     Place,
-    PostedMessage,
     PostedParts,
     is_ts,
     label_of,
     last_if_complete,
+    parts_of,
     thread_of,
     ts_of,
 )
@@ -64,9 +63,8 @@ class Replies:
     complete reply implies that the card is settled as well.
     """
 
-    def __init__(self, poster: Poster, lookup: MessageLookup, people: PeopleChannel) -> None:
-        self._poster = poster
-        self._lookup = lookup
+    def __init__(self, client: SlackClient, people: PeopleChannel) -> None:
+        self._client = client
         self._people = people
         self._attempted: OrderedDict[str, PostedParts | None] = OrderedDict()
 
@@ -76,48 +74,49 @@ class Replies:
         Messages seen by ``find`` are not looked up again. The first attempt at a delivery looks
         nothing up: whoever repeats one, in this process or another, calls ``find`` before.
         """
-        there = await self._there(delivery)
-        if last := last_if_complete(there):
-            return PostedRef(last.channel, last.ts), False
+        posted = await self._known_parts(delivery)
+        if last := last_if_complete(posted):
+            return last.ref, False
         response = delivery.outcome.response
-        if CARD_PART not in there and not await self._people.ask(delivery):
+        if CARD_PART not in posted and not await self._people.ask(delivery):
             response = as_list_only(response)
-        parts = delivery_messages(delivery, response)
-        place = thread_of(delivery.message)
+        messages = delivery_messages(delivery, response)
         ts = ""
-        for number, forms in enumerate(parts, start=1):
-            named = label_of(delivery, str(number), of=len(parts))
-            known = there.get(named.part)
-            ts = known.ts if known else await self._post(delivery, forms, named)
-        return PostedRef(place.channel, ts), True
+        for number, forms in enumerate(messages, start=1):
+            label = label_of(delivery, str(number), total=len(messages))
+            known = posted.get(label.part)
+            ts = known.ts if known else await self._post(delivery, forms, label)
+        return PostedRef(delivery.message.thread.channel, ts), True
 
-    async def _post(self, delivery: Delivery, forms: MessageForms, named: MessageLabel) -> str:
+    async def _post(self, delivery: Delivery, forms: MessageForms, label: MessageLabel) -> str:
         """Post a message; if Slack rejects every form, a line about it. Raises FormsRefused."""
         place = thread_of(delivery.message)
         try:
-            return await self._poster.post(place, forms, named)
+            return await self._client.chat_post_message(place, forms, label)
         except FormsRefused:
             if not delivery.message.overheard:
-                said = MessageForm(undelivered_text(delivery.message, delivery.outcome, "Slack"))
+                line = MessageForm(undelivered_text(delivery.message, delivery.outcome, "Slack"))
                 with suppress(DeliveryRefused):
-                    await self._poster.post(place, (said,), replace(named, part=_NOT_TAKEN))
+                    await self._client.chat_post_message(
+                        place, (line,), replace(label, part=_NOT_TAKEN)
+                    )
             raise
 
     async def find(self, delivery: Delivery) -> PostedRef | None:
         """Find a delivery in its thread, by metadata; None unless it is complete."""
-        there = await self._look_up(delivery)
-        self._remember(delivery.id, there)
-        last = last_if_complete(there)
-        return PostedRef(last.channel, last.ts) if last else None
+        parts = await self._look_up(delivery)
+        self._remember(delivery.id, parts)
+        last = last_if_complete(parts)
+        return last.ref if last else None
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         """Delete the recorded messages, then any others in the thread and escalation channel."""
         deleted: set[PostedRef] = set()
 
-        async def delete(refs: Sequence[PostedRef]) -> None:
+        async def delete(refs: Iterable[PostedRef]) -> None:
             for ref in refs:
                 if ref not in deleted and is_ts(ref.id):
-                    await self._poster.delete(ref.channel, ref.id)
+                    await self._client.chat_delete(ref.channel, ref.id)
                     deleted.add(ref)
 
         try:
@@ -125,30 +124,31 @@ class Replies:
             # Slack lists no ephemeral reply to a command, and there may be no thread.
             if not response_url_of(message):
                 place = thread_of(message)
-                await delete(_refs_of(await self._lookup.search(place, message.interaction_id)))
+                found = await self._client.find_messages(place, message.interaction_id)
+                await delete(each.ref for each in found)
         finally:
             # The card quotes the question: delete it even if the reply can't be deleted any more.
-            await delete(_refs_of(await self._people.cards(message)))
+            await delete(each.ref for each in await self._people.cards(message))
 
-    async def _there(self, delivery: Delivery) -> PostedParts:
+    async def _known_parts(self, delivery: Delivery) -> PostedParts:
         """Return the posted parts of a delivery; {} if this is its first attempt.
 
         Then mark them as unknown, until they are looked up again.
         """
-        there: PostedParts | None = self._attempted.get(delivery.id, {})
+        parts: PostedParts | None = self._attempted.get(delivery.id, {})
         self._remember(delivery.id, None)
-        return await self._look_up(delivery) if there is None else there
+        return await self._look_up(delivery) if parts is None else parts
 
     async def _look_up(self, delivery: Delivery) -> PostedParts:
         place = thread_of(delivery.message)
-        replies = await self._lookup.search(place, delivery.interaction_id)
-        there = _parts_of(delivery, replies)
-        if last_if_complete(there) or not self._people.are_asked(delivery):
-            return there
-        return {**there, **_parts_of(delivery, await self._people.cards(delivery.message))}
+        replies = await self._client.find_messages(place, delivery.interaction_id)
+        parts = parts_of(delivery.id, replies)
+        if last_if_complete(parts) or not self._people.are_asked(delivery):
+            return parts
+        return {**parts, **parts_of(delivery.id, await self._people.cards(delivery.message))}
 
-    def _remember(self, delivery_id: str, there: PostedParts | None) -> None:
-        self._attempted[delivery_id] = there
+    def _remember(self, delivery_id: str, parts: PostedParts | None) -> None:
+        self._attempted[delivery_id] = parts
         self._attempted.move_to_end(delivery_id)
         while len(self._attempted) > _REMEMBERED:
             self._attempted.popitem(last=False)
@@ -157,8 +157,8 @@ class Replies:
 def delivery_messages(delivery: Delivery, response: Response) -> tuple[MessageForms, ...]:
     """Return the messages of a delivery, with its buttons below the last."""
     outcome = delivery.outcome
-    said = as_thread_reply(response)
-    rendered = render(said, private=delivery.message.private, remarks=outcome.remarks)
+    reply = as_thread_reply(response)
+    rendered = render(reply, private=delivery.message.private, remarks=outcome.remarks)
     buttons = buttons_of(outcome, delivery.interaction_id)
     first, *rest = reply_messages(rendered, now=datetime.now(UTC), buttons=buttons)
     return (_with_asker(first, delivery.message), *rest)
@@ -168,24 +168,15 @@ def _with_asker(forms: MessageForms, message: Message) -> MessageForms:
     """Add a line that names the asker, if they are not the author of the message above."""
     if not came_by_shortcut(message):
         return forms
-    said = f"Asked by <@{message.author.id}> about this message"
-    return tuple(_below_line(said, form) for form in forms)
+    line = f"Asked by <@{message.author.id}> about this message"
+    return tuple(_below_line(line, form) for form in forms)
 
 
-def _below_line(said: str, form: MessageForm) -> MessageForm:
-    text = f"{said}:\n{form.text}"
+def _below_line(line: str, form: MessageForm) -> MessageForm:
+    text = f"{line}:\n{form.text}"
     if not form.blocks:
         return MessageForm(text)
-    return MessageForm(text, (context(said), *form.blocks), form.body and form.body + 1)
-
-
-def _parts_of(delivery: Delivery, posted: Sequence[PostedMessage]) -> PostedParts:
-    """Return a delivery's messages by part, the first of each."""
-    return {p.label.part: p for p in reversed(posted) if p.label.delivery_id == delivery.id}
-
-
-def _refs_of(posted: Sequence[PostedMessage]) -> list[PostedRef]:
-    return [PostedRef(each.channel, each.ts) for each in posted]
+    return MessageForm(text, (context(line), *form.blocks), form.body and form.body + 1)
 
 
 log = structlog.get_logger(__name__)
@@ -194,8 +185,8 @@ log = structlog.get_logger(__name__)
 class PrivateReplies:
     """Posts ephemeral messages. Slack stores none of them, and may not show them at all."""
 
-    def __init__(self, poster: Poster) -> None:
-        self._poster = poster
+    def __init__(self, client: SlackClient) -> None:
+        self._client = client
 
     async def offer(self, delivery: Delivery) -> None:
         """Offer the asker the private answer, if any; a failure is logged only."""
@@ -204,11 +195,11 @@ class PrivateReplies:
             return
         forms = private_answer_offer(delivery.interaction_id)
         try:
-            await self._poster.post_ephemeral(thread_of(message), message.author.id, forms)
+            await self._client.chat_post_ephemeral(thread_of(message), message.author.id, forms)
         except DeliveryFailed as error:
             log.warning("slack.offer_failed", error=str(error))
 
-    async def only(self, delivery: Delivery) -> PostedRef:
+    async def deliver(self, delivery: Delivery) -> PostedRef:
         """Post a response to its asker alone; return a reference. Raises DeliveryFailed.
 
         Slack can't be asked for it afterwards, and it may be lost: better once than twice.
@@ -218,7 +209,7 @@ class PrivateReplies:
         place = _ephemeral_place(message)
         for forms in reply_messages(rendered, now=datetime.now(UTC)):
             try:
-                await self._poster.post_ephemeral(place, message.author.id, forms)
+                await self._client.chat_post_ephemeral(place, message.author.id, forms)
             except (ResultUnknown, NotPermitted, NeverPermitted) as error:
                 log.info("slack.notice_not_shown", error=str(error))
         return PostedRef(place.channel, delivery.id)
@@ -228,7 +219,7 @@ class PrivateReplies:
         # No footer: it is read in a channel, where the bot does not receive a plain reply.
         rendered = replace(render(reply, private=False), footer="")
         for forms in reply_messages(rendered, now=datetime.now(UTC)):
-            await self._poster.post_ephemeral(thread_of(message), message.author.id, forms)
+            await self._client.chat_post_ephemeral(thread_of(message), message.author.id, forms)
 
 
 def _ephemeral_place(message: Message) -> Place:

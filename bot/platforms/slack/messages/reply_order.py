@@ -32,7 +32,7 @@ class _Queue:
     held: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def after_working(self, order: QuestionOrder) -> bool:
+    def follows_unfinished(self, order: QuestionOrder) -> bool:
         """Return whether an earlier question is still in progress."""
         return any(earlier < order for earlier in self.working)
 
@@ -45,9 +45,9 @@ class _Queue:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def until(self, fact: Callable[[], bool]) -> None:
+    async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until a condition holds."""
-        while not fact():
+        while not condition():
             await self._changed.wait()
 
 
@@ -58,8 +58,10 @@ class ReplyOrder:
     that one that never ends delays others only once.
     """
 
-    def __init__(self, opening: WaitForChannel, patience_seconds: float = PATIENCE_SECONDS) -> None:
-        self._opening = opening
+    def __init__(
+        self, until_allowed: WaitForChannel, patience_seconds: float = PATIENCE_SECONDS
+    ) -> None:
+        self._until_allowed = until_allowed
         self._patience = patience_seconds
         self._queues: OrderedDict[str, _Queue] = OrderedDict()
 
@@ -98,14 +100,14 @@ class ReplyOrder:
         """Wait for earlier questions, for the patience at most."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._patience):
-                await queue.until(lambda: not queue.after_working(order))
+                await queue.until(lambda: not queue.follows_unfinished(order))
         queue.working -= {earlier for earlier in queue.working if earlier < order}
 
     async def _next(self, queue: _Queue, order: QuestionOrder, channel: str) -> None:
         """Take the turn; while the channel is rate-limited, an earlier reply may become ready."""
         while True:
             await queue.until(lambda: queue.is_next(order))
-            await self._opening(channel)
+            await self._until_allowed(channel)
             if queue.is_next(order):
                 queue.held = True
                 return

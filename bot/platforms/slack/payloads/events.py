@@ -64,7 +64,8 @@ def parse_message(
     if not (channel and ts and author) or not _is_by_somebody_else(event, us):
         return None
     private = event.get("channel_type") == "im" or channel.startswith("D")
-    overheard = not private and not _is_addressed(event, us)
+    addressed = event.get("type") == "app_mention" or mentions(text_at(event, "text"), us.users)
+    overheard = not private and not addressed
     by_bot = bool(event.get("bot_id"))
     if overheard and (by_bot or not us.users or event.get("channel_type") == "mpim"):
         return None
@@ -126,10 +127,6 @@ def _is_by_somebody_else(event: Event, us: BotIds) -> bool:
     if event.get("subtype") not in _SUBTYPES or event.get("user") == _SLACKBOT:
         return False
     return not is_own_message(event, us) and not (event.get("bot_id") and not us.users)
-
-
-def _is_addressed(event: Event, us: BotIds) -> bool:
-    return event.get("type") == "app_mention" or mentions(text_at(event, "text"), us.users)
 
 
 def attachments_in(event: Event) -> Iterator[Attachment]:

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from bot.domain.interactions import Delivery
+from bot.domain.cases import Notice
+from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import InteractionId, Message
+from bot.inbox.outbox import delivery_id
+from bot.platforms.slack.payloads.events import Event, object_at, text_at
 
 EVENT_TYPE = "frontdesk_reply"
 CARD_PART = "card"
@@ -30,12 +33,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class MessageLabel:
-    """A message's part of a delivery; ``of`` is the number of numbered parts."""
+    """A message's part of a delivery; ``total`` is the number of numbered parts."""
 
     delivery_id: str
     interaction_id: InteractionId
     part: str
-    of: int
+    total: int
 
     @property
     def metadata(self) -> dict[str, object]:
@@ -43,7 +46,7 @@ class MessageLabel:
             "delivery_id": self.delivery_id,
             "interaction_id": self.interaction_id,
             "part": self.part,
-            "of": self.of,
+            "of": self.total,
         }
         return {"event_type": EVENT_TYPE, "event_payload": payload}
 
@@ -56,14 +59,23 @@ class PostedMessage:
     ts: str
     label: MessageLabel
 
+    @property
+    def ref(self) -> PostedRef:
+        return PostedRef(self.channel, self.ts)
+
 
 PostedParts = Mapping[str, PostedMessage]
 """The posted messages of one delivery, by part."""
 
 
-def label_of(delivery: Delivery, part: str, of: int) -> MessageLabel:
-    """Return the label of one part of a delivery."""
-    return MessageLabel(delivery.id, delivery.interaction_id, part, of)
+def label_of(posted: Delivery | Notice, part: str, total: int) -> MessageLabel:
+    """Return the label of one part of a delivery or notice."""
+    return MessageLabel(posted.id, posted.interaction_id, part, total)
+
+
+def parts_of(delivery_id: str, posted: Sequence[PostedMessage]) -> PostedParts:
+    """Return the messages of a delivery or notice by part, the first of each."""
+    return {p.label.part: p for p in reversed(posted) if p.label.delivery_id == delivery_id}
 
 
 def thread_of(message: Message) -> Place:
@@ -98,29 +110,43 @@ def own_messages(
 ) -> Iterator[PostedMessage]:
     """Yield the messages of Slack's list that belong to an interaction, in its order."""
     for message in messages if isinstance(messages, Sequence) else ():
-        metadata = message.get("metadata") or {}
-        payload = metadata.get("event_payload") or {}
-        mine = payload.get("interaction_id") == interaction_id
-        if metadata.get("event_type") == EVENT_TYPE and mine:
-            named = MessageLabel(
-                str(payload.get("delivery_id")),
-                interaction_id,
-                part=str(payload.get("part")),
-                of=_count(payload.get("of")),
-            )
-            yield PostedMessage(channel, str(message["ts"]), named)
+        label = _label_in(message)
+        if label is not None and label.interaction_id == interaction_id:
+            yield PostedMessage(channel, text_at(message, "ts"), label)
 
 
-def last_if_complete(there: PostedParts) -> PostedMessage | None:
+def interaction_answered_by(message: Event) -> InteractionId | None:
+    """Return the interaction that a message answers; None for cards and notices."""
+    label = _label_in(message)
+    if label is None or label.part == CARD_PART:
+        return None
+    answers = label.delivery_id == delivery_id(label.interaction_id)
+    return label.interaction_id if answers else None
+
+
+def _label_in(message: Event) -> MessageLabel | None:
+    """Return the label in a message's metadata, None if it has none."""
+    metadata = object_at(message, "metadata")
+    payload = object_at(metadata, "event_payload")
+    if metadata.get("event_type") != EVENT_TYPE:
+        return None
+    total = payload.get("of")
+    return MessageLabel(
+        text_at(payload, "delivery_id"),
+        InteractionId(text_at(payload, "interaction_id")),
+        part=text_at(payload, "part"),
+        total=total if isinstance(total, int) else 1,
+    )
+
+
+def last_if_complete(parts: PostedParts) -> PostedMessage | None:
     """Return the last numbered part if all are posted, else None.
 
     Their number is read from the posted parts: another version of the bot may have split the same
     answer differently.
     """
-    of = max((posted.label.of for part, posted in there.items() if part != CARD_PART), default=0)
-    whole = of > 0 and all(str(number) in there for number in range(1, of + 1))
-    return there[str(of)] if whole else None
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) else 1
+    total = max(
+        (posted.label.total for part, posted in parts.items() if part != CARD_PART), default=0
+    )
+    whole = total > 0 and all(str(number) in parts for number in range(1, total + 1))
+    return parts[str(total)] if whole else None

@@ -50,8 +50,12 @@ def from_mrkdwn(text: str, names: Mapping[str, str] | None = None) -> str:
 
     ``names`` maps ids to names in plain text. They are escaped like all else when they are shown.
     """
-    words = _TOKEN.sub(lambda token: _word(token, names or {}), text)
-    return words.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    return unescaped(_TOKEN.sub(lambda token: _word(token, names or {}), text))
+
+
+def unescaped(text: str) -> str:
+    """Decode the entities in a text; Slack's links and mentions stay as they are."""
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def escaped(text: str) -> str:
@@ -62,6 +66,16 @@ def escaped(text: str) -> str:
 def escaped_label(label: str) -> str:
     """Escape plain text for use as the label in ``<url|label>``."""
     return _escaped(label).replace("|", "\u00a6")
+
+
+def bold(text: str) -> str:
+    """Return plain text in bold, which no mark in it can close."""
+    return f"*{inert(text)}*"
+
+
+def inert(text: str) -> str:
+    """Escape plain text so that it can't close the bold or label around it."""
+    return escaped_label(text).replace("*", "\u2217")
 
 
 def to_mrkdwn(text: str) -> str:

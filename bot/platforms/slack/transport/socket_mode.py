@@ -21,12 +21,11 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.domain.errors import DeliveryFailed
-from bot.platforms.slack.client.api import ApiCaller
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NotPermitted
-from bot.platforms.slack.transport.dispatch import REFUSED, Dispatcher, Malformed, bolt_request
+from bot.platforms.slack.transport.requests import REFUSED, Dispatcher, Malformed, bolt_request
 from bot.platforms.slack.workspace.bot_identity import SOCKET, SlackHealth
 
 _OK = 200
@@ -41,21 +40,21 @@ class EnvelopeReceiver:
     again.
     """
 
-    def __init__(self, intake: Dispatcher) -> None:
-        self._intake = intake
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
         self._closed = False
-        self._under_way: set[asyncio.Event] = set()
+        self._in_progress: set[asyncio.Event] = set()
 
-    async def take(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
+    async def receive(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         """Dispatch one envelope, and acknowledge it."""
         if self._closed:
             return
         ended = asyncio.Event()
-        self._under_way.add(ended)
+        self._in_progress.add(ended)
         try:
-            await self._answer(client, request)
+            await self._respond(client, request)
         finally:
-            self._under_way.discard(ended)
+            self._in_progress.discard(ended)
             ended.set()
 
     async def finish(self, seconds: float) -> None:
@@ -63,10 +62,10 @@ class EnvelopeReceiver:
         self._closed = True
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                for ended in tuple(self._under_way):
+                for ended in tuple(self._in_progress):
                     await ended.wait()
 
-    async def _answer(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
+    async def _respond(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         began = time.time()
         response = await self._response(request)
         if response.status != _OK:
@@ -79,13 +78,13 @@ class EnvelopeReceiver:
     async def _response(self, request: SocketModeRequest) -> BoltResponse:
         retried = str(request.retry_attempt or 0)
         try:
-            taken = bolt_request(
+            received = bolt_request(
                 request.payload, {"x-slack-retry-num": retried}, mode="socket_mode"
             )
         except Malformed:
             log.warning("slack.malformed", type=request.type)
             return BoltResponse(status=_OK, body="")
-        response = await self._intake.take(taken)
+        response = await self._dispatcher.dispatch(received)
         # Acknowledged, since a retry would be for another workspace as well.
         return BoltResponse(status=_OK, body="") if response.status == REFUSED else response
 
@@ -94,7 +93,7 @@ class SocketConnection:
     """A connection of slack_sdk's client, with its automatic reconnect switched off."""
 
     def __init__(
-        self, token: str, client: AsyncWebClient, receiver: EnvelopeReceiver, ping_seconds: float
+        self, token: str, client: SlackClient, receiver: EnvelopeReceiver, ping_seconds: float
     ) -> None:
         logger = logging.getLogger("frontdesk.slack.socket")
         # Muted: the client logs whole messages.
@@ -102,12 +101,12 @@ class SocketConnection:
         self._client = SocketModeClient(
             app_token=token,
             logger=logger,
-            web_client=client,
+            web_client=client.web,
             auto_reconnect_enabled=False,
             ping_interval=ping_seconds,
-            on_message_listeners=[self._heard],
+            on_message_listeners=[self._on_message],
         )
-        self._client.socket_mode_request_listeners.append(receiver.take)
+        self._client.socket_mode_request_listeners.append(receiver.receive)
         self._hello = asyncio.Event()
 
     async def open(self, address: str) -> None:
@@ -116,7 +115,7 @@ class SocketConnection:
         await self._client.connect()  # type: ignore[no-untyped-call]  # slack_sdk gives none
         await self._hello.wait()
 
-    async def is_sound(self) -> bool:
+    async def is_alive(self) -> bool:
         """Return whether the connection is open, and one of the last four pings was answered."""
         return await self._client.is_connected()
 
@@ -125,7 +124,7 @@ class SocketConnection:
         with suppress(ClientError, OSError):
             await self._client.close()  # type: ignore[no-untyped-call]  # as above
 
-    async def _heard(self, _: WSMessage) -> None:
+    async def _on_message(self, _: WSMessage) -> None:
         self._hello.set()
 
 
@@ -162,100 +161,95 @@ class SocketMode:
 
     def __init__(
         self,
-        intake: Dispatcher,
+        dispatcher: Dispatcher,
         *,
         token: str,
-        client: AsyncWebClient,
-        caller: ApiCaller,
-        standing: SlackHealth,
-        patience: SocketTimeouts,
+        client: SlackClient,
+        health: SlackHealth,
+        timeouts: SocketTimeouts,
     ) -> None:
-        self._receiver = EnvelopeReceiver(intake)
+        self._receiver = EnvelopeReceiver(dispatcher)
         self._token = token
         self._client = client
-        self._caller = caller
-        self._standing = standing
-        self._patience = patience
-        self._keeping: asyncio.Task[None] | None = None
+        self._health = health
+        self._timeouts = timeouts
+        self._task: asyncio.Task[None] | None = None
         self._tried = asyncio.Event()
 
-    def mount(self, app: web.Application) -> None:
+    def run_with(self, app: web.Application) -> None:
         """Open the connection when an application starts, and close it at its shutdown."""
         app.on_startup.append(self._start)
         app.on_shutdown.append(self._stop)
 
     async def _start(self, _: web.Application) -> None:
-        self._keeping = asyncio.create_task(self._keep())
+        self._task = asyncio.create_task(self._keep_connected())
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._patience.start):
+            async with asyncio.timeout(self._timeouts.start):
                 await self._tried.wait()
                 return
         self._lost("it is being opened")
 
     async def _stop(self, _: web.Application) -> None:
-        await self._receiver.finish(self._patience.finish)
-        if self._keeping is not None:
-            self._keeping.cancel()
+        await self._receiver.finish(self._timeouts.finish)
+        if self._task is not None:
+            self._task.cancel()
             with suppress(asyncio.CancelledError):
-                await self._keeping
+                await self._task
 
-    async def _keep(self) -> None:
+    async def _keep_connected(self) -> None:
         """Open one connection after another, with growing pauses while opening fails.
 
         A connection that breaks is not reported: Slack ends each after some hours. One that can't
         be opened is.
         """
-        pause = self._patience.first_pause
+        pause = self._timeouts.first_pause
         while True:
-            held, why = await self._held()
-            if held:
-                pause = self._patience.first_pause
+            was_open, why = await self._hold()
+            if was_open:
+                pause = self._timeouts.first_pause
                 log.info("slack.socket_ended", why=why)
             else:
                 self._lost(why)
                 self._tried.set()
             await asyncio.sleep(pause)
-            pause = min(2 * pause, self._patience.longest_pause)
+            pause = min(2 * pause, self._timeouts.longest_pause)
 
-    async def _held(self) -> tuple[bool, str]:
+    async def _hold(self) -> tuple[bool, str]:
         """Hold a connection while it is sound; return whether it was opened, and why it ended."""
-        held = False
+        opened = False
         try:
             async with self._connection() as connection:
-                held = True
-                self._standing.clear(SOCKET)
+                opened = True
+                self._health.clear(SOCKET)
                 self._tried.set()
                 log.info("slack.socket_connected")
-                while await connection.is_sound():  # noqa: ASYNC110 - the client has no such event
-                    await asyncio.sleep(self._patience.look)
+                while await connection.is_alive():  # noqa: ASYNC110 - the client has no such event
+                    await asyncio.sleep(self._timeouts.look)
         except NotPermitted as error:
-            return held, f"Slack refuses SLACK_APP_TOKEN ({error.code})"
+            return opened, f"Slack refuses SLACK_APP_TOKEN ({error.code})"
         except DeliveryFailed as error:
-            return held, str(error).rstrip(".")
+            return opened, str(error).rstrip(".")
         except TimeoutError:
-            return held, "Slack did not say hello"
+            return opened, "Slack did not say hello"
         except Exception as error:
             log.exception("slack.socket_failed", error=type(error).__name__)
-            return held, "of an error of ours"
-        return held, "the connection broke"
+            return opened, "of an error of ours"
+        return opened, "the connection broke"
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[SocketConnection]:
         """Open a connection. Raises DeliveryFailed, TimeoutError."""
-        answer = await self._caller.call(
-            "apps.connections.open",
-            lambda: self._client.apps_connections_open(app_token=self._token),
-        )
+        address = await self._client.apps_connections_open(self._token)
         connection = SocketConnection(
-            self._token, self._client, self._receiver, self._patience.ping
+            self._token, self._client, self._receiver, self._timeouts.ping
         )
         try:
-            async with asyncio.timeout(self._patience.connect):
-                await connection.open(str(answer["url"]))
+            async with asyncio.timeout(self._timeouts.connect):
+                await connection.open(address)
             yield connection
         finally:
             await connection.close()
 
     def _lost(self, why: str) -> None:
         log.warning("slack.socket_lost", why=why, cure=_CURE)
-        self._standing.note(SOCKET, f"Socket Mode is not connected: {why}.", cure=_CURE)
+        self._health.note(SOCKET, f"Socket Mode is not connected: {why}.", cure=_CURE)

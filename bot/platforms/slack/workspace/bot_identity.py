@@ -7,17 +7,17 @@ another workspace or organisation are refused.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Literal, Protocol
+from typing import Literal
 
 import aiohttp
 import structlog
 from slack_sdk.errors import SlackApiError
-from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.domain.health import ComponentStatus
-from bot.platforms.slack.client.api import ApiCaller, error_code
+from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.client.errors import response_error_code
+from bot.platforms.slack.client.rate_limits import Pause
 from bot.platforms.slack.payloads.events import (
     BotIds,
     Event,
@@ -35,40 +35,32 @@ class SlackHealth:
     """The current problems by component; none at the start.
 
     A component is the token, the socket, or a channel in which people can't be asked; they are
-    reported in this order. ``well`` is the status while there is no problem.
+    reported in this order. ``healthy`` is the status while there is no problem.
     """
 
-    def __init__(self, well: ComponentStatus) -> None:
-        self._well = well
-        self._troubles: dict[str, tuple[str, str]] = {}
+    def __init__(self, healthy: ComponentStatus) -> None:
+        self._healthy = healthy
+        self._problems: dict[str, tuple[str, str]] = {}
 
     def note(self, about: str, why: str, *, cure: str) -> None:
         """Record a component's problem and its cure."""
-        self._troubles[about] = (why, cure)
+        self._problems[about] = (why, cure)
 
     def clear(self, about: str) -> None:
         """Remove a component's problem."""
-        self._troubles.pop(about, None)
-
-    def missed_people(self, channel: str, why: str) -> None:
-        """Record that an escalation could not be posted in a channel; ``why`` includes the cure."""
-        self.note(channel, f"People can't be asked in {channel}: the board alone has it.", cure=why)
-
-    def reached_people(self, channel: str | None) -> None:
-        """Remove the problem of an escalation channel."""
-        self.clear(channel or "")
+        self._problems.pop(about, None)
 
     def why(self, about: str) -> str:
         """Return a component's problem and its cure, "" if there is none."""
-        return " ".join(self._troubles.get(about, ()))
+        return " ".join(self._problems.get(about, ()))
 
     def part(self) -> ComponentStatus:
         """Return the first problem as a status for the operator: token, socket, then channels."""
-        for about in (TOKEN, SOCKET, *self._troubles):
-            if about in self._troubles:
-                why, cure = self._troubles[about]
+        for about in (TOKEN, SOCKET, *self._problems):
+            if about in self._problems:
+                why, cure = self._problems[about]
                 return ComponentStatus("Slack", "failed", why, cure)
-        return self._well
+        return self._healthy
 
 
 _FIRST_PAUSE_SECONDS = 1.0
@@ -78,30 +70,29 @@ _DEAD_TOKEN_CODES = frozenset(
 )
 _CURE = "Install the app again, set SLACK_BOT_TOKEN to its token, and restart."
 
-Pause = Callable[[float], Awaitable[None]]
-
 log = structlog.get_logger(__name__)
 
 
 class BotIdentity:
     """The bot's ids and its workspace; empty until auth.test has succeeded.
 
-    ``enterprise_id`` is set where the app is installed for a whole organisation.
+    ``enterprise_id`` is set where the app is installed for a whole organisation. ``configured`` is
+    the workspace to serve, None for the token's own.
     """
 
     def __init__(
         self,
-        client: AsyncWebClient,
-        caller: ApiCaller,
-        standing: SlackHealth,
+        client: SlackClient,
+        health: SlackHealth,
         *,
+        configured: str | None = None,
         pause: Pause = asyncio.sleep,
     ) -> None:
         self._client = client
-        self._caller = caller
-        self._standing = standing
+        self._health = health
+        self._configured = configured
         self._pause = pause
-        self._doubt = asyncio.Event()
+        self._in_doubt = asyncio.Event()
         self.user_id = ""
         self.bot_id = ""
         self.team_id = ""
@@ -109,98 +100,81 @@ class BotIdentity:
 
     @property
     def workspace(self) -> str:
-        """The organisation or workspace of the token, "" until it is known."""
-        return self.enterprise_id or self.team_id
+        """The served workspace or organisation: configured or the token's, "" until known."""
+        return self._configured or self.enterprise_id or self.team_id
 
-    def us(self, body: Event) -> BotIds:
+    def ids(self, body: Event) -> BotIds:
         """Return the bot's ids, from the event's envelope until auth.test has succeeded."""
         return BotIds(frozenset({self.user_id}), self.bot_id) if self.user_id else bot_ids_in(body)
 
     def users(self, body: Event) -> frozenset[str]:
         """Return the bot's user id, from the event's envelope until auth.test has succeeded."""
-        return self.us(body).users
+        return self.ids(body).users
 
-    def lose(self, why: str) -> None:
+    def token_lost(self, why: str) -> None:
         """Mark the token as dead until auth.test succeeds, and trigger that call."""
         log.error("slack.token_lost", why=why, cure=_CURE)
         self._give_up(why)
-        self._doubt.set()
+        self._in_doubt.set()
 
-    async def keep(self) -> None:
+    async def keep_resolved(self) -> None:
         """Call auth.test until it succeeds and whenever the token is in doubt; never return."""
         while True:
-            self._doubt.clear()
-            await self.learn()
-            await self._doubt.wait()
+            self._in_doubt.clear()
+            await self.resolve()
+            await self._in_doubt.wait()
 
-    async def learn(self) -> None:
+    async def resolve(self) -> None:
         """Call auth.test until it succeeds, with pauses that grow from 1 s to 60 s."""
         pause = _FIRST_PAUSE_SECONDS
-        while not await self._asked():
+        while not await self._try_auth_test():
             await self._pause(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
-    def take(self, answer: AsyncSlackResponse) -> None:
+    def update_from(self, answer: AsyncSlackResponse) -> None:
         """Store the ids of an auth.test response; mark the token as working."""
         self.user_id, self.team_id = str(answer["user_id"]), str(answer["team_id"])
         self.bot_id = str(answer.get("bot_id") or "")
         wide = answer.get("is_enterprise_install")
         self.enterprise_id = str(answer.get("enterprise_id") or "") if wide else ""
-        self._standing.clear(TOKEN)
-        self._caller.barred = ""
+        self._health.clear(TOKEN)
+        self._client.caller.barred = ""
 
-    async def _asked(self) -> bool:
+    async def _try_auth_test(self) -> bool:
         try:
-            answer = await self._client.auth_test()
+            answer = await self._client.web.auth_test()
         except SlackApiError as error:
-            code = error_code(error)
-            if code in _DEAD_TOKEN_CODES:
-                self._refused(code)
+            self._refused(response_error_code(error.response))
             return False
         except (aiohttp.ClientError, OSError, TimeoutError, AttributeError) as error:
             # slack_sdk raises AttributeError for a response that is no JSON object: a proxy's page.
             log.warning("slack.unreachable", error=type(error).__name__)
             return False
-        self.take(answer)
+        self.update_from(answer)
         return True
 
     def _refused(self, code: str) -> None:
-        if not self._standing.why(TOKEN):
+        if code not in _DEAD_TOKEN_CODES:
+            return
+        if not self._health.why(TOKEN):
             log.error("slack.token_refused", error=code, cure=_CURE)
         self._give_up(f"Slack refuses the token ({code}).")
 
     def _give_up(self, why: str) -> None:
         """Record the dead token, and bar all calls with it."""
-        self._standing.note(TOKEN, why, cure=_CURE)
-        self._caller.barred = f"{why} {_CURE}"
+        self._health.note(TOKEN, why, cure=_CURE)
+        self._client.caller.barred = f"{why} {_CURE}"
 
 
 Verdict = Literal["ours", "strange", "unknown"]
 """unknown: the workspace of the token is not known yet."""
 
 
-class KnowsWorkspace(Protocol):
-    """Provides the workspace of the token."""
-
-    @property
-    def workspace(self) -> str:
-        """The workspace or organisation, "" until it is known."""
-        ...
-
-
-class ServedWorkspace:
-    """Checks requests against the served workspace: the configured one, else the token's own."""
-
-    def __init__(self, configured: str | None, own: KnowsWorkspace) -> None:
-        self._configured = configured
-        self._own = own
-
-    def verdict(self, body: Event) -> Verdict:
-        """Classify a request of any kind: event, action, view submission or command."""
-        served = self._configured or self._own.workspace
-        if not served:
-            return "unknown"
-        return "ours" if served in workspaces_of(body) else "strange"
+def verdict_on(body: Event, served: str) -> Verdict:
+    """Classify a request of any kind by the workspace or organisation that is served."""
+    if not served:
+        return "unknown"
+    return "ours" if served in workspaces_of(body) else "strange"
 
 
 def workspaces_of(body: Event) -> frozenset[str]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.domain.errors import DeliveryFailed
 from bot.domain.health import ComponentStatus, slack_transport
 from bot.domain.settings import Settings
-from bot.platforms.slack.client.api import ApiCaller
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NOT_IN_CHANNEL, NeverPermitted, NotPermitted
+from bot.platforms.slack.payloads.events import Event
 from bot.platforms.slack.workspace.bot_identity import BotIdentity
 from bot.platforms.slack.workspace.members import Colleagues
 
@@ -45,11 +45,6 @@ OPTIONAL_SCOPES: Mapping[str, str] = {
     "users:read.email": "nobody gets pages that are for them alone",
 }
 """Each optional scope with what is left out without it; the rest works."""
-
-
-def granted_scopes(header: str) -> frozenset[str]:
-    """Return the scopes listed in a response header."""
-    return frozenset(scope.strip() for scope in header.split(",")) - {""}
 
 
 def missing_scopes(granted: frozenset[str], wanted: Mapping[str, str]) -> str:
@@ -81,7 +76,7 @@ async def admins_part(names: Sequence[str], colleagues: Colleagues) -> Component
 async def _admin_trouble(name: str, colleagues: Colleagues) -> str:
     """Return why an entry of SLACK_ADMINS is invalid, "" if it is valid. Raises DeliveryFailed."""
     if "@" in name:
-        return "" if await colleagues.addressed(name) else "is no colleague's address"
+        return "" if await colleagues.has_address(name) else "is no colleague's address"
     if not name.startswith("S"):
         return "" if await colleagues.of(name) else "is no colleague here"
     try:
@@ -106,27 +101,25 @@ class HealthChecks:
 
     def __init__(
         self,
-        client: AsyncWebClient,
-        caller: ApiCaller,
-        own: BotIdentity,
+        client: SlackClient,
+        identity: BotIdentity,
         colleagues: Colleagues,
         settings: Settings,
     ) -> None:
         self._client = client
-        self._caller = caller
-        self._own = own
+        self._identity = identity
         self._colleagues = colleagues
         self._settings = settings
 
     async def parts(self) -> Sequence[ComponentStatus]:
         """Return a status for each configured component; the first is the token's."""
         try:
-            answer = await self._caller.call("auth.test", self._client.auth_test)
+            answer = await self._client.auth_test()
         except DeliveryFailed as error:
             return [ComponentStatus(SLACK_PART, "failed", str(error))]
         if wrong := _another_workspace(answer, self._settings.slack_team_id):
             return [wrong]
-        self._own.take(answer)
+        self._identity.update_from(answer)
         found = [token_part(answer), await self._transport(), await self._people()]
         return [*found, await admins_part(self._settings.slack_admins, self._colleagues)]
 
@@ -136,10 +129,7 @@ class HealthChecks:
         if token is None:
             return ComponentStatus(name, "ready", f"{how}, with a signing secret")
         try:
-            await self._caller.call(
-                "apps.connections.open",
-                lambda: self._client.apps_connections_open(app_token=token.get_secret_value()),
-            )
+            await self._client.apps_connections_open(token.get_secret_value())
         except NotPermitted as error:
             return ComponentStatus(
                 name, "failed", f"Slack refuses SLACK_APP_TOKEN ({error.code}).", _SOCKET_CURE
@@ -157,21 +147,21 @@ class HealthChecks:
                 name, "absent", "nobody is asked on Slack; the board shows cases.", cure
             )
         try:
-            answer = await self._caller.call(
-                "conversations.info", lambda: self._client.conversations_info(channel=channel)
-            )
+            found = await self._client.conversations_info(channel)
         except (NotPermitted, NeverPermitted) as error:
             if error.code not in NOT_IN_CHANNEL:
                 return ComponentStatus(name, "failed", str(error))
             return _invisible_channel(channel)
         except DeliveryFailed as error:
             return ComponentStatus(name, "failed", str(error))
-        return people_part(channel, answer.get("channel") or {})
+        return people_part(channel, found)
 
 
 def token_part(answer: AsyncSlackResponse) -> ComponentStatus:
     """Return the token's status, from the scopes in auth.test's response."""
-    granted = granted_scopes(_header(answer, "x-oauth-scopes"))
+    headers = {key.lower(): value for key, value in answer.headers.items()}
+    listed = str(headers.get("x-oauth-scopes", "")).split(",")
+    granted = frozenset(scope.strip() for scope in listed)
     where = f"workspace {answer['team_id']}, user {answer['user_id']}"
     if missing := missing_scopes(granted, REQUIRED_SCOPES):
         return ComponentStatus(SLACK_PART, "failed", f"scopes are missing: {missing}.", _REINSTALL)
@@ -182,19 +172,19 @@ def token_part(answer: AsyncSlackResponse) -> ComponentStatus:
     return ComponentStatus(SLACK_PART, "ready", where)
 
 
-def people_part(channel: str, room: dict[str, object]) -> ComponentStatus:
+def people_part(channel: str, found: Event) -> ComponentStatus:
     """Return the escalation channel's status, from conversations.info."""
     name = PEOPLE_PART
-    shown = f"#{room['name']} ({channel})" if room.get("name") else channel
-    if room.get("is_archived"):
+    shown = f"#{found['name']} ({channel})" if found.get("name") else channel
+    if found.get("is_archived"):
         cure = "Set SLACK_ESCALATION_CHANNEL to another, or unarchive it."
         return ComponentStatus(name, "failed", f"{shown} is archived.", cure)
-    if not room.get("is_member"):
+    if not found.get("is_member"):
         return ComponentStatus(name, "failed", f"the bot is not in {shown}.", _INVITE)
-    if room.get("is_ext_shared"):
+    if found.get("is_ext_shared"):
         cure = "Choose one of your own company, unless that is meant."
-        told = f"{shown}, which another company shares: it sees what colleagues ask."
-        return ComponentStatus(name, "ready", told, cure)
+        detail = f"{shown}, which another company shares: it sees what colleagues ask."
+        return ComponentStatus(name, "ready", detail, cure)
     return ComponentStatus(name, "ready", f"asked in {shown}")
 
 
@@ -218,8 +208,3 @@ def _another_workspace(answer: AsyncSlackResponse, team: str | None) -> Componen
     return ComponentStatus(
         SLACK_PART, "failed", f"the token is for workspace {answer['team_id']!r}.", cure
     )
-
-
-def _header(answer: AsyncSlackResponse, name: str) -> str:
-    headers = {key.lower(): value for key, value in answer.headers.items()}
-    return str(headers.get(name, ""))

@@ -9,16 +9,11 @@ import asyncio
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-import structlog
-from slack_sdk.web.async_client import AsyncWebClient
-from slack_sdk.web.async_slack_response import AsyncSlackResponse
-
 from bot.domain.concurrency import TtlCache
 from bot.domain.errors import DeliveryFailed
 from bot.domain.messages import Introduction, Message, Outsider, Person
 from bot.domain.settings import Settings
-from bot.platforms.slack.client.api import ApiCall, ApiCaller
-from bot.platforms.slack.client.errors import NeverPermitted, NotPermitted
+from bot.platforms.slack.client.api import LOOKUP_SECONDS, LOOKUP_TURN_SECONDS, SlackClient
 from bot.platforms.slack.payloads.events import Event, object_at, text_at, was_shared_channel
 from bot.platforms.slack.workspace.bot_identity import BotIdentity
 from rag.types import EVERYONE, Principal
@@ -65,16 +60,6 @@ class Member:
         own = {Principal(f"user:{self.email}")} if self.email is not None else set()
         principals = frozenset({EVERYONE, *own})
         return Person(self.id, self.name, self.email, principals, self.outsider)
-
-
-def unknown_member(user_id: str) -> Member:
-    """Return a member about whom Slack returns nothing."""
-    return Member(user_id, "", None, colleague=False)
-
-
-def bot_member(bot_id: str) -> Member:
-    """Return a bot (B…), which can post only where its app is installed."""
-    return Member(bot_id, "", None, colleague=False, outsider="")
 
 
 def member_of(user: Event, home: HomeWorkspace) -> Member:
@@ -142,54 +127,33 @@ def _on_one_line(name: str) -> str:
 
 _KEPT_SECONDS = 600.0
 _MOST = 1_000
-_CALL_SECONDS = 5.0
-"""Deadline of one lookup, as an asker waits; whoever is not identified by then gets no answer."""
-
-_TURN_SECONDS = 60.0
-"""How long a lookup may wait for its rate limit. Of many at once, also after a start, each is
-answered, if not at once: refusing colleagues would be worse than letting them wait."""
-
-_NO_USER_CODES = frozenset({"user_not_found", "user_not_visible", "users_not_found"})
-
-log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Colleague:
-    """A full member of the served workspace; ``email`` in lower case, None if unknown."""
-
-    id: str
-    name: str
-    email: str | None
 
 
 class Colleagues:
-    """Looks up colleagues, and the members of user groups.
+    """Looks up users, members of user groups, and whether outsiders read a channel.
 
     Raises bot.domain.errors.DeliveryFailed if Slack can't be asked; then nobody is a colleague.
     """
 
-    def __init__(
-        self, client: AsyncWebClient, caller: ApiCaller, own: BotIdentity, settings: Settings
-    ) -> None:
+    def __init__(self, client: SlackClient, identity: BotIdentity, settings: Settings) -> None:
         self._client = client
-        self._caller = caller
-        self._own = own
-        self._configured = settings.slack_team_id
+        self._identity = identity
         domains = (each.lower().removeprefix("@") for each in settings.slack_allowed_domains)
         self._domains = frozenset(domains)
-        self._members = TtlCache(self._asked, seconds=_KEPT_SECONDS, most=_MOST)
-        self._groups = TtlCache(self._listed, seconds=_KEPT_SECONDS, most=_MOST)
+        self._members = TtlCache(self._look_up, seconds=_KEPT_SECONDS, most=_MOST)
+        self._groups = TtlCache(client.usergroups_users_list, seconds=_KEPT_SECONDS, most=_MOST)
+        self._shared = TtlCache(self._is_shared, seconds=_KEPT_SECONDS, most=_MOST)
 
-    async def of(self, user_id: str) -> Colleague | None:
+    async def of(self, user_id: str) -> Member | None:
         """Return a colleague, None for bots, guests, strangers and former members."""
         member = await self.member(user_id)
-        return Colleague(member.id, member.name, member.email) if member.colleague else None
+        return member if member.colleague else None
 
     async def member(self, user_id: str) -> Member:
         """Return the member with an id, colleague or not."""
         if user_id.startswith("B"):
-            return bot_member(user_id)
+            # A bot (B…) can post only where its app is installed.
+            return Member(user_id, "", None, colleague=False, outsider="")
         return await self._members.get(user_id)
 
     async def in_group(self, user_id: str, group_id: str) -> bool:
@@ -200,93 +164,47 @@ class Colleagues:
         """Return whether a user group has members."""
         return bool(await self._groups.get(group_id))
 
-    async def addressed(self, email: str) -> Colleague | None:
-        """Return the colleague with an e-mail address; not cached."""
+    async def has_address(self, email: str) -> bool:
+        """Return whether an e-mail address is a colleague's; not cached."""
         home = self._home()
-        answer = await self._known(
-            "users.lookupByEmail", lambda: self._client.users_lookupByEmail(email=email)
-        )
-        member = member_of(answer.get("user") or {}, home) if answer else unknown_member("")
-        return Colleague(member.id, member.name, member.email) if member.email else None
-
-    async def _asked(self, user_id: str) -> Member:
-        home = self._home()
-        answer = await self._known("users.info", lambda: self._client.users_info(user=user_id))
-        if answer is None:
-            return unknown_member(user_id)
-        return replace(member_of(answer.get("user") or {}, home), id=user_id)
-
-    async def _known(self, what: str, send: ApiCall) -> AsyncSlackResponse | None:
-        """Make a call about a user; return None if Slack finds no such user."""
-        try:
-            return await self._soon(what, send)
-        except (NeverPermitted, NotPermitted) as error:
-            if error.code in _NO_USER_CODES:
-                return None
-            raise
-
-    async def _soon(self, what: str, send: ApiCall) -> AsyncSlackResponse:
-        """Make a call with a deadline that starts after the wait for its rate limit."""
-        return await self._caller.call(what, with_deadline(send), turn_seconds=_TURN_SECONDS)
-
-    def _home(self) -> HomeWorkspace:
-        """Return the home workspace. Raises DeliveryFailed until the token's workspace is known."""
-        workspace = self._configured or self._own.workspace
-        if not workspace:
-            raise DeliveryFailed("Slack has not said yet which workspace the token is for.")
-        return HomeWorkspace(workspace, self._domains)
-
-    async def _listed(self, group_id: str) -> frozenset[str]:
-        answer = await self._caller.call(
-            "usergroups.users.list",
-            lambda: self._client.usergroups_users_list(usergroup=group_id),
-        )
-        return frozenset(map(str, answer.get("users") or ()))
-
-
-class Introducer:
-    """Identifies askers, and whether outsiders read along. Implements `Introduces`."""
-
-    def __init__(self, client: AsyncWebClient, caller: ApiCaller, colleagues: Colleagues) -> None:
-        self._client = client
-        self._caller = caller
-        self._colleagues = colleagues
-        self._shared = TtlCache(self._is_shared, seconds=_KEPT_SECONDS, most=_MOST)
+        user = await self._client.users_lookup_by_email(email)
+        return user is not None and member_of(user, home).email is not None
 
     async def introduce(self, message: Message) -> Introduction:
         """Return the asker, and whether people of other organisations ask or read along."""
         member, shared = await asyncio.gather(
-            self._colleagues.member(message.author.id), self._has_outsiders(message)
+            self.member(message.author.id), self._has_outsiders(message)
         )
         return Introduction(member.person, outsiders=shared or bool(member.outsider))
+
+    async def _look_up(self, user_id: str) -> Member:
+        home = self._home()
+        user = await self._client.users_info(user_id)
+        if user is None:
+            return Member(user_id, "", None, colleague=False)
+        return replace(member_of(user, home), id=user_id)
+
+    def _home(self) -> HomeWorkspace:
+        """Return the home workspace. Raises DeliveryFailed until the token's workspace is known."""
+        workspace = self._identity.workspace
+        if not workspace:
+            raise DeliveryFailed("Slack has not said yet which workspace the token is for.")
+        return HomeWorkspace(workspace, self._domains)
 
     async def _has_outsiders(self, message: Message) -> bool:
         if message.private:
             return False
-        told = was_shared_channel(message) if _is_recent(message) else None
-        return told if told is not None else await self._shared.get(message.thread.channel)
+        shared = was_shared_channel(message) if _is_recent(message) else None
+        return shared if shared is not None else await self._shared.get(message.thread.channel)
 
     async def _is_shared(self, channel: str) -> bool:
-        answer = await self._caller.call(
-            "conversations.info",
-            with_deadline(lambda: self._client.conversations_info(channel=channel)),
-            turn_seconds=_TURN_SECONDS,
+        found = await self._client.conversations_info(
+            channel, turn_seconds=LOOKUP_TURN_SECONDS, call_seconds=LOOKUP_SECONDS
         )
-        room = answer.get("channel") or {}
-        outside = room.get("is_ext_shared") or room.get("is_pending_ext_shared")
-        return bool(outside or (room.get("is_shared") and not room.get("is_org_shared")))
+        outside = found.get("is_ext_shared") or found.get("is_pending_ext_shared")
+        return bool(outside or (found.get("is_shared") and not found.get("is_org_shared")))
 
 
 def _is_recent(message: Message) -> bool:
     """Return whether the channel's sharing state sent with a message is recent enough to trust."""
     return datetime.now(UTC) - message.received_at < timedelta(seconds=_KEPT_SECONDS)
-
-
-def with_deadline(send: ApiCall) -> ApiCall:
-    """Wrap a call so that it raises TimeoutError if Slack does not answer within five seconds."""
-
-    async def sent() -> AsyncSlackResponse:
-        async with asyncio.timeout(_CALL_SECONDS):
-            return await send()
-
-    return sent

@@ -7,12 +7,11 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 import structlog
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.domain.concurrency import TtlCache
 from bot.domain.errors import DeliveryFailed
 from bot.domain.text.markdown import without_direction_marks
-from bot.platforms.slack.client.api import ApiCaller
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.workspace.members import Colleagues
 
 _KEPT_SECONDS = 600.0
@@ -24,7 +23,7 @@ _PATIENCE_SECONDS = 1.0
 _TURN_SECONDS = 5.0
 _ALL = ""
 _LONGEST_NAME = 80
-_SOME_CHANNEL = "private channel"
+_PRIVATE_CHANNEL = "private channel"
 _PEOPLE, _CHANNELS, _GROUPS = ("U", "W"), ("C", "G"), ("S",)
 
 log = structlog.get_logger(__name__)
@@ -36,14 +35,13 @@ class MentionNames:
     A private channel is not named: not all who read the text may know of it.
     """
 
-    def __init__(self, client: AsyncWebClient, caller: ApiCaller, colleagues: Colleagues) -> None:
+    def __init__(self, client: SlackClient, colleagues: Colleagues) -> None:
         self._client = client
-        self._caller = caller
         self._colleagues = colleagues
         self._channels = TtlCache(self._channel, seconds=_KEPT_SECONDS, most=_MOST_KEPT)
         self._groups = TtlCache(self._handles, seconds=_KEPT_SECONDS, most=1)
 
-    async def of(self, ids: Collection[str]) -> Mapping[str, str]:
+    async def resolve(self, ids: Collection[str]) -> Mapping[str, str]:
         """Return the names of these ids (ten at most) resolved within a second; never raises."""
         asking = {each: asyncio.create_task(self._name(each)) for each in sorted(ids)[:_MOST_ASKED]}
         if not asking:
@@ -57,13 +55,13 @@ class MentionNames:
     async def _name(self, id_: str) -> str:
         """Return the name of an id, "" if Slack can't be asked."""
         try:
-            name = await self._asked(id_)
+            name = await self._look_up(id_)
         except DeliveryFailed as error:
             log.info("slack.name_not_known", why=str(error))
             return ""
         return " ".join(without_direction_marks(name).split())[:_LONGEST_NAME]
 
-    async def _asked(self, id_: str) -> str:
+    async def _look_up(self, id_: str) -> str:
         if id_.startswith(_PEOPLE):
             return (await self._colleagues.member(id_)).called
         if id_.startswith(_CHANNELS):
@@ -73,17 +71,9 @@ class MentionNames:
         return ""
 
     async def _channel(self, id_: str) -> str:
-        answer = await self._caller.call(
-            "conversations.info",
-            lambda: self._client.conversations_info(channel=id_),
-            turn_seconds=_TURN_SECONDS,
-        )
-        room = answer.get("channel") or {}
-        return _SOME_CHANNEL if room.get("is_private") else str(room.get("name") or "")
+        channel = await self._client.conversations_info(id_, turn_seconds=_TURN_SECONDS)
+        return _PRIVATE_CHANNEL if channel.get("is_private") else str(channel.get("name") or "")
 
     async def _handles(self, _: str) -> Mapping[str, str]:
-        answer = await self._caller.call(
-            "usergroups.list", self._client.usergroups_list, turn_seconds=_TURN_SECONDS
-        )
-        listed = answer.get("usergroups") or ()
-        return {str(each.get("id")): str(each.get("handle") or "") for each in listed}
+        groups = await self._client.usergroups_list(turn_seconds=_TURN_SECONDS)
+        return {str(each.get("id")): str(each.get("handle") or "") for each in groups}

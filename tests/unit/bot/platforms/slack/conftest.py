@@ -13,7 +13,7 @@ from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.transport.http import mount
+from bot.platforms.slack.listeners import mount
 from bot.store.database import Store
 from tests.fakes.chat_context import chat_context_over
 from tests.fakes.desk import KeepingInbox
@@ -97,7 +97,7 @@ async def ann(
     over_socket = request.param == "socket"
     wanted = on_socket(settings) if over_socket else settings
     app = web.Application()
-    mount(app, connect(wanted, caller=Clock().caller()), office, patience=HASTY)
+    mount(app, connect(wanted, caller=Clock().caller()), office, timeouts=HASTY)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         yield Visitor(slack, slack.sockets if over_socket else client)
 

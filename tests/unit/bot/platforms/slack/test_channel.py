@@ -187,7 +187,7 @@ async def test_an_asker_is_told_that_there_is_more_and_nobody_else_is(
 async def test_a_fuller_reply_is_whispered_with_its_sources(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
-    await channel.whisper(question(), SECRET_ANSWER)
+    await channel.private_replies.whisper(question(), SECRET_ANSWER)
     (whispered,) = slack.posts
     assert (whispered.only_for, whispered.thread_ts) == (ALICE, ROOT)
     assert "The code is on the door [1]." in whispered.shown
@@ -214,9 +214,9 @@ async def test_a_stop_waits_for_errands_once_whoever_began_them(
     monkeypatch.setattr(errands_module, "_STOP_SECONDS", 0.2)
     loop = asyncio.get_running_loop()
     async with channel.session():
-        channel.errands.run(asyncio.Event().wait(), what="endless")
+        channel.background.run(asyncio.Event().wait(), what="endless")
         began = loop.time()
-        await channel.errands.finish()
+        await channel.background.finish()
     assert loop.time() - began < 0.35
 
 

@@ -16,9 +16,9 @@ from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.messages import Activity, Stage
 from bot.domain.settings import Settings
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.client.api import ApiCaller, RateLimiter
 from bot.platforms.slack.client.errors import RateLimited, ResultUnknown
 from bot.platforms.slack.client.posting import RefusedBlocks
+from bot.platforms.slack.client.rate_limits import ApiCaller, RateLimiter
 from bot.platforms.slack.rendering import MessageForm
 from tests.fakes.desk import ANSWER, OFFERED, delivery
 from tests.fakes.slack.blocks import BLOCK_TYPES
@@ -171,15 +171,15 @@ def pacing(clock: Clock) -> RateLimiter:
 
 async def test_a_channel_is_written_to_once_a_second(pacing: RateLimiter, clock: Clock) -> None:
     for _ in range(4):
-        await pacing.take(POST, "C1")
+        await pacing.acquire(POST, "C1")
     assert clock.waits == [1.0, 1.0, 1.0]
 
 
 async def test_another_channel_does_not_wait_for_the_first(
     pacing: RateLimiter, clock: Clock
 ) -> None:
-    await pacing.take(POST, "C1")
-    await pacing.take(POST, "C2")
+    await pacing.acquire(POST, "C1")
+    await pacing.acquire(POST, "C2")
     assert not clock.waits
 
 
@@ -198,7 +198,7 @@ def test_no_minute_has_more_calls_than_its_tier_allows(
     async def run() -> None:
         for gap in gaps:
             clock.now += gap if gap > 20 else 0
-            await pacing.take(method)
+            await pacing.acquire(method)
             calls.append(clock.now)
 
     asyncio.run(run())
@@ -211,8 +211,8 @@ async def test_what_slack_refuses_is_refused_to_everybody_until_it_ends(
 ) -> None:
     pacing.hold(UPDATE, "", 30)
     assert pacing.held(UPDATE) == 30
-    assert not pacing.take_now(UPDATE)
-    await pacing.take(UPDATE)
+    assert not pacing.try_acquire(UPDATE)
+    await pacing.acquire(UPDATE)
     assert clock.now == 1_030
     assert pacing.held(UPDATE) == 0
 
@@ -226,18 +226,18 @@ async def test_a_hold_that_comes_while_one_waits_is_waited_out_as_well() -> None
         await clock.pause(seconds)
 
     paced = RateLimiter(pause, clock.read)
-    await paced.take(POST, "C1")
-    await paced.take(POST, "C1")
+    await paced.acquire(POST, "C1")
+    await paced.acquire(POST, "C1")
     assert clock.now == 1_010
 
 
 async def test_what_may_be_skipped_is_told_that_there_is_no_room(
     pacing: RateLimiter, clock: Clock
 ) -> None:
-    assert pacing.take_now(POST, "C1")
-    assert not pacing.take_now(POST, "C1")
+    assert pacing.try_acquire(POST, "C1")
+    assert not pacing.try_acquire(POST, "C1")
     clock.now += 1
-    assert pacing.take_now(POST, "C1")
+    assert pacing.try_acquire(POST, "C1")
     assert not clock.waits
 
 
@@ -252,7 +252,7 @@ async def test_whoever_asked_first_goes_first_also_when_one_gives_up() -> None:
     pacing = RateLimiter(pause, clock.read)
 
     async def go(number: int) -> None:
-        await pacing.take(POST, "C1")
+        await pacing.acquire(POST, "C1")
         went.append(number)
 
     tasks = [asyncio.create_task(go(number)) for number in range(6)]
@@ -266,11 +266,11 @@ async def test_whoever_asked_first_goes_first_also_when_one_gives_up() -> None:
 
 
 async def test_looking_for_an_opening_takes_nothing_away(pacing: RateLimiter, clock: Clock) -> None:
-    await pacing.take(POST, "C1")
-    await pacing.opening(POST, "C1")
-    await pacing.opening(POST, "C1")
+    await pacing.acquire(POST, "C1")
+    await pacing.until_allowed(POST, "C1")
+    await pacing.until_allowed(POST, "C1")
     assert clock.waits == [1.0]
-    assert pacing.take_now(POST, "C1")
+    assert pacing.try_acquire(POST, "C1")
 
 
 PRESSED = {"context_actions", "actions"}
@@ -351,7 +351,7 @@ async def test_what_is_refused_of_a_whisper_is_not_missing_in_the_thread(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
     slack.fail("chat.postEphemeral", UNNAMED)
-    await channel.whisper(question(), ANSWER)
+    await channel.private_replies.whisper(question(), ANSWER)
     await channel.deliver(delivery(question()))
     assert "markdown" in kinds(replies(slack)[-1])
 
@@ -362,9 +362,9 @@ def test_an_unknown_type_is_left_out_for_ten_minutes() -> None:
     refusals = RefusedBlocks(clock.read)
     rich, plain = MessageForm("a", ({"type": "markdown"},)), MessageForm("a")
     refusals.unknown(["markdown"])
-    assert refusals.taken((rich, plain)) == [plain]
+    assert refusals.accepted((rich, plain)) == [plain]
     clock.now += 601
-    assert refusals.taken((rich, plain)) == [rich, plain]
+    assert refusals.accepted((rich, plain)) == [rich, plain]
 
 
 @pytest.mark.mended(id="slack-6")
@@ -382,7 +382,7 @@ def test_a_kind_is_refused_once_two_messages_went_without_it(
         rich, plain = MessageForm(text, ({"type": "markdown"},)), MessageForm(text)
         refusals.learn([rich], plain)
         clock.now += pause
-    assert refusals.taken((rich, plain)) == ([plain] if learned else [rich, plain])
+    assert refusals.accepted((rich, plain)) == ([plain] if learned else [rich, plain])
 
 
 @pytest.mark.mended(id="slack-6")

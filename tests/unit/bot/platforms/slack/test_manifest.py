@@ -21,8 +21,8 @@ from bot.chat.commands.types import InvalidCommand
 from bot.domain.settings import Settings
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.commands.slash_commands import Command
-from bot.platforms.slack.transport import dispatch
-from bot.platforms.slack.transport.http import PATH, mount
+from bot.platforms.slack.listeners import PATH, mount
+from bot.platforms.slack.transport import requests
 from bot.platforms.slack.workspace.health_checks import OPTIONAL_SCOPES, REQUIRED_SCOPES
 from tests.fakes.slack import people, state
 from tests.fakes.slack.blocks import Check, flag, items, one_of, shape, string
@@ -198,12 +198,12 @@ def taken(channel: SlackChannel, office: ChatContext, monkeypatch: pytest.Monkey
     """Return what the listeners take that an application has."""
     taken = Taken()
 
-    def noting(settings: Settings, listeners: Sequence[dispatch.Listener]) -> AsyncApp:
+    def noting(settings: Settings, listeners: Sequence[requests.Listener]) -> AsyncApp:
         for listener in listeners:
             listener.register(cast("AsyncApp", taken))
-        return dispatch.bolt_app(settings, listeners)
+        return requests.bolt_app(settings, listeners)
 
-    monkeypatch.setattr("bot.platforms.slack.transport.http.bolt_app", noting)
+    monkeypatch.setattr("bot.platforms.slack.listeners.bolt_app", noting)
     mount(web.Application(), channel, office)
     return taken
 
@@ -232,7 +232,7 @@ def called() -> Iterator[str]:
 
 def is_client(node: ast.expr) -> bool:
     name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-    return name.lstrip("_") == "client"
+    return name == "web"
 
 
 def test_slack_takes_it(manifest: dict[str, Any]) -> None:
@@ -295,7 +295,7 @@ def test_what_commands_are_said_to_take_they_take(manifest: dict[str, Any]) -> N
         words = each["usage_hint"].replace("[--dry-run]", "| all --dry-run").split("|")
         for word in words:
             command = Command(each["command"], word.strip(), "U1", "C1", "t", "https://x")
-            assert not isinstance(command.order(), InvalidCommand), word
+            assert not isinstance(command.request(), InvalidCommand), word
 
 
 def test_what_people_press_comes_back(manifest: dict[str, Any]) -> None:

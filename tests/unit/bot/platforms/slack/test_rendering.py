@@ -253,7 +253,7 @@ async def said(words: str, kinds: frozenset[str]) -> list[Mapping[str, object]]:
             asked = replace(question(id=f"{ROOT[:-1]}{number}"), text=words)
             outcome = Outcome(response, TRACE, private=private, remarks=(words,))
             await channel.deliver(replace(delivery(asked), outcome=outcome))
-            await channel.whisper(asked, private)
+            await channel.private_replies.whisper(asked, private)
         return [post.payload for post in slack.posts if post.channel == HELP]
 
 

@@ -16,12 +16,12 @@ from bot.domain.errors import InteractionUnknown, StoreUnavailable
 from bot.domain.interactions import Outcome
 from bot.domain.messages import FoundPassage
 from bot.platforms.slack.actions.explanations import (
+    ONE_MOMENT,
     ExplanationModals,
     explanation_modal,
     sentence_modal,
-    waiting_modal,
 )
-from bot.platforms.slack.actions.interactivity import Modals
+from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import MORE, WHY, WHY_VIEW
 from rag.types import Principal
 from tests.fakes.desk import ANSWER, PAGE, TRACE, VPN
@@ -122,7 +122,7 @@ async def test_what_takes_long_is_announced_and_shown_when_it_is_there(slack: Fa
         await go.wait()
         return PLAIN
 
-    shows = ExplanationModals(_modals(slack), soon_seconds=0.01)
+    shows = ExplanationModals(_client(slack), soon_seconds=0.01)
     showing = asyncio.create_task(shows.show(slack.tickets.trigger(ALICE), slowly()))
     await wait_until(lambda: slack.open_views)
     assert "One moment" in slack.open_views[0].shown
@@ -145,7 +145,7 @@ async def test_what_goes_wrong_is_told_without_its_details(
     async def fails() -> Explanation:
         raise error
 
-    await ExplanationModals(_modals(slack)).show(slack.tickets.trigger(ALICE), fails())
+    await ExplanationModals(_client(slack)).show(slack.tickets.trigger(ALICE), fails())
     assert said in slack.open_views[0].shown
     assert str(error) not in slack.open_views[0].shown
 
@@ -193,13 +193,13 @@ def test_nothing_is_live_and_every_limit_is_kept(
     assert shown.count("'mrkdwn'") == shown.count("'verbatim': True")
 
 
-@pytest.mark.parametrize("view", [waiting_modal(), sentence_modal("x" * 200)])
+@pytest.mark.parametrize("view", [sentence_modal(ONE_MOMENT), sentence_modal("x" * 200)])
 def test_small_modals_are_taken(view: dict[str, object]) -> None:
     assert view_problem(view) == ""
 
 
-def _modals(slack: FakeSlack) -> Modals:
-    return Modals(AsyncWebClient(token="xoxb-test", base_url=slack.url), Clock().caller())
+def _client(slack: FakeSlack) -> SlackClient:
+    return SlackClient(AsyncWebClient(token="xoxb-test", base_url=slack.url), Clock().caller())
 
 
 async def test_an_answer_to_a_command_is_explained_also_in_the_direct_message_it_came_by(

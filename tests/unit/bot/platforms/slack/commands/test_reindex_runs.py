@@ -23,10 +23,10 @@ from bot.chat.commands.run_leases import SILENT_SECONDS, RunLease, RunLeases
 from bot.chat.commands.run_message import Clock
 from bot.chat.commands.run_status import RunProblem, RunStatus, RunWatcher
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.client.posting import blocks_of
 from bot.platforms.slack.commands.reindex_runs import RunMessages, run_message
 from bot.platforms.slack.commands.slash_commands import plain_message
-from bot.platforms.slack.transport.http import mount
+from bot.platforms.slack.listeners import mount
+from bot.platforms.slack.rendering import blocks_of
 from bot.store.database import Store, prepare, sqlite_url, unopened
 from ingestion.records.types import Failure
 from tests.fakes.chat_context import RUN, RUNNING, MemoryDocuments, chat_context_over
@@ -118,11 +118,10 @@ class RunScenario:
     def followers(self, owner: str = "local") -> RunFollowers:
         office = chat_context_over(self.store, KeepingInbox(), tenant="acme", shelf=self.shelf)
         watch = RunWatcher(self.shelf, pause=hurried, clock=clock)
-        client, caller = self.channel.client, self.channel.caller
         return RunFollowers(
             orders=replace(office.orders, watch=watch),
             notes=self.notes(owner),
-            screen=RunMessages(client, caller, self.channel, tenant="acme"),
+            screen=RunMessages(self.channel.client, self.channel, tenant="acme"),
             time=Clock(hurried, clock),
         )
 

@@ -62,7 +62,7 @@ FORM: dict[str, Any] = {
 def order(name: str, text: str) -> CommandRequest | InvalidCommand:
     command = parse_slash_command({**FORM, "command": name, "text": text})
     assert command is not None
-    return command.order()
+    return command.request()
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_question_is_a_private_message_in_a_thread_of_its_own() -> None:
     command = parse_slash_command(FORM)
     assert command is not None
 
-    message = command.asked("vpn?", "acme", NOON)
+    message = command.question("vpn?", "acme", NOON)
 
     assert message.private
     assert message.thread.channel == "C0HELP000"

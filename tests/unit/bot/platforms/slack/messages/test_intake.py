@@ -301,7 +301,7 @@ async def test_an_edit_goes_on_when_slack_no_longer_waits_and_is_not_begun_anew(
         "message": {"ts": ts, "user": ann.id, "text": f"{MENTION} wifi?", "edited": edited},
     }
     before = inbox.accepted
-    monkeypatch.setattr("bot.platforms.slack.transport.dispatch.ACCEPT_SECONDS", 0.1)
+    monkeypatch.setattr("bot.platforms.slack.messages.intake.ACCEPT_SECONDS", 0.1)
     inbox.delay = 0.5
 
     async with asyncio.timeout(60):

@@ -14,7 +14,7 @@ from bot.chat.adapters import ChatContext
 from bot.domain.errors import InboxUnavailable
 from bot.domain.settings import Settings
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.transport.http import mount
+from bot.platforms.slack.listeners import mount
 from bot.platforms.slack.transport.socket_mode import SocketTimeouts
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until
@@ -27,7 +27,7 @@ from tests.fakes.slack.visitor import Visitor
 
 def served(channel: SlackChannel, office: ChatContext, patience: SocketTimeouts = HASTY) -> Client:
     app = web.Application()
-    mount(app, channel, office, patience=patience)
+    mount(app, channel, office, timeouts=patience)
     return TestClient(TestServer(app, host="127.0.0.1"))
 
 
@@ -179,7 +179,7 @@ async def test_it_is_opened_after_everything_else_has_started(
     slack: FakeSlack, socketed: SlackChannel, office: ChatContext
 ) -> None:
     app = web.Application()
-    mount(app, socketed, office, patience=HASTY)
+    mount(app, socketed, office, timeouts=HASTY)
     opened_by_then: list[int] = []
 
     async def inbox_opens(_: web.Application) -> AsyncIterator[None]:

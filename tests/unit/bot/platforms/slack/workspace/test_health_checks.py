@@ -80,7 +80,7 @@ async def test_a_refused_token_is_told_with_its_cure(slack: FakeSlack, settings:
 async def test_nobody_is_called_with_a_token_that_is_lost(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
-    channel.own.lose("The app was removed from the workspace.")
+    channel.identity.token_lost("The app was removed from the workspace.")
 
     part = await channel.check()
 

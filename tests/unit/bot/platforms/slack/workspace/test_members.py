@@ -18,10 +18,10 @@ from bot.domain.health import ComponentStatus
 from bot.domain.messages import Message, Person, Thread
 from bot.domain.settings import Settings
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.transport.http import mount
-from bot.platforms.slack.workspace import members
+from bot.platforms.slack.client import api
+from bot.platforms.slack.listeners import mount
 from bot.platforms.slack.workspace.bot_identity import BotIdentity, SlackHealth
-from bot.platforms.slack.workspace.members import Colleague, HomeWorkspace, member_of
+from bot.platforms.slack.workspace.members import HomeWorkspace, member_of
 from rag.types import EVERYONE, Principal
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until
@@ -189,7 +189,9 @@ async def test_without_the_scope_for_addresses_a_colleague_has_none(
 ) -> None:
     slack.scopes = tuple(scope for scope in slack.scopes if scope != "users:read.email")
 
-    assert await channel.colleagues.of(ALICE) == Colleague(ALICE, "Alice Adams", None)
+    alice = await channel.colleagues.of(ALICE)
+    assert alice is not None
+    assert (alice.id, alice.name, alice.email) == (ALICE, "Alice Adams", None)
     assert (await channel.introduce(question())).author.principals == {EVERYONE}
 
 
@@ -260,8 +262,8 @@ async def test_an_envelope_that_says_nothing_or_is_old_is_not_believed(
 async def test_who_asks_is_not_waited_for_beyond_the_patience_of_a_question(
     slack: FakeSlack, channel: SlackChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert members._CALL_SECONDS == 5.0  # noqa: SLF001 - what docs/slack.md promises
-    monkeypatch.setattr(members, "_CALL_SECONDS", 0.05)
+    assert api.LOOKUP_SECONDS == 5.0  # what docs/slack.md promises
+    monkeypatch.setattr(api, "LOOKUP_SECONDS", 0.05)
     slack.fail("users.info", Fault(seconds=20))
 
     with pytest.raises(DeliveryFailed):
@@ -272,7 +274,7 @@ async def test_who_asks_is_not_waited_for_beyond_the_patience_of_a_question(
 @pytest.fixture
 async def known(client: Client, channel: SlackChannel) -> SlackChannel:
     """Return the channel once it knows who it is."""
-    await wait_until(lambda: channel.own.user_id)
+    await wait_until(lambda: channel.identity.user_id)
     return channel
 
 
@@ -301,7 +303,7 @@ async def test_a_lost_token_is_told_and_not_used(
     assert "SLACK_BOT_TOKEN" in known.part().cure
     before = len(slack.calls)
     with pytest.raises(DeliveryFailed, match="SLACK_BOT_TOKEN"):
-        await known.caller.call("chat.postMessage", known.client.api_test)
+        await known.client.caller.call("chat.postMessage", known.client.web.api_test)
     assert len(slack.calls) == before
 
 
@@ -311,7 +313,7 @@ async def test_an_old_event_of_a_loss_is_forgotten_when_the_token_works(
     await send(client, envelope({"type": "app_uninstalled"}))
     await wait_until(lambda: known.part().state == "ready")
 
-    assert known.caller.barred == ""
+    assert known.client.caller.barred == ""
 
 
 @pytest.mark.parametrize(
@@ -338,8 +340,8 @@ async def test_a_token_that_slack_refuses_at_the_start_is_told_and_tried_again(
         if len(clock.waits) == 8:
             slack.lost = ""
 
-    own = BotIdentity(channel.client, channel.caller, standing, pause=pause)
-    await own.learn()
+    own = BotIdentity(channel.client, standing, pause=pause)
+    await own.resolve()
 
     assert clock.waits == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
     assert (own.user_id, standing.part().state) == (BOT_USER, "ready")
@@ -351,6 +353,6 @@ async def test_an_organisation_s_installation_is_known_as_such(
     app = web.Application()
     mount(app, channel, office)
     async with TestClient(TestServer(app, host="127.0.0.1")):
-        await wait_until(lambda: channel.own.user_id)
+        await wait_until(lambda: channel.identity.user_id)
 
-    assert channel.own.workspace == "T0TEAM000"
+    assert channel.identity.workspace == "T0TEAM000"

@@ -19,8 +19,8 @@ from bot.domain.messages import Message
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.messages.response_urls import ResponseUrls
-from bot.platforms.slack.rendering import section
+from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.rendering import MessageForm
 from bot.store.database import Store
 from tests.fakes.desk import ANSWER, HANDED_OVER, delivery
 from tests.fakes.slack.builders import HELP, PEOPLE, question, unhurried
@@ -33,60 +33,62 @@ from tests.fakes.slack.names import HELP as HELP_ROOM
 from tests.fakes.slack.posts import Post
 from tests.fakes.slack.server import FakeSlack
 
+HELLO = (MessageForm("hello"),)
+
 
 @pytest.fixture
-def asides(api: AsyncWebClient) -> ResponseUrls:
-    return ResponseUrls(api)
+def client(api: AsyncWebClient) -> SlackClient:
+    return SlackClient(api, unhurried())
 
 
 async def test_something_is_said_to_one_person_in_a_thread(
-    slack: FakeSlack, asides: ResponseUrls
+    slack: FakeSlack, client: SlackClient
 ) -> None:
-    await asides.tell(response_url(slack, ALICE_ID, HELP_ROOM, None), "hello", thread="1.1")
+    await client.respond(response_url(slack, ALICE_ID, HELP_ROOM, None), HELLO, thread_ts="1.1")
     (post,) = slack.posts
     assert (post.only_for, post.thread_ts, post.shown) == (ALICE_ID, "1.1", "hello")
     assert post.payload["unfurl_links"] is False
 
 
-async def test_it_is_said_where_the_bot_is_not(slack: FakeSlack, asides: ResponseUrls) -> None:
-    await asides.tell(response_url(slack, ALICE_ID, ELSEWHERE, None), "hello")
+async def test_it_is_said_where_the_bot_is_not(slack: FakeSlack, client: SlackClient) -> None:
+    await client.respond(response_url(slack, ALICE_ID, ELSEWHERE, None), HELLO)
     assert slack.posts[0].channel == ELSEWHERE
 
 
-async def test_what_was_pressed_on_is_replaced(slack: FakeSlack, asides: ResponseUrls) -> None:
+async def test_what_was_pressed_on_is_replaced(slack: FakeSlack, client: SlackClient) -> None:
     url = response_url(slack, ALICE_ID, HELP_ROOM, None)
-    await asides.tell(url, "before", [section("before")])
+    await client.respond(url, (MessageForm("before"),))
     shown = response_url(slack, ALICE_ID, HELP_ROOM, slack.posts[0].ts)
-    await asides.replace(shown, "after")
+    await client.respond(shown, (MessageForm("after"),), replace=True)
     assert [post.shown for post in slack.posts] == ["after"]
 
 
 async def test_an_address_that_is_used_up_is_used_no_more(
-    slack: FakeSlack, asides: ResponseUrls
+    slack: FakeSlack, client: SlackClient
 ) -> None:
     url = response_url(slack, ALICE_ID, HELP_ROOM, None)
     for _ in range(5):
-        await asides.tell(url, "hello")
+        await client.respond(url, HELLO)
     with pytest.raises(DeliveryRefused):
-        await asides.tell(url, "hello")
+        await client.respond(url, HELLO)
 
 
 @pytest.mark.parametrize("fault", [Fault(status=500), Fault(status=0)])
 async def test_what_did_not_get_through_is_an_error(
-    slack: FakeSlack, asides: ResponseUrls, fault: Fault
+    slack: FakeSlack, client: SlackClient, fault: Fault
 ) -> None:
     slack.fail("response_url", fault)
     with pytest.raises(DeliveryFailed):
-        await asides.tell(response_url(slack, ALICE_ID, HELP_ROOM, None), "hello")
+        await client.respond(response_url(slack, ALICE_ID, HELP_ROOM, None), HELLO)
 
 
 @pytest.mark.parametrize(
     "url",
     ["", "https://evil.example/x", "https://hooks.slack.com@evil.example/x", "http://[", "hooks"],
 )
-async def test_nothing_is_sent_to_anybody_else(asides: ResponseUrls, url: str) -> None:
+async def test_nothing_is_sent_to_anybody_else(client: SlackClient, url: str) -> None:
     with pytest.raises(DeliveryRefused, match="not Slack's"):
-        await asides.tell(url, "hello")
+        await client.respond(url, HELLO)
 
 
 LONG = replace(ANSWER, text="\n\n".join(f"{n}: " + "word " * 100 for n in range(60)))

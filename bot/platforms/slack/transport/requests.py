@@ -1,4 +1,4 @@
-"""Dispatch each request of Slack, by either transport, to its listener through Bolt.
+"""Receive Slack's requests over HTTP, and dispatch those of either transport through Bolt.
 
 The response is 200 if the request was accepted, 403 if it is for another workspace, and 503 if it
 was not stored, so that Slack retries. Slack waits 3 s: work that takes longer goes on, and a
@@ -10,21 +10,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Literal, Protocol
 
 import structlog
+from aiohttp import web
+from slack_bolt.adapter.aiohttp import to_aiohttp_response
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
+from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.domain.errors import BotError, RateExceeded
 from bot.domain.settings import Settings
-from bot.platforms.slack.payloads.events import Event, text_at, ts_at
-from bot.platforms.slack.workspace.bot_identity import ServedWorkspace, workspaces_of
+from bot.platforms.slack.payloads.events import Event, text_at
+from bot.platforms.slack.workspace.bot_identity import BotIdentity, verdict_on, workspaces_of
 
 Mode = Literal["http", "socket_mode"]
 
@@ -79,64 +82,6 @@ def _are_objects(values: object) -> bool:
 
 ACCEPT_SECONDS = 2.5
 """Slack waits 3 s for an acknowledgement; after this time its retry is the better way."""
-
-
-_MOST_LATE = 1_000
-"""Finished late events to remember; Slack retries an event for some minutes."""
-
-_EventKey = tuple[str, ...]
-
-
-class EventTasks:
-    """Runs the work on each event once: a retry by Slack joins it instead of starting anew.
-
-    On a server under load an edit or a deletion takes several turns at the record, each of which
-    may be waited for. Work cancelled at Slack's timeout would never be done, however often the
-    event is sent, and would waste every turn that it had. A retry of an event whose work is done by
-    then is acknowledged at once.
-    """
-
-    def __init__(self) -> None:
-        self._tasks: dict[_EventKey, asyncio.Task[None]] = {}
-        self._late: deque[_EventKey] = deque(maxlen=_MOST_LATE)
-
-    async def take(
-        self, body: Event, event: Event, work: Callable[[], Coroutine[None, None, None]]
-    ) -> None:
-        """Run the work on an event, or wait for the task that is running it already.
-
-        Raises TimeoutError after ACCEPT_SECONDS, while the work goes on.
-        """
-        key = (
-            text_at(body, "event_id"),
-            text_at(event, "type"),
-            text_at(event, "channel"),
-            text_at(event, "subtype"),
-            ts_at(event, "ts"),
-            ts_at(event, "event_ts"),
-        )
-        if key in self._late:
-            return
-        task = self._tasks.get(key)
-        if task is None:
-            task = self._tasks[key] = asyncio.create_task(work())
-            task.add_done_callback(lambda done: self._ended(key, done))
-        try:
-            async with asyncio.timeout(ACCEPT_SECONDS):
-                await asyncio.shield(task)
-        except TimeoutError:
-            task.add_done_callback(lambda done: self._ended_late(key, done))
-            raise
-
-    def _ended(self, key: _EventKey, task: asyncio.Task[None]) -> None:
-        del self._tasks[key]
-        if not task.cancelled():
-            task.exception()  # Marks it as retrieved: perhaps nobody awaits the task any more.
-
-    def _ended_late(self, key: _EventKey, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and task.exception() is None and key not in self._late:
-            self._late.append(key)
-
 
 Authorize = Callable[..., Awaitable[AuthorizeResult]]
 
@@ -226,12 +171,12 @@ _NOT_HANDLED = 404
 class Dispatcher:
     """Checks each request's workspace, and dispatches it to its listener through Bolt."""
 
-    def __init__(self, bolt: AsyncApp, tenancy: ServedWorkspace) -> None:
+    def __init__(self, bolt: AsyncApp, identity: BotIdentity) -> None:
         self._bolt = bolt
-        self._tenancy = tenancy
-        self._few = asyncio.Semaphore(_MOST_AT_ONCE)
+        self._identity = identity
+        self._limit = asyncio.Semaphore(_MOST_AT_ONCE)
 
-    async def take(self, request: AsyncBoltRequest) -> BoltResponse:
+    async def dispatch(self, request: AsyncBoltRequest) -> BoltResponse:
         """Respond to a request: 200 if accepted, 403 for another workspace, 503 if not stored."""
         body: Event = request.body
         refused = None if _is_url_check(body) else self._refusal(body)
@@ -239,11 +184,11 @@ class Dispatcher:
             return refused
         if body.get("type") == "app_rate_limited":
             return _note_rate_limit(body)
-        async with self._few:
-            return await self._dispatched(request)
+        async with self._limit:
+            return await self._dispatch(request)
 
     def _refusal(self, body: Event) -> BoltResponse | None:
-        match self._tenancy.verdict(body):
+        match verdict_on(body, self._identity.workspace):
             case "ours":
                 return None
             case "unknown":
@@ -254,7 +199,7 @@ class Dispatcher:
                 log.warning("slack.workspace_refused", team=sorted(workspaces_of(body)), cure=cure)
                 return BoltResponse(status=REFUSED, body="", headers={"X-Slack-No-Retry": "1"})
 
-    async def _dispatched(self, request: AsyncBoltRequest) -> BoltResponse:
+    async def _dispatch(self, request: AsyncBoltRequest) -> BoltResponse:
         try:
             response = await self._bolt.async_dispatch(request)
         except ODD_SHAPE as error:
@@ -286,3 +231,55 @@ def _note_rate_limit(body: Event) -> BoltResponse:
 
 def _request_type(body: Event) -> str:
     return text_at(body, "type") or text_at(body, "command")
+
+
+_LARGEST = 1_000_000
+_CHUNK = 65_536
+_TYPES = frozenset({"application/json", "application/x-www-form-urlencoded"})
+_TIMESTAMP = re.compile(r"[0-9]{1,12}")
+_SIGNATURE = re.compile(r"v0=[0-9a-f]{64}")
+
+
+async def read_signed(request: web.Request, verifier: SignatureVerifier) -> bytes:
+    """Return the body of a request that Slack signed within the last five minutes.
+
+    Raises HTTPRequestEntityTooLarge, HTTPBadRequest (content type), HTTPUnauthorized.
+    """
+    if request.content_type not in _TYPES:
+        raise web.HTTPBadRequest(text="Slack sends JSON or a form.")
+    body = await _read_body(request)
+    timestamp = request.headers.get("X-Slack-Request-Timestamp", "")
+    signature = request.headers.get("X-Slack-Signature", "")
+    # slack_sdk raises on a timestamp that is no number and on a non-ASCII signature.
+    if not (_TIMESTAMP.fullmatch(timestamp) and _SIGNATURE.fullmatch(signature)):
+        raise web.HTTPUnauthorized(text="The request is not signed.")
+    with suppress(UnicodeDecodeError):
+        if verifier.is_valid(body, timestamp, signature):
+            return body
+    raise web.HTTPUnauthorized(text="The signature is wrong or too old.")
+
+
+async def _read_body(request: web.Request) -> bytes:
+    body = bytearray()
+    async for chunk in request.content.iter_chunked(_CHUNK):
+        body += chunk
+        if len(body) > _LARGEST:
+            raise web.HTTPRequestEntityTooLarge(_LARGEST, len(body))
+    return bytes(body)
+
+
+class Endpoint:
+    """The one HTTP endpoint for events, buttons and modals, and commands."""
+
+    def __init__(self, dispatcher: Dispatcher, secret: str) -> None:
+        self._dispatcher = dispatcher
+        self._verifier = SignatureVerifier(secret)
+
+    async def handle(self, request: web.Request) -> web.Response:
+        """Respond to a request; it is not acknowledged if the inbox did not store it."""
+        raw = await read_signed(request, self._verifier)
+        try:
+            received = bolt_request(raw.decode(), request.headers, mode="http")
+        except (UnicodeDecodeError, Malformed) as error:
+            raise web.HTTPBadRequest(text="The body is nothing that Slack sends.") from error
+        return await to_aiohttp_response(await self._dispatcher.dispatch(received))

@@ -20,9 +20,9 @@ from bot.domain.errors import InboxFull, InboxUnavailable, RateExceeded
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.platforms.slack.channel import connect
-from bot.platforms.slack.transport.dispatch import Dispatcher, Malformed, bolt_app, bolt_request
-from bot.platforms.slack.transport.http import mount
-from bot.platforms.slack.workspace.bot_identity import ServedWorkspace, workspaces_of
+from bot.platforms.slack.listeners import mount
+from bot.platforms.slack.transport.requests import Dispatcher, Malformed, bolt_app, bolt_request
+from bot.platforms.slack.workspace.bot_identity import workspaces_of
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until
 from tests.fakes.slack import names
@@ -324,7 +324,7 @@ async def test_without_a_configured_workspace_the_token_s_own_is_served(
     mount(app, channel, office)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         assert (await send(client, envelope(mention("vpn?")))).status == 503
-        await wait_until(lambda: channel.own.team_id)
+        await wait_until(lambda: channel.identity.team_id)
         stranger = envelope(mention("vpn?"), team_id=OTHER, authorizations=[])
         assert (await send(client, stranger)).status == 403
         assert (await send(client, envelope(mention("vpn?")))).status == 200
@@ -446,23 +446,17 @@ TOLD = {200, 400, 403, 503}
 OBJECTS = st.dictionaries(st.sampled_from(KEYS), ANYTHING, max_size=8)
 
 
-class Ours:
-    """Somebody who knows the workspace already."""
-
-    @property
-    def workspace(self) -> str:
-        return TEAM
-
-
 def status_of(body: str | dict[str, Any], headers: dict[str, str]) -> int:
     """Return what a request is answered with, the signature being sound."""
-    known = load_settings(_env_file=None, slack_bot_token=TOKEN, slack_app_token="xapp-1")
-    intake = Dispatcher(bolt_app(known, ()), ServedWorkspace(TEAM, Ours()))
+    known = load_settings(
+        _env_file=None, slack_bot_token=TOKEN, slack_app_token="xapp-1", slack_team_id=TEAM
+    )
+    dispatcher = Dispatcher(bolt_app(known, ()), connect(known).identity)
     try:
         request = bolt_request(body, headers, mode="socket_mode")
     except Malformed:
         return 400
-    return asyncio.run(intake.take(request)).status
+    return asyncio.run(dispatcher.dispatch(request)).status
 
 
 @given(OBJECTS)

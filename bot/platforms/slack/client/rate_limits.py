@@ -1,0 +1,248 @@
+"""Make calls of Slack within its rate limits, and raise a specific error for each failure.
+
+Calls are paced a little below Slack's documented limits: a method for the whole workspace or, for
+posts, for each channel (docs/adr/0006). Short waits are spent here; longer ones are left to the
+inbox.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from bot.domain.errors import DeliveryFailed
+from bot.platforms.slack.client.errors import (
+    USUAL_WAIT_SECONDS,
+    NotPermitted,
+    RateLimited,
+    error_from_response,
+    rate_limited,
+    result_unknown,
+)
+
+Pause = Callable[[float], Awaitable[None]]
+Clock = Callable[[], float]
+
+_MOST_WINDOWS = 1_000
+"""Rate windows kept; that of a channel not written to for long restricts nothing any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A rate limit: ``burst`` calls at once, then one in every ``seconds``."""
+
+    burst: int
+    seconds: float
+
+
+POST_RATE = Rate(burst=1, seconds=1.0)
+"""One message a second in a channel."""
+
+_TIER_2 = Rate(burst=6, seconds=5.0)
+_TIER_3 = Rate(burst=15, seconds=2.0)
+_TIER_4 = Rate(burst=30, seconds=1.0)
+"""Per minute nine tenths of Slack's limits for these tiers: 20, 50 and 100 calls."""
+
+_FREE = Rate(burst=1, seconds=0.0)  # Methods without an entry below are not paced.
+_RATES = {
+    "agents.sessions.setStatus": _TIER_3,
+    "assistant.threads.setStatus": _TIER_4,
+    "assistant.threads.setSuggestedPrompts": _TIER_4,
+    "chat.delete": _TIER_3,
+    "chat.postEphemeral": _TIER_4,
+    "chat.postMessage": POST_RATE,
+    "chat.update": _TIER_3,
+    "conversations.history": _TIER_3,
+    "conversations.info": _TIER_3,
+    "conversations.open": _TIER_3,
+    "conversations.replies": _TIER_3,
+    "reactions.add": _TIER_3,
+    "reactions.remove": _TIER_2,
+    "usergroups.list": _TIER_2,
+    "usergroups.users.list": _TIER_2,
+    "users.info": _TIER_4,
+    "users.lookupByEmail": _TIER_3,
+    "views.open": _TIER_4,
+    "views.update": _TIER_4,
+}
+
+
+@dataclass(slots=True)
+class _RateWindow:
+    """When the next call is due without a burst, until when Slack bars calls, and who waits."""
+
+    due: float = 0.0
+    held_until: float = 0.0
+    queue: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class RateLimiter:
+    """Paces calls, in the order in which they are requested, for one process.
+
+    A method is paced for the whole workspace; one that is called with a ``channel``, for that
+    channel alone. A limit that Slack reports nevertheless (``hold``) applies to all callers.
+    """
+
+    def __init__(self, pause: Pause = asyncio.sleep, clock: Clock = time.monotonic) -> None:
+        self._pause = pause
+        self._clock = clock
+        self._windows: OrderedDict[tuple[str, str], _RateWindow] = OrderedDict()
+
+    async def acquire(self, method: str, channel: str = "") -> None:
+        """Wait until a call is allowed, and count it."""
+        window = self._window(method, channel)
+        async with window.queue:
+            now = await self._waited(method, window)
+            _count(_rate(method), window, now)
+
+    async def until_allowed(self, method: str, channel: str = "") -> None:
+        """Wait until a call would be allowed, without counting one."""
+        await self._waited(method, self._window(method, channel))
+
+    def try_acquire(self, method: str, channel: str = "") -> bool:
+        """Count a call and return True, or return False if it had to wait."""
+        window, now = self._window(method, channel), self._clock()
+        if window.queue.locked() or _wait(_rate(method), window, now) > 0:
+            return False
+        _count(_rate(method), window, now)
+        return True
+
+    def hold(self, method: str, channel: str, seconds: float) -> None:
+        """Bar a call for the seconds that Slack requested."""
+        window = self._window(method, channel)
+        window.held_until = max(window.held_until, self._clock() + seconds)
+
+    def held(self, method: str, channel: str = "") -> float:
+        """Return for how many seconds Slack still bars the call."""
+        return max(0.0, self._window(method, channel).held_until - self._clock())
+
+    def wait(self, method: str, channel: str = "") -> float:
+        """Return for how many seconds a call requested now would wait."""
+        return max(0.0, _wait(_rate(method), self._window(method, channel), self._clock()))
+
+    async def _waited(self, method: str, window: _RateWindow) -> float:
+        """Wait for the turn; return the time then, counting each pause as slept in full."""
+        now = self._clock()
+        while (wait := _wait(_rate(method), window, now)) > 0:
+            await self._pause(wait)
+            now = max(now + wait, self._clock())
+        return now
+
+    def _window(self, method: str, channel: str) -> _RateWindow:
+        window = self._windows.setdefault((method, channel), _RateWindow())
+        self._windows.move_to_end((method, channel))
+        while len(self._windows) > _MOST_WINDOWS:
+            self._windows.popitem(last=False)
+        return window
+
+
+def _rate(method: str) -> Rate:
+    return _RATES.get(method, _FREE)
+
+
+def _wait(rate: Rate, window: _RateWindow, now: float) -> float:
+    early = window.due - (rate.burst - 1) * rate.seconds
+    return max(early, window.held_until) - now
+
+
+def _count(rate: Rate, window: _RateWindow, now: float) -> None:
+    window.due = max(window.due, now) + rate.seconds
+
+
+ApiCall = Callable[[], Awaitable[AsyncSlackResponse]]
+
+PATIENCE_SECONDS = 2.0
+"""How long a call waits for a rate limit; a longer wait costs nothing in the inbox."""
+
+RESPONSE_URL = "response_url"
+"""The name of a post to a response URL, which needs no token."""
+
+
+class ApiCaller:
+    """Makes paced calls of Slack's Web API, and repeats those that Slack rate-limits.
+
+    The client must not retry by itself, or messages are doubled. All calls of a process to one
+    workspace go through one caller, which paces them.
+    """
+
+    def __init__(self, pause: Pause = asyncio.sleep, clock: Clock = time.monotonic) -> None:
+        self._limiter = RateLimiter(pause, clock)
+        self.barred = ""
+        """Why calls are barred: the token is lost. "" while it works."""
+
+    async def call(
+        self,
+        what: str,
+        send: ApiCall,
+        *,
+        channel: str = "",
+        patience_seconds: float = PATIENCE_SECONDS,
+        turn_seconds: float | None = None,
+        call_seconds: float | None = None,
+    ) -> AsyncSlackResponse:
+        """Make a call, and repeat it while Slack rate-limits it and the patience lasts.
+
+        ``what`` is the method, ``channel`` the channel if it is paced by channel. The wait for its
+        turn does not count as patience, and is unlimited unless ``turn_seconds`` limits it; nor
+        does the call itself, limited by ``call_seconds``. Without any patience, a call that can't
+        be made at once fails.
+        Raises FormRefused, RateLimited, ResultUnknown, NotPermitted, NeverPermitted,
+        DeliveryFailed.
+        """
+        if self.barred and what != RESPONSE_URL:
+            raise NotPermitted(f"{what} was not called. {self.barred}", "token_revoked")
+        try:
+            async with asyncio.timeout(turn_seconds):
+                await self._begin(what, channel, patience_seconds)
+        except TimeoutError as error:
+            raise rate_limited(what, None) from error
+        left = patience_seconds
+        while True:
+            try:
+                return await _sent(what, send, call_seconds)
+            except RateLimited as error:
+                self._limiter.hold(what, channel, error.retry_after_seconds or USUAL_WAIT_SECONDS)
+                wait = self._limiter.wait(what, channel)
+                if wait > left:
+                    raise
+                left -= wait
+                await self._limiter.acquire(what, channel)
+
+    async def until_allowed(self, what: str, channel: str = "") -> None:
+        """Wait until a call could be made without waiting; another caller may be faster."""
+        await self._limiter.until_allowed(what, channel)
+
+    async def _begin(self, what: str, channel: str, patience_seconds: float) -> None:
+        held = self._limiter.held(what, channel)
+        if held > patience_seconds:
+            raise rate_limited(what, held)
+        if patience_seconds > 0:
+            await self._limiter.acquire(what, channel)
+        elif not self._limiter.try_acquire(what, channel):
+            raise rate_limited(what, None)
+
+
+async def _sent(what: str, send: ApiCall, seconds: float | None) -> AsyncSlackResponse:
+    try:
+        async with asyncio.timeout(seconds):
+            return await send()
+    except SlackApiError as error:
+        raise error_from_response(what, error.response) from error
+    except aiohttp.ClientConnectorError as error:
+        raise DeliveryFailed(f"{what}: Slack cannot be reached. Check the network.") from error
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise result_unknown(f"{what}: the connection broke before Slack answered.") from error
+    except SlackClientError as error:
+        raise DeliveryFailed(f"{what}: the request could not be made.") from error
+    except AttributeError as error:
+        # slack_sdk raises AttributeError for a response that is no JSON object: a proxy's page.
+        raise result_unknown(
+            f"{what}: the answer is not Slack's. Check the proxy between."
+        ) from error

@@ -1,0 +1,268 @@
+"""Show that a question is in progress: a status line, else a reaction, and an agent session."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import structlog
+
+from bot.chat.response_view import activity_text
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import BotError, DeliveryFailed
+from bot.domain.messages import Activity, Message, Thread
+from bot.domain.ports import Notes
+from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.client.errors import (
+    THREAD_ERRORS,
+    NeverPermitted,
+    NotPermitted,
+    RateLimited,
+)
+from bot.platforms.slack.client.rate_limits import PATIENCE_SECONDS
+from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.payloads.metadata import ts_of
+
+_EYES = "eyes"
+_TRIES = 3
+_REMEMBERED = 2_000
+_PAUSE_SECONDS = 600.0
+"""How long a feature is not tried again that the workspace lacks."""
+
+_ALREADY_SO_CODES = frozenset({"already_reacted", "no_reaction"})
+_LOADING = ("Looking at the pages\u2026", "Still at it\u2026", "Checking what I found\u2026")
+
+log = structlog.get_logger(__name__)
+
+
+class _OptionalFeature:
+    """A feature that a workspace may lack; ``event`` is logged when it does."""
+
+    def __init__(self, event: str) -> None:
+        self._event = event
+        self._again_at = 0.0
+
+    async def use(self, call: Callable[[], Awaitable[None]]) -> bool:
+        """Make a call; return False if the workspace or the thread lacks the feature.
+
+        Raises DeliveryFailed for other errors.
+        """
+        if time.monotonic() < self._again_at:
+            return False
+        try:
+            await call()
+        except (NotPermitted, NeverPermitted) as error:
+            if error.code not in THREAD_ERRORS:
+                self._again_at = time.monotonic() + _PAUSE_SECONDS
+            log.info(self._event, error=str(error))
+            return False
+        return True
+
+
+@dataclass(slots=True)
+class _Session:
+    """The questions in progress in a thread, and the status sent to Slack; None: unknown."""
+
+    in_progress: set[str] = field(default_factory=set)
+    sent: Literal["processing", "active"] | None = None
+    sending: bool = False
+
+    @property
+    def state(self) -> Literal["processing", "active"]:
+        return "processing" if self.in_progress else "active"
+
+
+class AgentSessions:
+    """Reports the status of agent sessions to Slack; updates may be lost, nothing waits for them.
+
+    A thread is processing while one of its questions is in progress. A thread in which another
+    process may have worked is reported as active. If the workspace has no agent sessions, that is
+    remembered for ten minutes.
+    """
+
+    def __init__(self, client: SlackClient, background: BackgroundTasks) -> None:
+        self._client = client
+        self._background = background
+        self._sessions: OrderedDict[Thread, _Session] = OrderedDict()
+        self._feature = _OptionalFeature("slack.session_unavailable")
+
+    def begun(self, message: Message) -> None:
+        """Record that a question is in progress."""
+        self._session(message.thread).in_progress.add(message.key)
+        self._update(message.thread)
+
+    def ended(self, message: Message) -> None:
+        """Record that a question is no longer in progress."""
+        self._session(message.thread).in_progress.discard(message.key)
+        self._update(message.thread)
+
+    def stopped(self, thread: Thread) -> None:
+        """Record a press of Stop, perhaps in a thread with no question in progress any more."""
+        session = self._session(thread)
+        if not session.in_progress:
+            session.sent = None
+            self._update(thread)
+
+    def _update(self, thread: Thread) -> None:
+        session = self._session(thread)
+        if not session.sending and session.state != session.sent:
+            session.sending = True
+            self._background.run(self._send_updates(thread, session), what="agent session")
+
+    async def _send_updates(self, thread: Thread, session: _Session) -> None:
+        try:
+            while session.state != session.sent:
+                session.sent = session.state
+                if not await self._set_status(thread, session.state):
+                    session.sent = "active"
+                    return
+        finally:
+            session.sending = False
+
+    async def _set_status(self, thread: Thread, state: str) -> bool:
+        """Send a status; return False if there are no sessions or the rate limit is reached."""
+        patience = 0.0 if state == "processing" else PATIENCE_SECONDS
+        try:
+            return await self._feature.use(
+                lambda: self._client.agents_sessions_set_status(
+                    thread, state, patience_seconds=patience
+                )
+            )
+        except DeliveryFailed as error:
+            log.info("slack.session_left_out", error=str(error))
+            return not isinstance(error, RateLimited)
+
+    def _session(self, thread: Thread) -> _Session:
+        session = self._sessions.setdefault(thread, _Session())
+        self._sessions.move_to_end(thread)
+        while len(self._sessions) > _REMEMBERED:
+            self._sessions.popitem(last=False)
+        return session
+
+
+@dataclass(slots=True)
+class _ShownStatus:
+    """A question's status line, and whether it has the reaction; None: not tried yet."""
+
+    words: str = ""
+    marked: bool | None = None
+
+
+class ProgressStatus:
+    """Shows that a question is in progress; updates may be lost, and nothing waits for them.
+
+    If the workspace has no status lines, that is remembered for ten minutes. A note records a
+    reaction, so that another process can remove it.
+    """
+
+    def __init__(
+        self,
+        client: SlackClient,
+        notes: Notes,
+        background: BackgroundTasks,
+        sessions: AgentSessions,
+    ) -> None:
+        self._client = client
+        self._notes = notes
+        self._background = background
+        self._sessions = sessions
+        self._shown: OrderedDict[str, _ShownStatus] = OrderedDict()
+        self._feature = _OptionalFeature("slack.status_unavailable")
+
+    async def show(self, message: Message, activity: Activity) -> None:
+        """Show an activity, unless it is shown already, or for overheard messages or commands."""
+        words = activity_text(activity)
+        if not words or message.overheard or response_url_of(message):
+            return
+        self._sessions.begun(message)
+        shown = self._shown_for(message)
+        if shown.marked is not None or words == shown.words:
+            return
+        if await self._line(message, words):
+            shown.words = words
+        else:
+            await self._mark(message, shown)
+
+    def answered(self, message: Message) -> None:
+        """Remove the reaction in the background; Slack clears a status line after a reply."""
+        shown = self._shown.pop(message.key, None)
+        if message.overheard or response_url_of(message):
+            return
+        self._sessions.ended(message)
+        if shown is None or shown.marked:
+            self._background.run(self._unmark(message, known=shown is not None), what="unmark")
+
+    async def remove(self, message: Message) -> None:
+        """Remove what is shown for a question that ended without a reply."""
+        shown = self._shown.pop(message.key, None)
+        if shown is not None and shown.words:
+            await self._line(message, "")
+        if not response_url_of(message):
+            self._sessions.ended(message)
+            await self._unmark(message, known=shown is not None and bool(shown.marked))
+
+    async def _line(self, message: Message, words: str) -> bool:
+        """Set the status line; return False if there is none. A rate-limited one is dropped."""
+        try:
+            return await self._feature.use(
+                lambda: self._client.assistant_threads_set_status(
+                    message.thread, words, _LOADING if words else ()
+                )
+            )
+        except DeliveryFailed as error:
+            log.info("slack.status_left_out", error=str(error))
+            return True
+
+    async def _mark(self, message: Message, shown: _ShownStatus) -> None:
+        shown.marked = True
+        await self._noted(
+            self._notes.put(
+                message.thread.tenant, _key(message), "", interaction_id=message.interaction_id
+            )
+        )
+        channel, ts = message.thread.channel, ts_of(message)
+        await self._is_settled(self._client.reactions_add(channel, ts, _EYES, patience_seconds=0.0))
+
+    async def _unmark(self, message: Message, *, known: bool) -> None:
+        tenant, key = message.thread.tenant, _key(message)
+        if not known and await self._noted(self._notes.get(tenant, key)) is None:
+            return
+        channel, ts = message.thread.channel, ts_of(message)
+        for _ in range(_TRIES):
+            # Nothing retries a reaction that is left; removing it twice is the same as once.
+            if await self._is_settled(self._client.reactions_remove(channel, ts, _EYES)):
+                break
+        await self._noted(self._notes.remove(tenant, key))
+
+    async def _is_settled(self, reacting: Awaitable[None]) -> bool:
+        """Add or remove the reaction; return whether that is settled: done, or refused."""
+        try:
+            await reacting
+        except (NotPermitted, NeverPermitted) as error:
+            if error.code not in _ALREADY_SO_CODES:
+                log.info("slack.mark_refused", error=str(error))
+        except DeliveryFailed as error:
+            log.info("slack.mark_left_out", error=str(error))
+            return False
+        return True
+
+    async def _noted(self, note: Awaitable[str | None]) -> str | None:
+        try:
+            return await note
+        except BotError as error:
+            log.warning("slack.mark_not_noted", error=str(error))
+            return None
+
+    def _shown_for(self, message: Message) -> _ShownStatus:
+        shown = self._shown.setdefault(message.key, _ShownStatus())
+        self._shown.move_to_end(message.key)
+        while len(self._shown) > _REMEMBERED:
+            self._shown.popitem(last=False)
+        return shown
+
+
+def _key(message: Message) -> str:
+    return f"slack:{_EYES}:{message.thread.channel}:{ts_of(message)}"
