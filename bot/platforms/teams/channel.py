@@ -28,8 +28,9 @@ from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import SeesCases
+from bot.platforms.teams.client.api import Connector, KnowsAbsence
 from bot.platforms.teams.client.connections import ConnectorClients
-from bot.platforms.teams.client.connector import Connector, KnowsAbsence
+from bot.platforms.teams.client.conversations import Conversations, Removals
 from bot.platforms.teams.client.rate_limits import Clock, Jitter, Pause, Timing
 from bot.platforms.teams.client.registration import (
     CachedCredentials,
@@ -46,17 +47,21 @@ from bot.platforms.teams.messages.files import Files
 from bot.platforms.teams.messages.private_replies import PrivateReplies
 from bot.platforms.teams.messages.replies import PostedActivities, Replies
 from bot.platforms.teams.messages.streams import ProgressStatus, StopHandler, Streams
-from bot.platforms.teams.payloads.references import question_link
+from bot.platforms.teams.payloads.activity import question_link
 from bot.platforms.teams.rendering.labels import sensitivity_of
-from bot.platforms.teams.tenant.conversations import Conversations, Removals
 from bot.platforms.teams.tenant.health_checks import (
     PEOPLE_CHANNEL_CURE,
     PEOPLE_PART,
     HealthChecks,
     known_health,
 )
-from bot.platforms.teams.tenant.identity import Colleagues, Introducer, home_tenant_of
-from bot.platforms.teams.tenant.members import OutsideReaders, Roster
+from bot.platforms.teams.tenant.members import (
+    Colleagues,
+    Introducer,
+    OutsideReaders,
+    Roster,
+    home_tenant_of,
+)
 from bot.platforms.teams.transport.auth import InboundAuth, RequestAuthenticator, SigningKeys
 
 

@@ -16,9 +16,8 @@ from bot.chat.commands.run_message import Clock
 from bot.chat.votes import AnswerVotes, ReactionVotes
 from bot.escalations.cards import CardActions
 from bot.escalations.casework import IdempotentActs
-from bot.platforms.teams.actions.explanations import FeedbackReasons, WhyButton
+from bot.platforms.teams.actions.answer_buttons import FeedbackReasons, RequestButtons, WhyButton
 from bot.platforms.teams.actions.feedback import AnswerLookup, FeedbackLoop, FeedbackReactions
-from bot.platforms.teams.actions.requests import RequestButtons
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.commands.channel_settings import PeopleChannelCheck, SettingsDialog
 from bot.platforms.teams.commands.message_commands import (
@@ -29,10 +28,9 @@ from bot.platforms.teams.commands.message_commands import (
 )
 from bot.platforms.teams.commands.reindex_runs import ReindexListener, RunMessages
 from bot.platforms.teams.escalations.buttons import AskerButtons, CaseButtons
-from bot.platforms.teams.messages.edits import EditListener
-from bot.platforms.teams.messages.intake import MessageListener
-from bot.platforms.teams.tenant.identity import CommandSenders, Experts
+from bot.platforms.teams.messages.intake import EditListener, MessageListener
 from bot.platforms.teams.tenant.installation import Greetings, InstallationEvents
+from bot.platforms.teams.tenant.members import CommandSenders, Experts
 from bot.platforms.teams.transport.dispatch import Dispatch, Listener
 
 

@@ -21,21 +21,27 @@ from bot.chat.commands.types import CommandCaller, Refused
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.messages import Message, Policy
 from bot.domain.text.markdown import clip
+from bot.platforms.teams.client.conversations import Conversations
 from bot.platforms.teams.payloads.actions import EDIT_SETTINGS, Press, dialog
-from bot.platforms.teams.payloads.activity import Body, Json, is_private, text_at
-from bot.platforms.teams.payloads.references import ROOM_ID, reference_of
+from bot.platforms.teams.payloads.activity import (
+    ROOM_ID,
+    Body,
+    Json,
+    is_private,
+    reference_of,
+    text_at,
+)
 from bot.platforms.teams.rendering.cards import (
     card,
     dialog_button,
     submit_button,
     text_block,
     text_input,
+    text_messages,
+    text_paragraphs,
     with_card,
 )
-from bot.platforms.teams.rendering.plain_text import text_messages, text_paragraphs
-from bot.platforms.teams.tenant.conversations import Conversations
-from bot.platforms.teams.tenant.identity import NOT_FOR_OUTSIDERS, CommandSenders
-from bot.platforms.teams.tenant.members import OutsideReaders
+from bot.platforms.teams.tenant.members import NOT_FOR_OUTSIDERS, CommandSenders, OutsideReaders
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 NOT_A_CHANNEL = (

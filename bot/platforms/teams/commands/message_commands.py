@@ -33,16 +33,19 @@ from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, InteractionUnknown, StoreUnavailable
 from bot.domain.messages import Message
 from bot.domain.ports import Notes
-from bot.platforms.teams.actions.explanations import explanation_card, explanation_title
-from bot.platforms.teams.client.connector import Connector
+from bot.platforms.teams.actions.answer_buttons import explanation_card, explanation_title
+from bot.platforms.teams.client.api import Connector
 from bot.platforms.teams.commands.reindex_runs import ReindexListener
 from bot.platforms.teams.payloads.actions import SHOW_WHY
 from bot.platforms.teams.payloads.activity import Body, Json
 from bot.platforms.teams.payloads.messages import question_of
-from bot.platforms.teams.rendering.cards import dialog_button, with_card
-from bot.platforms.teams.rendering.plain_text import text_messages
-from bot.platforms.teams.tenant.identity import COMMAND_SPELLING, NOT_FOR_OUTSIDERS, CommandSenders
-from bot.platforms.teams.tenant.members import OutsideReaders
+from bot.platforms.teams.rendering.cards import dialog_button, text_messages, with_card
+from bot.platforms.teams.tenant.members import (
+    COMMAND_SPELLING,
+    NOT_FOR_OUTSIDERS,
+    CommandSenders,
+    OutsideReaders,
+)
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 KEPT_SECONDS = 24 * 3600.0

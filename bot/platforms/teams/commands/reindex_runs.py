@@ -28,22 +28,30 @@ from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import Message, Person, Thread
 from bot.domain.text.markdown import clip
-from bot.platforms.teams.client.connector import Connector
+from bot.platforms.teams.client.api import Connector
+from bot.platforms.teams.client.conversations import Conversations
 from bot.platforms.teams.client.errors import RateLimited
 from bot.platforms.teams.payloads.actions import CANCEL_RUN, Press, text_answer
-from bot.platforms.teams.payloads.activity import Json, is_private, text_at, thread_root_of
-from bot.platforms.teams.payloads.references import (
+from bot.platforms.teams.payloads.activity import (
+    Json,
+    is_private,
     message_link,
     read_reference,
     reference_of,
     room_in,
+    text_at,
+    thread_root_of,
     user_in,
 )
-from bot.platforms.teams.rendering.cards import card, execute_button, text_block, with_card
-from bot.platforms.teams.rendering.plain_text import text_messages
+from bot.platforms.teams.rendering.cards import (
+    card,
+    execute_button,
+    text_block,
+    text_messages,
+    with_card,
+)
 from bot.platforms.teams.rendering.text import card_plain
-from bot.platforms.teams.tenant.conversations import Conversations
-from bot.platforms.teams.tenant.identity import COMMAND_SPELLING, NOT_FOR_OUTSIDERS, CommandSenders
+from bot.platforms.teams.tenant.members import COMMAND_SPELLING, NOT_FOR_OUTSIDERS, CommandSenders
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 _LONGEST_LINE = 1_000

@@ -24,7 +24,7 @@ from bot.platforms.teams.escalations.card_view import (
 from bot.platforms.teams.escalations.notices import asker_card
 from bot.platforms.teams.payloads.actions import ASKER_ACTIONS, CASE_ACTIONS, Press, card_answer
 from bot.platforms.teams.payloads.activity import Json, text_at
-from bot.platforms.teams.tenant.identity import Experts
+from bot.platforms.teams.tenant.members import Experts
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 

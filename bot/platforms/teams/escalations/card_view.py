@@ -32,8 +32,7 @@ from bot.escalations.case_view import (
 from bot.escalations.casework import LONGEST_REPLY
 from bot.escalations.lifecycle import display_name
 from bot.platforms.teams.payloads.actions import CASE_ACTIONS
-from bot.platforms.teams.payloads.activity import Body, Json, kind_of, text_at
-from bot.platforms.teams.payloads.references import read_reference
+from bot.platforms.teams.payloads.activity import Body, Json, kind_of, read_reference, text_at
 from bot.platforms.teams.rendering.cards import (
     card,
     execute_button,

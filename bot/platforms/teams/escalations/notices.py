@@ -17,7 +17,7 @@ from bot.domain.text.markdown import clip, disarm, plain_code, split
 from bot.escalations.asker_notices import LatestNotice, notice_text
 from bot.escalations.case_view import STATE_AFTER_STEP, CaseButton, CaseView, buttons_for_asker
 from bot.escalations.ports import SeesCases
-from bot.platforms.teams.client.connector import Connector
+from bot.platforms.teams.client.api import Connector
 from bot.platforms.teams.messages.replies import PostedActivities
 from bot.platforms.teams.payloads.actions import ASKER_ACTIONS
 from bot.platforms.teams.payloads.activity import Json

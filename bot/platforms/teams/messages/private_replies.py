@@ -19,15 +19,14 @@ from bot.domain.messages import Message
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.domain.text.markdown import clip
-from bot.platforms.teams.client.connector import Connector
+from bot.platforms.teams.client.api import Connector
+from bot.platforms.teams.client.conversations import Conversations
 from bot.platforms.teams.client.errors import BotRemoved, Gone
 from bot.platforms.teams.client.rate_limits import Pause
-from bot.platforms.teams.payloads.activity import Json
-from bot.platforms.teams.payloads.references import user_in
+from bot.platforms.teams.payloads.activity import Json, user_in
 from bot.platforms.teams.rendering.answers import answer_activities
 from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity
 from bot.platforms.teams.rendering.text import teams_plain
-from bot.platforms.teams.tenant.conversations import Conversations
 
 _ATTEMPTS = 3
 _SECONDS = 20.0

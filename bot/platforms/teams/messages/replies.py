@@ -17,7 +17,7 @@ from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
-from bot.platforms.teams.client.connector import Connector
+from bot.platforms.teams.client.api import Connector
 from bot.platforms.teams.client.errors import (
     ContentRefused,
     Gone,
@@ -28,13 +28,13 @@ from bot.platforms.teams.client.errors import (
 from bot.platforms.teams.messages.streams import Streams, stream_id_of
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.answers import answer_activities
-from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity
-from bot.platforms.teams.rendering.plain_text import (
+from bot.platforms.teams.rendering.cards import (
     keys_of,
     marked_as_repeated,
     plain_form,
     refused_notice,
 )
+from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity
 
 REPLY = "reply"
 """Name of the answer to a question, beside the ids of notices."""

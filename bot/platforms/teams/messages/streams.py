@@ -16,7 +16,7 @@ from bot.chat.response_view import activity_text
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import Activity, InteractionId, Message
-from bot.platforms.teams.client.connector import PATIENCE_SECONDS, Connector
+from bot.platforms.teams.client.api import PATIENCE_SECONDS, Connector
 from bot.platforms.teams.client.errors import BotRemoved, ContentRefused, Gone, StreamRefused
 from bot.platforms.teams.client.rate_limits import Cooldowns
 from bot.platforms.teams.payloads.activity import Json, text_at

@@ -20,9 +20,9 @@ from bot.platforms.teams.payloads.activity import (
     is_private,
     object_at,
     person_of,
+    reference_of,
     text_at,
 )
-from bot.platforms.teams.payloads.references import reference_of
 
 INTERACTION_KEY = "about"
 """Key in a button's data for the id of its interaction."""

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from bot.domain.errors import BotError, DeliveryFailed, DeliveryRefused
 from bot.domain.health import ComponentStatus, teams
 from bot.domain.settings import Settings
-from bot.platforms.teams.client.connector import Connector
+from bot.platforms.teams.client.api import Connector
+from bot.platforms.teams.client.conversations import Conversations
 from bot.platforms.teams.client.registration import Cloud, TokenRefusal
-from bot.platforms.teams.tenant.conversations import Conversations
 from bot.platforms.teams.tenant.members import OutsideReaders
 from bot.platforms.teams.transport.auth import SigningKeys
 

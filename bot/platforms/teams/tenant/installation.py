@@ -10,6 +10,7 @@ from bot.chat.commands.help_texts import CHAT_HELLO, HELLO, PERSONAL_HELLO
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import StoreUnavailable
 from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.client.conversations import Conversations, Removals
 from bot.platforms.teams.payloads.activity import (
     Body,
     ConversationKind,
@@ -18,10 +19,10 @@ from bot.platforms.teams.payloads.activity import (
     kind_of,
     objects_at,
     person_of,
+    reference_of,
+    reference_to,
     text_at,
 )
-from bot.platforms.teams.payloads.references import reference_of, reference_to
-from bot.platforms.teams.tenant.conversations import Conversations, Removals
 from bot.platforms.teams.tenant.members import OutsideReaders
 from bot.platforms.teams.transport.dispatch import Dispatch
 

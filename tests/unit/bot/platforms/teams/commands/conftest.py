@@ -20,7 +20,7 @@ from bot.domain.settings import Settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.commands.reindex_runs import RunMessages
-from bot.platforms.teams.payloads.references import reference_of
+from bot.platforms.teams.payloads.activity import reference_of
 from bot.store.database import Store
 from ingestion.records.types import Failure
 from tests.fakes.chat_context import RUN, RUNNING, MemoryDocuments, chat_context_over, document

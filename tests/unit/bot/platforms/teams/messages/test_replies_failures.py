@@ -24,7 +24,7 @@ from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
-from bot.platforms.teams.rendering.plain_text import MAY_BE_TWICE
+from bot.platforms.teams.rendering.cards import MAY_BE_TWICE
 from bot.store.database import Store
 from tests.fakes.desk import ANSWER, HANDED_OVER, TRACE, delivery
 from tests.fakes.durable_inbox import record_answer, wait_for_interaction

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
-from bot.platforms.teams.payloads.references import conversation_in, read_reference
-from bot.platforms.teams.tenant.conversations import Removals
+from bot.platforms.teams.client.conversations import Removals
+from bot.platforms.teams.payloads.activity import conversation_in, read_reference
 from tests.fakes.teams.credentials import CountingCredentials
 from tests.fakes.teams.names import ALICE, APP_ID, BOB, CAROL, ENTRA, PEOPLE
 from tests.fakes.teams.server import FakeTeams

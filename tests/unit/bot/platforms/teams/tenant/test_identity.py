@@ -15,8 +15,13 @@ from bot.domain.errors import DeliveryFailed
 from bot.domain.messages import Message, Person
 from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
-from bot.platforms.teams.tenant.identity import Colleagues, home_tenant_of
-from bot.platforms.teams.tenant.members import HomeTenant, Roster, member_of
+from bot.platforms.teams.tenant.members import (
+    Colleagues,
+    HomeTenant,
+    Roster,
+    home_tenant_of,
+    member_of,
+)
 from bot.store.database import Store
 from rag.types import EVERYONE, Principal
 from tests.fakes.desk import KeepingInbox

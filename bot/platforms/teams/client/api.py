@@ -30,8 +30,7 @@ from bot.platforms.teams.client.rate_limits import (
     Timing,
 )
 from bot.platforms.teams.client.registration import CachedCredentials, Cloud, TokenRefusal
-from bot.platforms.teams.payloads.activity import Json, object_at, objects_at, text_at
-from bot.platforms.teams.payloads.references import room_in
+from bot.platforms.teams.payloads.activity import Json, object_at, objects_at, room_in, text_at
 
 _STREAM_ENTITY, _FINAL_STREAM = "streaminfo", "final"
 

@@ -1,16 +1,24 @@
-"""Show in a dialog why an answer was given or withheld, and ask there what was wrong with it.
+"""Handle the buttons below an answer: why it was given, ask a person, choose an option.
 
-Teams can show nothing else to one person alone. Only links that our code built are clickable in the
-card.
+Only links that our code built are clickable in the card of an explanation, which is shown in a
+dialog: Teams can show nothing else to one person alone.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from bot.answering.explanations.explainer import Explanation, PageSummary
 from bot.answering.explanations.steps import StatedConfidence
-from bot.chat.actions import GONE, NOTHING_TO_RATE, ActionRejected, ActionTargets, ExplainAction
+from bot.chat.actions import (
+    GONE,
+    NOTHING_TO_RATE,
+    ActionRejected,
+    ActionTargets,
+    ButtonQuestions,
+    ExplainAction,
+)
 from bot.chat.response_view import web_url
 from bot.chat.votes import (
     COMMENT_QUESTION,
@@ -24,10 +32,18 @@ from bot.chat.votes import (
 from bot.domain.errors import FeedbackInvalid, InteractionUnknown
 from bot.domain.feedback import LONGEST_COMMENT, REASONS
 from bot.domain.interactions import Interaction
-from bot.domain.messages import InteractionId
+from bot.domain.messages import InteractionId, Message
 from bot.domain.text.markdown import clip
-from bot.platforms.teams.payloads.actions import SHOW_WHY, Press, dialog, dialog_text
-from bot.platforms.teams.payloads.activity import Json, text_at
+from bot.platforms.teams.payloads.actions import (
+    ASK_PERSON,
+    CHOOSE_OPTION,
+    SHOW_WHY,
+    Press,
+    dialog,
+    dialog_text,
+    text_answer,
+)
+from bot.platforms.teams.payloads.activity import Json, read_reference, reference_of, text_at
 from bot.platforms.teams.rendering.cards import card, submit_button, text_block, text_input
 from bot.platforms.teams.rendering.text import CONTENT_BUDGET, card_plain, size
 from bot.platforms.teams.transport.dispatch import Dispatch
@@ -173,3 +189,44 @@ class WhyButton:
             raise ActionRejected(GONE) from error
         shown = explanation_card(explanation, *reason_form_of(interaction))
         return dialog(explanation_title(explanation), shown, height="large")
+
+
+_PERSON_REQUESTED = (
+    "I've noted that you'd like a person to be asked. What comes of it is said below."
+)
+_OPTION_CHOSEN = "I'm looking into what you chose. What I find is said below."
+
+
+class RequestButtons:
+    """Turns a press into a message of its presser, once per question. Implements `Listener`."""
+
+    def __init__(self, *, wishing: ButtonQuestions, subjects: ActionTargets) -> None:
+        self._wishing = wishing
+        self._subjects = subjects
+
+    def register(self, dispatch: Dispatch) -> None:
+        dispatch.on_press(ASK_PERSON, self._ask_person)
+        dispatch.on_press(CHOOSE_OPTION, self._choose)
+
+    async def _ask_person(self, press: Press) -> Json:
+        asked = await self._subjects.acted_on(press.about, press.presser)
+        reply_to = reply_reference(asked.message, press)
+        await self._wishing.ask_person(asked, press.person, reply_to=reply_to)
+        return text_answer(_PERSON_REQUESTED)
+
+    async def _choose(self, press: Press) -> Json:
+        asked = await self._subjects.acted_on(press.about, press.presser)
+        reply_to, number = reply_reference(asked.message, press), str(press.data.get("option"))
+        await self._wishing.choose(asked, number, press.person, reply_to=reply_to)
+        return text_answer(_OPTION_CHOSEN)
+
+
+def reply_reference(asked: Message, press: Press) -> str:
+    """Return a reference that addresses the presser, below the question.
+
+    A press itself is no message that could be replied to.
+    """
+    question, pressed = read_reference(asked.reply_to), read_reference(reference_of(press.body))
+    there = {key: question[key] for key in ("activityId", "conversation") if key in question}
+    beside = {key: value for key, value in pressed.items() if key != "activityId"}
+    return json.dumps({**beside, **there})

@@ -14,19 +14,17 @@ from bot.domain.concurrency import TtlCache
 from bot.domain.errors import DeliveryRefused, StoreUnavailable
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
-from bot.platforms.teams.client.connector import Connector, ConnectorCall
+from bot.platforms.teams.client.api import Connector, ConnectorCall
 from bot.platforms.teams.payloads.activity import (
     Body,
     conversation_of,
+    initial_reference,
     is_private,
     person_of,
-    text_at,
-)
-from bot.platforms.teams.payloads.references import (
-    initial_reference,
     read_reference,
     reference_to,
     service_reference_of,
+    text_at,
 )
 
 _SERVICE_KEY = "teams:service"
@@ -39,7 +37,7 @@ _MOST_SERVICES = 10
 class Conversations:
     """Stores the connector's service URL and the ids of personal chats. Raises StoreUnavailable.
 
-    All methods return a ``reply_to`` for bot.platforms.teams.client.connector.Connector.
+    All methods return a ``reply_to`` for bot.platforms.teams.client.api.Connector.
     """
 
     def __init__(self, connector: Connector, notes: Notes, settings: Settings) -> None:
