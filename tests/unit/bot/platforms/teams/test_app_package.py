@@ -27,7 +27,6 @@ from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.app_package import (
     FOLDER,
     READ_ALONG_PERMISSIONS,
-    VERSIONS,
     PackageOptions,
     manifest_problems,
     package_of,
@@ -35,6 +34,9 @@ from bot.platforms.teams.app_package import (
 )
 from bot.platforms.teams.payloads.activity import ConversationKind
 from bot.platforms.teams.tenant.members import COMMAND_SPELLING
+
+VERSIONS = ("1.30", "1.29", "1.28")
+"""Newest first."""
 
 _BYTES_A_PIXEL = {2: 3, 6: 4}
 
