@@ -23,104 +23,106 @@ from bot.platforms.teams.commands.channel_settings import PeopleChannelCheck, Se
 from bot.platforms.teams.commands.message_commands import (
     CommandDeduplicator,
     MessageCommands,
-    StatusCommand,
-    WhyCommand,
 )
 from bot.platforms.teams.commands.reindex_runs import ReindexListener, RunMessages
 from bot.platforms.teams.escalations.buttons import AskerButtons, CaseButtons
 from bot.platforms.teams.messages.intake import EditListener, MessageListener
 from bot.platforms.teams.tenant.installation import Greetings, InstallationEvents
-from bot.platforms.teams.tenant.members import CommandSenders, Experts
+from bot.platforms.teams.tenant.members import CommandSenders
 from bot.platforms.teams.transport.dispatch import Dispatch, Listener
 
 
-def answer_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Listener]:
+def answer_listeners(channel: TeamsChannel, context: ChatContext) -> Sequence[Listener]:
     """Return the listeners for thumbs, reactions and the buttons below an answer."""
-    tenant, interactions = office.tenant, office.interactions
-    subjects = ActionTargets(
+    tenant, interactions = context.tenant, context.interactions
+    targets = ActionTargets(
         platform="teams",
         tenant=tenant,
         interactions=interactions,
         colleagues=channel.colleagues,
     )
-    answers, judging = AnswerLookup(office, channel.parts), AnswerVotes(interactions)
-    reacting = ReactionVotes(platform="teams", tenant=tenant, judging=judging, notes=office.notes)
-    wishing = ButtonQuestions(interactions=interactions, inbox=office.inbox)
+    answers, votes = AnswerLookup(context, channel.posted), AnswerVotes(interactions)
+    reactions = ReactionVotes(platform="teams", tenant=tenant, judging=votes, notes=context.notes)
+    questions = ButtonQuestions(interactions=interactions, inbox=context.inbox)
     open_spaces = channel.settings.teams_outsider_spaces
-    readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
+    readers = ReaderLookup(channel, context.directory, open_spaces=open_spaces)
     return (
-        FeedbackLoop(tenant=tenant, answers=answers, judging=judging, subjects=subjects),
-        FeedbackReactions(answers=answers, reacting=reacting, subjects=subjects),
-        RequestButtons(wishing=wishing, subjects=subjects),
+        FeedbackLoop(tenant=tenant, answers=answers, votes=votes, targets=targets),
+        FeedbackReactions(answers=answers, reaction_votes=reactions, targets=targets),
+        RequestButtons(questions=questions, targets=targets),
         WhyButton(
-            why=ExplainAction(office, readers),
-            subjects=subjects,
-            reasons=FeedbackReasons(tenant=tenant, judging=judging, subjects=subjects),
+            explain=ExplainAction(context, readers),
+            targets=targets,
+            reasons=FeedbackReasons(tenant=tenant, votes=votes, targets=targets),
         ),
     )
 
 
-def case_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Listener]:
-    """Return the listeners for case actions; cards show the current view from ``office``."""
-    channel.attend(office.casework)
-    tenant, works, recorded = office.tenant, office.casework, office.interactions
+def case_listeners(channel: TeamsChannel, context: ChatContext) -> Sequence[Listener]:
+    """Return the listeners for case actions; cards show the current view from ``context``."""
+    channel.attend(context.casework)
+    tenant, casework, interactions = context.tenant, context.casework, context.interactions
     cards = CardActions(
-        tenant=tenant, sees=works, recorded=recorded, cards=channel, errands=channel.errands
+        tenant=tenant,
+        sees=casework,
+        recorded=interactions,
+        cards=channel,
+        errands=channel.background,
     )
     return (
         CaseButtons(
             tenant=tenant,
-            works=works,
-            saying=IdempotentActs(tenant=tenant, works=works, notes=office.notes),
+            casework=casework,
+            idempotent=IdempotentActs(tenant=tenant, works=casework, notes=context.notes),
             cards=cards,
-            faces=channel.people,
-            experts=Experts(channel.colleagues),
+            own_cards=channel.people.cards,
+            colleagues=channel.colleagues,
         ),
-        AskerButtons(tenant=tenant, works=works, recorded=recorded),
+        AskerButtons(tenant=tenant, casework=casework, interactions=interactions),
     )
 
 
 def followers_of(
-    channel: TeamsChannel, office: ChatContext, time: Clock | None = None
+    channel: TeamsChannel, context: ChatContext, time: Clock | None = None
 ) -> RunFollowers:
     """Return the followers, which show the progress of reindex runs."""
     owner = process_owner(alone=channel.settings.database_url is None)
     return RunFollowers(
-        orders=office.orders,
-        notes=RunLeases(office.notes, office.tenant, owner, platform="teams"),
-        screen=RunMessages(channel.connector, channel.places, channel, tenant=office.tenant),
+        orders=context.orders,
+        notes=RunLeases(context.notes, context.tenant, owner, platform="teams"),
+        screen=RunMessages(channel.client, channel, tenant=context.tenant),
         time=time or Clock(),
     )
 
 
 def command_listeners(
-    channel: TeamsChannel, office: ChatContext, *, followers: RunFollowers
+    channel: TeamsChannel, context: ChatContext, *, followers: RunFollowers
 ) -> Sequence[Listener]:
     """Return the listeners for commands, the settings form and the button below a run."""
-    orderers = CommandSenders(channel.colleagues, channel.settings.teams_admins)
+    senders = CommandSenders(channel.colleagues, channel.settings.teams_admins)
     settings = SettingsDialog(
-        orders=office.orders,
-        orderers=orderers,
-        rooms=PeopleChannelCheck(channel.places, channel.onlookers),
+        executor=context.orders,
+        senders=senders,
+        people_channels=PeopleChannelCheck(channel.client, channel.outside_readers),
     )
     reindexing = ReindexListener(
-        orders=office.orders,
-        orderers=orderers,
+        executor=context.orders,
+        senders=senders,
         followers=followers,
-        connector=channel.connector,
-        errands=channel.errands,
+        client=channel.client,
+        background=channel.background,
     )
     open_spaces = channel.settings.teams_outsider_spaces
-    readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
+    readers = ReaderLookup(channel, context.directory, open_spaces=open_spaces)
     commands = MessageCommands(
-        office=office,
-        orderers=orderers,
-        once=CommandDeduplicator(office.notes, office.tenant),
-        connector=channel.connector,
-        errands=channel.errands,
+        context=context,
+        senders=senders,
+        handled=CommandDeduplicator(context.notes, context.tenant),
+        client=channel.client,
+        background=channel.background,
         settings=settings,
-        standing=StatusCommand(office.orders, channel.onlookers),
-        why=WhyCommand(office, readers),
+        outside_readers=channel.outside_readers,
+        explain=ExplainAction(context, readers),
         reindexing=reindexing,
     )
     return (commands, settings, reindexing)
@@ -135,16 +137,16 @@ def dispatch_to(takers: Sequence[Listener]) -> Dispatch:
 
 
 def listeners(
-    channel: TeamsChannel, office: ChatContext, *, followers: RunFollowers
+    channel: TeamsChannel, context: ChatContext, *, followers: RunFollowers
 ) -> Sequence[Listener]:
     """Return all listeners, most specific first."""
-    messages = MessageListener(office)
+    messages = MessageListener(context)
     return (
-        InstallationEvents(channel.places, channel.presence, channel.onlookers, channel.errands),
-        *case_listeners(channel, office),
-        *answer_listeners(channel, office),
-        Greetings(channel, office),
-        *command_listeners(channel, office, followers=followers),
-        EditListener(office, messages),
+        InstallationEvents(channel.client, channel.outside_readers, channel.background),
+        *case_listeners(channel, context),
+        *answer_listeners(channel, context),
+        Greetings(channel, context),
+        *command_listeners(channel, context, followers=followers),
+        EditListener(context, messages),
         messages,
     )

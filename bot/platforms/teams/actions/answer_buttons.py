@@ -120,14 +120,14 @@ _NOTHING_SENT = "Nothing was chosen or written, so I've noted nothing."
 class FeedbackReasons:
     """Stores the feedback form below an explanation as a thumb down."""
 
-    def __init__(self, *, tenant: str, judging: AnswerVotes, subjects: ActionTargets) -> None:
+    def __init__(self, *, tenant: str, votes: AnswerVotes, targets: ActionTargets) -> None:
         self._tenant = tenant
-        self._judging = judging
-        self._subjects = subjects
+        self._votes = votes
+        self._targets = targets
 
     async def take(self, press: Press) -> Json:
         """Store the reason or comment. Raises ActionRejected, StoreUnavailable, DeliveryFailed."""
-        interaction = await self._subjects.acted_on(press.about, press.presser)
+        interaction = await self._targets.acted_on(press.about, press.presser)
         reason, comment = text_at(press.data, _REASON), text_at(press.data, _COMMENT).strip()
         if not comment and reason not in REASONS:
             return dialog_text(_NOTHING_SENT)
@@ -141,7 +141,7 @@ class FeedbackReasons:
     ) -> None:
         known = reason if reason in REASONS else None
         try:
-            await self._judging.say_why(
+            await self._votes.say_why(
                 self._tenant, interaction_id, person_id, reason=known, comment=comment
             )
         except (FeedbackInvalid, InteractionUnknown) as error:
@@ -172,19 +172,19 @@ class WhyButton:
     """Opens the explanation dialog from the button below an answer. Implements `Listener`."""
 
     def __init__(
-        self, *, why: ExplainAction, subjects: ActionTargets, reasons: FeedbackReasons
+        self, *, explain: ExplainAction, targets: ActionTargets, reasons: FeedbackReasons
     ) -> None:
-        self._why = why
-        self._subjects = subjects
+        self._explain = explain
+        self._targets = targets
         self._reasons = reasons
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_dialog(SHOW_WHY, self._open, self._reasons.take)
 
     async def _open(self, press: Press) -> Json:
-        interaction = await self._subjects.acted_on(press.about, press.presser)
+        interaction = await self._targets.acted_on(press.about, press.presser)
         try:
-            explanation = await self._why.explain(interaction, press.person.id)
+            explanation = await self._explain.explain(interaction, press.person.id)
         except InteractionUnknown as error:
             raise ActionRejected(GONE) from error
         shown = explanation_card(explanation, *reason_form_of(interaction))
@@ -200,24 +200,24 @@ _OPTION_CHOSEN = "I'm looking into what you chose. What I find is said below."
 class RequestButtons:
     """Turns a press into a message of its presser, once per question. Implements `Listener`."""
 
-    def __init__(self, *, wishing: ButtonQuestions, subjects: ActionTargets) -> None:
-        self._wishing = wishing
-        self._subjects = subjects
+    def __init__(self, *, questions: ButtonQuestions, targets: ActionTargets) -> None:
+        self._questions = questions
+        self._targets = targets
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_press(ASK_PERSON, self._ask_person)
         dispatch.on_press(CHOOSE_OPTION, self._choose)
 
     async def _ask_person(self, press: Press) -> Json:
-        asked = await self._subjects.acted_on(press.about, press.presser)
+        asked = await self._targets.acted_on(press.about, press.presser)
         reply_to = reply_reference(asked.message, press)
-        await self._wishing.ask_person(asked, press.person, reply_to=reply_to)
+        await self._questions.ask_person(asked, press.person, reply_to=reply_to)
         return text_answer(_PERSON_REQUESTED)
 
     async def _choose(self, press: Press) -> Json:
-        asked = await self._subjects.acted_on(press.about, press.presser)
+        asked = await self._targets.acted_on(press.about, press.presser)
         reply_to, number = reply_reference(asked.message, press), str(press.data.get("option"))
-        await self._wishing.choose(asked, number, press.person, reply_to=reply_to)
+        await self._questions.choose(asked, number, press.person, reply_to=reply_to)
         return text_answer(_OPTION_CHOSEN)
 
 

@@ -5,23 +5,18 @@ Kept in notes, shared by all processes, as messages are also sent without a rece
 
 from __future__ import annotations
 
-from typing import Any
-
 import structlog
-from botbuilder.schema import ChannelAccount, ConversationParameters
 
 from bot.domain.concurrency import TtlCache
-from bot.domain.errors import DeliveryRefused, StoreUnavailable
+from bot.domain.errors import StoreUnavailable
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
-from bot.platforms.teams.client.api import Connector, ConnectorCall
 from bot.platforms.teams.payloads.activity import (
     Body,
     conversation_of,
     initial_reference,
     is_private,
     person_of,
-    read_reference,
     reference_to,
     service_reference_of,
     text_at,
@@ -37,11 +32,10 @@ _MOST_SERVICES = 10
 class Conversations:
     """Stores the connector's service URL and the ids of personal chats. Raises StoreUnavailable.
 
-    All methods return a ``reply_to`` for bot.platforms.teams.client.api.Connector.
+    All methods return a ``reply_to`` for bot.platforms.teams.client.api.TeamsClient.
     """
 
-    def __init__(self, connector: Connector, notes: Notes, settings: Settings) -> None:
-        self._connector = connector
+    def __init__(self, notes: Notes, settings: Settings) -> None:
         self._notes = notes
         self._tenant = settings.tenant
         self._first = initial_reference(
@@ -63,7 +57,7 @@ class Conversations:
             await self._services.get(service_reference_of(body))
         person = person_of(body).id
         if is_private(body) and person:
-            await self._keep_chat(person, conversation_of(body), anew=anew)
+            await self.keep_chat(person, conversation_of(body), anew=anew)
 
     async def service(self) -> str:
         """Return a reference to the service, without a conversation."""
@@ -85,23 +79,6 @@ class Conversations:
         chat = await self._read(_chat_key(person_id))
         return reference_to(await self.service(), chat, kind="personal") if chat else None
 
-    async def open_chat(self, person_id: str, *, user_id: str) -> str:
-        """Return a reference to a person's personal chat, created if there is none.
-
-        ``user_id`` is the connector's id (29:…). Raises DeliveryRefused if the person has not added
-        the app, DeliveryFailed.
-        """
-        known = await self.chat_with(person_id)
-        if known is not None:
-            return known
-        service = await self.service()
-        made = await self._connector.call(service, _open_chat_call(service, user_id))
-        chat = str(getattr(made, "id", None) or "")
-        if not chat:
-            raise DeliveryRefused("Teams did not say where the chat is.")
-        await self._keep_chat(person_id, chat, anew=True)
-        return reference_to(service, chat, kind="personal")
-
     async def forget_chat(self, person_id: str) -> None:
         """Remove a personal chat: the app was uninstalled there."""
         await self._notes.remove(self._tenant, _chat_key(person_id))
@@ -112,7 +89,8 @@ class Conversations:
             await self._notes.put(self._tenant, _SERVICE_KEY, service)
         return service
 
-    async def _keep_chat(self, person_id: str, chat: str, *, anew: bool) -> None:
+    async def keep_chat(self, person_id: str, chat: str, *, anew: bool) -> None:
+        """Store a person's personal chat; ``anew`` is as in ``note``."""
         key = _chat_key(person_id)
         if anew or await self._noted.get(key) != chat:
             await self._notes.put(self._tenant, key, chat)
@@ -124,24 +102,6 @@ class Conversations:
 
 def _chat_key(person_id: str) -> str:
     return f"teams:chat:{person_id}"
-
-
-def _open_chat_call(service: str, user_id: str) -> ConnectorCall:
-    """Return the call that creates a personal chat; idempotent, it returns an existing one."""
-    read = read_reference(service)
-    tenant = text_at(read, "conversation", "tenantId")
-    wanted = ConversationParameters(
-        is_group=False,
-        bot=ChannelAccount(id=text_at(read, "bot", "id")),
-        members=[ChannelAccount(id=user_id)],
-        # botbuilder sends its own field as "tenantID", which Teams ignores.
-        channel_data={"tenant": {"id": tenant}},
-    )
-
-    async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-        return await conversations.create_conversation(wanted)
-
-    return act
 
 
 _CHANNEL_PREFIX = "19:"

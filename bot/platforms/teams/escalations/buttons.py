@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from functools import partial
-from typing import Protocol
 
 from bot.chat.actions import ASKER_ONLY, GONE, ActionRejected
 from bot.domain.cases import Act, Actor
@@ -13,7 +12,7 @@ from bot.domain.interactions import PostedRef
 from bot.domain.messages import Message
 from bot.escalations.asker_notices import remark_on
 from bot.escalations.cards import CardActions, Recorded
-from bot.escalations.case_view import CaseView, buttons_for_asker, last_act
+from bot.escalations.case_view import buttons_for_asker, last_act
 from bot.escalations.casework import IdempotentActs, Works
 from bot.platforms.teams.escalations.card_view import (
     VERSION_KEY,
@@ -22,18 +21,11 @@ from bot.platforms.teams.escalations.card_view import (
     words_in,
 )
 from bot.platforms.teams.escalations.notices import asker_card
+from bot.platforms.teams.escalations.people_channel import CaseCards
 from bot.platforms.teams.payloads.actions import ASKER_ACTIONS, CASE_ACTIONS, Press, card_answer
 from bot.platforms.teams.payloads.activity import Json, text_at
-from bot.platforms.teams.tenant.members import Experts
+from bot.platforms.teams.tenant.members import Colleagues
 from bot.platforms.teams.transport.dispatch import Dispatch
-
-
-class Faces(Protocol):
-    """Renders case cards for a presser, and stores where a card is: PeopleChannel."""
-
-    def face(self, message: Message, view: CaseView, aside: PresserNote | None = None) -> Json: ...
-
-    async def found(self, message: Message, at: PostedRef) -> None: ...
 
 
 class CaseButtons:
@@ -47,25 +39,25 @@ class CaseButtons:
         self,
         *,
         tenant: str,
-        works: Works,
-        saying: IdempotentActs,
+        casework: Works,
+        idempotent: IdempotentActs,
         cards: CardActions,
-        faces: Faces,
-        experts: Experts,
+        own_cards: CaseCards,
+        colleagues: Colleagues,
     ) -> None:
         self._tenant = tenant
-        self._works = works
-        self._saying = saying
+        self._casework = casework
+        self._idempotent = idempotent
         self._cards = cards
-        self._faces = faces
-        self._experts = experts
+        self._own_cards = own_cards
+        self._colleagues = colleagues
 
     def register(self, dispatch: Dispatch) -> None:
         for act, name in CASE_ACTIONS.items():
             dispatch.on_press(name, partial(self._pressed, act))
 
     async def _pressed(self, act: Act, press: Press) -> Json:
-        actor = await self._experts.actor(press)
+        actor = await self._colleagues.expert(press)
         try:
             message, at = await self._cards.place(press.about, press.channel)
             aside = await self._done(act, press, actor)
@@ -73,10 +65,10 @@ class CaseButtons:
         except InteractionUnknown as error:
             raise ActionRejected(GONE) from error
         if not at.id:
-            await self._faces.found(message, PostedRef(press.channel, press.on))
+            await self._own_cards.found(message, PostedRef(press.channel, press.on))
         if aside is not None:
             self._cards.refresh(message)
-        return card_answer(self._faces.face(message, view, aside))
+        return card_answer(self._own_cards.face(message, view, aside))
 
     async def _done(self, act: Act, press: Press, actor: Actor) -> PresserNote | None:
         """Apply an action; return a note for the presser if it was refused, else None."""
@@ -84,9 +76,9 @@ class CaseButtons:
         try:
             if asks_for_words(act):
                 key = _form_key(act, press, actor, words)
-                await self._saying.say(key, press.about, act, actor, words)
+                await self._idempotent.say(key, press.about, act, actor, words)
             else:
-                await self._works.act(self._tenant, press.about, act, actor)
+                await self._casework.act(self._tenant, press.about, act, actor)
         except ActRefused as error:
             return PresserNote(str(error), words)
         return None
@@ -104,10 +96,10 @@ def _form_key(act: Act, press: Press, actor: Actor, words: str) -> str:
 class AskerButtons:
     """Handles the asker's buttons, which others see but can't use. Implements `Listener`."""
 
-    def __init__(self, *, tenant: str, works: Works, recorded: Recorded) -> None:
+    def __init__(self, *, tenant: str, casework: Works, interactions: Recorded) -> None:
         self._tenant = tenant
-        self._works = works
-        self._recorded = recorded
+        self._casework = casework
+        self._interactions = interactions
 
     def register(self, dispatch: Dispatch) -> None:
         for act, name in ASKER_ACTIONS.items():
@@ -119,8 +111,8 @@ class AskerButtons:
             raise ActionRejected(ASKER_ONLY)
         actor = Actor(message.author.id, message.author.name, "asker")
         try:
-            await self._works.act(self._tenant, press.about, act, actor)
-            view = await self._works.bare(self._tenant, press.about)
+            await self._casework.act(self._tenant, press.about, act, actor)
+            view = await self._casework.bare(self._tenant, press.about)
         except InteractionUnknown as error:
             raise ActionRejected(GONE) from error
         except ActRefused as error:
@@ -131,7 +123,7 @@ class AskerButtons:
 
     async def _asked_there(self, press: Press) -> Message:
         """Return the question. Raises ActionRejected if it was not asked in this conversation."""
-        asked = await self._recorded.get(press.about)
+        asked = await self._interactions.get(press.about)
         thread = asked.message.thread if asked else None
         if asked is None or thread is None:
             raise ActionRejected(GONE)

@@ -17,7 +17,7 @@ from bot.domain.text.markdown import clip, disarm, plain_code, split
 from bot.escalations.asker_notices import LatestNotice, notice_text
 from bot.escalations.case_view import STATE_AFTER_STEP, CaseButton, CaseView, buttons_for_asker
 from bot.escalations.ports import SeesCases
-from bot.platforms.teams.client.api import Connector
+from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.messages.replies import PostedActivities
 from bot.platforms.teams.payloads.actions import ASKER_ACTIONS
 from bot.platforms.teams.payloads.activity import Json
@@ -101,10 +101,10 @@ class AskerNotices:
     whose post succeeded unseen is repeated. The returned reference is the first message's.
     """
 
-    def __init__(self, connector: Connector, parts: PostedActivities, notes: Notes) -> None:
-        self._connector = connector
+    def __init__(self, client: TeamsClient, parts: PostedActivities, notes: Notes) -> None:
+        self._client = client
         self._parts = parts
-        self._last = LatestNotice(_NoticeEditor(connector), notes, "teams")
+        self._last = LatestNotice(_NoticeEditor(client), notes, "teams")
 
     def attend(self, sees: SeesCases) -> None:
         """Set the source of current case views."""
@@ -117,16 +117,12 @@ class AskerNotices:
         several = len(shown) > 1
         posted = [*await self._parts.of(message, notice.id, several=several)]
         for activity in shown[len(posted) :]:
-            posted.append(await self._connector.send(message.reply_to, activity))
+            posted.append(await self._client.send(message.reply_to, activity))
             await self._parts.keep(message, notice.id, posted, several=several)
         channel = message.thread.channel
         if state:
             await self._last.came(message, notice, PostedRef(channel, posted[-1]), state)
         return PostedRef(channel, posted[0])
-
-    async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:  # noqa: ARG002  # the port's
-        """Return None: Teams can't be searched. A notice may be posted twice, but is never lost."""
-        return None
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the buttons of the last notice. Raises DeliveryFailed."""
@@ -136,8 +132,8 @@ class AskerNotices:
 class _NoticeEditor:
     """Edits the buttons of a notice. Implements bot.escalations.asker_notices.EditsNotices."""
 
-    def __init__(self, connector: Connector) -> None:
-        self._connector = connector
+    def __init__(self, client: TeamsClient) -> None:
+        self._client = client
 
     async def edit(
         self,
@@ -149,7 +145,7 @@ class _NoticeEditor:
     ) -> None:
         if offers or remark:
             shown = notice_activities(message, notice, offers, remark)[-1]
-            await self._connector.update(message.reply_to, at.id, shown)
+            await self._client.update(message.reply_to, at.id, shown)
         else:
             # The buttons are a separate message: delete it, as editing would leave an empty card.
-            await self._connector.delete(message.reply_to, at.id)
+            await self._client.delete(message.reply_to, at.id)

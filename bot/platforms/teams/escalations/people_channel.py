@@ -21,8 +21,7 @@ from bot.domain.text.source_links import board_case
 from bot.escalations.cards import CardUpdates
 from bot.escalations.case_view import CaseView, platform_of, reminder_text
 from bot.escalations.ports import SeesCases
-from bot.platforms.teams.client.api import Connector
-from bot.platforms.teams.client.conversations import Conversations
+from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import Gone, NotPermitted, RateLimited
 from bot.platforms.teams.escalations.card_view import (
     CaseLinks,
@@ -51,8 +50,8 @@ class CaseCards:
     which somebody presses becomes the one that is kept up to date.
     """
 
-    def __init__(self, connector: Connector, notes: Notes, *, public_url: str | None) -> None:
-        self._connector = connector
+    def __init__(self, client: TeamsClient, notes: Notes, *, public_url: str | None) -> None:
+        self._client = client
         self._notes = notes
         self._public_url = public_url
         self._upkeep = CardUpdates()
@@ -85,6 +84,12 @@ class CaseCards:
         """
         await self._upkeep.show(view, partial(self._edit, message, view))
 
+    async def card_of(self, message: Message) -> PostedRef | None:
+        """Return where the card of a question is, as ``noted`` does. Raises StoreUnavailable."""
+        if message.thread.platform != "teams":
+            return None
+        return await self.noted(message.thread.tenant, message.interaction_id)
+
     async def noted(self, tenant: str, case_id: InteractionId) -> PostedRef | None:
         """Return where a card is, with an empty id if only its channel is known.
 
@@ -104,7 +109,7 @@ class CaseCards:
         at = await self.noted(message.thread.tenant, message.interaction_id)
         if at and at.id:
             try:
-                await self._connector.delete(_card_thread(message, at), at.id)
+                await self._client.delete(_card_thread(message, at), at.id)
             except DeliveryRefused as error:
                 log.info("teams.card_gone", why=str(error))
 
@@ -119,7 +124,7 @@ class CaseCards:
         """
         there = reference_to(message.reply_to, channel)
         try:
-            return await self._connector.send(there, self._shown(message, view))
+            return await self._client.send(there, self._shown(message, view))
         except (RateLimited, DeliveryRefused):
             if first:
                 await self._forget(message)
@@ -131,7 +136,7 @@ class CaseCards:
             return False
         try:
             shown = self._shown(message, view)
-            await self._connector.update(_card_thread(message, at), at.id, shown)
+            await self._client.update(_card_thread(message, at), at.id, shown)
         except Gone:
             log.info("teams.card_gone", interaction_id=message.interaction_id)
         return True
@@ -198,15 +203,13 @@ class Reminders:
 
     def __init__(
         self,
-        connector: Connector,
-        places: Conversations,
+        client: TeamsClient,
         notes: Notes,
         cards: CaseCards,
         *,
         public_url: str | None,
     ) -> None:
-        self._connector = connector
-        self._places = places
+        self._client = client
         self._notes = notes
         self._cards = cards
         self._public_url = public_url
@@ -223,11 +226,13 @@ class Reminders:
         key = _reminder_key(case.interaction_id, notice.id)
         if before := _read_place(await self._notes.get(case.tenant, key)):
             return before
-        place = await self._places.channel(thread_conversation(card) if card and card.id else where)
+        place = await self._client.conversations.channel(
+            thread_conversation(card) if card and card.id else where
+        )
         shown = reminder_message(
             case, notice, board_case(case.interaction_id, self._public_url), now=datetime.now(UTC)
         )
-        posted = PostedRef(where, await self._connector.send(place, shown))
+        posted = PostedRef(where, await self._client.send(place, shown))
         await self._note(case, key, posted)
         return posted
 
@@ -237,8 +242,8 @@ class Reminders:
         noted = await self._notes.beginning(message.thread.tenant, key)
         for posted in filter(None, map(_read_place, noted.values())):
             try:
-                there = await self._places.channel(posted.channel)
-                await self._connector.delete(there, posted.id)
+                there = await self._client.conversations.channel(posted.channel)
+                await self._client.delete(there, posted.id)
             except DeliveryRefused as error:
                 log.info("teams.reminder_gone", why=str(error))
 
@@ -294,8 +299,7 @@ class PeopleChannel:
 
     def __init__(
         self,
-        connector: Connector,
-        places: Conversations,
+        client: TeamsClient,
         notes: Notes,
         *,
         channel: str | None,
@@ -303,14 +307,9 @@ class PeopleChannel:
     ) -> None:
         self.trouble: ChannelTrouble | None = None
         self._channel = channel
-        self._connector = connector
-        self._places = places
-        self._cards = CaseCards(connector, notes, public_url=public_url)
-        self._reminders = Reminders(connector, places, notes, self._cards, public_url=public_url)
-
-    def attend(self, sees: SeesCases) -> None:
-        """Set the source of current case views."""
-        self._cards.attend(sees)
+        self._client = client
+        self.cards = CaseCards(client, notes, public_url=public_url)
+        self._reminders = Reminders(client, notes, self.cards, public_url=public_url)
 
     async def ask(self, delivery: Delivery) -> bool:
         """Post the card; return False if Teams refuses it. Raises DeliveryFailed otherwise.
@@ -322,7 +321,7 @@ class PeopleChannel:
         if channel is None:
             return True
         try:
-            await self._cards.post(delivery, channel)
+            await self.cards.post(delivery, channel)
         except (NotPermitted, DeliveryRefused) as error:
             log.warning("teams.people_not_asked", channel=channel, error=str(error))
             self.trouble = ChannelTrouble(channel, str(error))
@@ -338,27 +337,6 @@ class PeopleChannel:
         outcome = delivery.outcome
         return replace(delivery, outcome=replace(outcome, response=as_list_only(outcome.response)))
 
-    async def show(self, message: Message, view: CaseView) -> None:
-        """Update the card of a question. Raises DeliveryFailed, DeliveryRefused."""
-        await self._cards.show(message, view)
-
-    async def card_of(self, message: Message) -> PostedRef | None:
-        """Return where the card of a question is, with an empty id if only its channel is known.
-
-        Raises StoreUnavailable.
-        """
-        if message.thread.platform != "teams":
-            return None
-        return await self._cards.noted(message.thread.tenant, message.interaction_id)
-
-    async def found(self, message: Message, at: PostedRef) -> None:
-        """Store that the card of a question, whose place was unknown, is at ``at``."""
-        await self._cards.found(message, at)
-
-    def face(self, message: Message, view: CaseView, aside: PresserNote | None = None) -> Json:
-        """Return the card of a question for the person who just pressed a button on it."""
-        return self._cards.face(message, view, aside)
-
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
         """Post a reminder of an open case; None without a channel. Raises DeliveryFailed."""
         return await self._reminders.post(case, notice, self._channel)
@@ -368,9 +346,9 @@ class PeopleChannel:
         if self._channel is None:
             return
         said: Json = {"type": "message", "text": teams_plain(text), "textFormat": "markdown"}
-        await self._connector.send(await self._places.channel(self._channel), said)
+        await self._client.send(await self._client.conversations.channel(self._channel), said)
 
     async def withdraw(self, message: Message) -> None:
         """Delete the card of a question and its reminders. Raises DeliveryFailed."""
         await self._reminders.remove(message)
-        await self._cards.remove(message)
+        await self.cards.remove(message)

@@ -47,9 +47,9 @@ class DeletedMessages:
     note, as concurrent ones must not overwrite each other. Raises StoreUnavailable.
     """
 
-    def __init__(self, office: ChatContext, *, clock: Callable[[], float] = time.time) -> None:
-        self._notes = office.notes
-        self._tenant = office.tenant
+    def __init__(self, context: ChatContext, *, clock: Callable[[], float] = time.time) -> None:
+        self._notes = context.notes
+        self._tenant = context.tenant
         self._clock = clock
 
     async def note(self, message: Message) -> None:
@@ -85,28 +85,28 @@ class MessageListener:
     Messages that do not mention the bot arrive only where the app has the permission.
     """
 
-    def __init__(self, office: ChatContext) -> None:
-        self._office = office
-        self._withdrawals = MessageWithdrawals(office)
-        self.deleted = DeletedMessages(office)
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
+        self._withdrawals = MessageWithdrawals(context)
+        self.deleted = DeletedMessages(context)
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_activity("message", self._take)
 
     async def _take(self, body: Body) -> bool:
         said = self.heard(body)
-        if said is None or not await should_take(self._office.hearing, said):
+        if said is None or not await should_take(self._context.hearing, said):
             return False
         await self.accept(said.message)
         return True
 
     def heard(self, body: Body) -> ReceivedMessage | None:
         """Return the message in an activity, or None (`parse_message`)."""
-        return parse_message(body, tenant=self._office.tenant, received_at=datetime.now(UTC))
+        return parse_message(body, tenant=self._context.tenant, received_at=datetime.now(UTC))
 
     async def accept(self, message: Message) -> None:
         """Store a message to be answered, unless it was deleted before it arrived."""
-        await self._office.inbox.accept(message)
+        await self._context.inbox.accept(message)
         if await self.deleted.has(message):
             await self._withdrawals.withdraw(message)
 
@@ -127,10 +127,10 @@ class Restorations:
     StoreUnavailable.
     """
 
-    def __init__(self, office: ChatContext) -> None:
-        self._notes = office.notes
-        self._interactions = office.interactions
-        self._tenant = office.tenant
+    def __init__(self, context: ChatContext) -> None:
+        self._notes = context.notes
+        self._interactions = context.interactions
+        self._tenant = context.tenant
 
     async def last(self, message: Message) -> Restoration | None:
         """Return the last restoration of a message, or None."""
@@ -180,12 +180,12 @@ class EditListener:
     restoration is ignored.
     """
 
-    def __init__(self, office: ChatContext, messages: MessageListener) -> None:
-        self._office = office
+    def __init__(self, context: ChatContext, messages: MessageListener) -> None:
+        self._context = context
         self._messages = messages
-        self._edits = MessageEdits(office)
-        self._withdrawals = MessageWithdrawals(office)
-        self._restorations = Restorations(office)
+        self._edits = MessageEdits(context)
+        self._withdrawals = MessageWithdrawals(context)
+        self._restorations = Restorations(context)
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_activity("messageUpdate", self._changed)
@@ -209,7 +209,7 @@ class EditListener:
             await self._messages.deleted.forget(message)
             if not message.overheard:
                 return await self._restorations.restore(message, sent_at(body))
-        return await as_new_question(self._office, await self._restorations.newest(message))
+        return await as_new_question(self._context, await self._restorations.newest(message))
 
     async def _became_order(self, message: Message) -> bool:
         """Return whether an edit turned a message that was no question into a command.
@@ -219,10 +219,10 @@ class EditListener:
         order = parse_message_text(message.text, COMMAND_SPELLING)
         if order is None or isinstance(order, AskRequest):
             return False
-        return await self._office.interactions.get(message.interaction_id) is None
+        return await self._context.interactions.get(message.interaction_id) is None
 
     async def _deleted(self, body: Body) -> bool:
-        message = _message_at(body, self._office.tenant)
+        message = _message_at(body, self._context.tenant)
         if not (message.id and conversation_of(body)):
             return False
         last = await self._restorations.last(message)

@@ -19,8 +19,7 @@ from bot.domain.messages import Message
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.domain.text.markdown import clip
-from bot.platforms.teams.client.api import Connector
-from bot.platforms.teams.client.conversations import Conversations
+from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import BotRemoved, Gone
 from bot.platforms.teams.client.rate_limits import Pause
 from bot.platforms.teams.payloads.activity import Json, user_in
@@ -59,16 +58,14 @@ class PrivateReplies:
 
     def __init__(
         self,
-        connector: Connector,
-        places: Conversations,
+        client: TeamsClient,
         notes: Notes,
         settings: Settings,
         *,
         sensitivity: Sensitivity = NO_SENSITIVITY,
         pause: Pause = asyncio.sleep,
     ) -> None:
-        self._connector = connector
-        self._places = places
+        self._client = client
         self._notes = notes
         self._install_url = _install_url(settings)
         self._sensitivity = sensitivity
@@ -93,7 +90,7 @@ class PrivateReplies:
             return
         for activity_id in sent.ids:
             with suppress(DeliveryRefused):
-                await self._connector.delete(sent.chat, activity_id)
+                await self._client.delete(sent.chat, activity_id)
 
     async def _send(self, delivery: Delivery, private: Reply) -> None:
         message, shown = delivery.message, self._shown(delivery, private)
@@ -104,14 +101,14 @@ class PrivateReplies:
                 sent = await self._add(message, sent, activity)
         except (Gone, BotRemoved) as error:
             log.info("teams.no_chat", interaction_id=message.interaction_id, why=str(error))
-            await self._places.forget_chat(message.author.id)
+            await self._client.conversations.forget_chat(message.author.id)
             await self._invite(message)
 
     async def _chat(self, message: Message) -> str:
-        return await self._places.open_chat(message.author.id, user_id=user_in(message.reply_to))
+        return await self._client.open_chat(message.author.id, user_id=user_in(message.reply_to))
 
     async def _add(self, message: Message, sent: _SentReply, activity: Json) -> _SentReply:
-        posted = await self._patiently(lambda: self._connector.send(sent.chat, activity))
+        posted = await self._patiently(lambda: self._client.send(sent.chat, activity))
         now = replace(sent, ids=(*sent.ids, posted))
         text = json.dumps({"chat": now.chat, "ids": list(now.ids)})
         about = message.interaction_id
@@ -126,7 +123,7 @@ class PrivateReplies:
             return
         asked = f"teams:invited:{message.thread.channel}:{message.author.id}"
         if await self._notes.first(message.thread.tenant, asked):
-            await self._connector.send(message.reply_to, _invitation(message, self._install_url))
+            await self._client.send(message.reply_to, _invitation(message, self._install_url))
 
     def _shown(self, delivery: Delivery, private: Reply) -> tuple[Json, ...]:
         asked = teams_plain(clip(delivery.message.text, _QUESTION_LENGTH))

@@ -17,7 +17,7 @@ from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
-from bot.platforms.teams.client.api import Connector
+from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import (
     ContentRefused,
     Gone,
@@ -143,13 +143,13 @@ class Replies:
 
     def __init__(
         self,
-        connector: Connector,
+        client: TeamsClient,
         streams: Streams,
         parts: PostedActivities,
         *,
         sensitivity: Sensitivity = NO_SENSITIVITY,
     ) -> None:
-        self._connector = connector
+        self._client = client
         self._streams = streams
         self._parts = parts
         self._sensitivity = sensitivity
@@ -191,7 +191,7 @@ class Replies:
                 await self._streams.drop(message, stream)
         for activity_id in dict.fromkeys([*here, *everything]):
             with suppress(Gone):
-                await self._connector.delete(message.reply_to, activity_id)
+                await self._client.delete(message.reply_to, activity_id)
 
     async def close(self, message: Message, placeholder: PostedRef) -> None:
         """Remove the progress message or stream of a question that will get no reply.
@@ -202,7 +202,7 @@ class Replies:
             await self._streams.drop(message, stream)
             return
         with suppress(Gone):
-            await self._connector.delete(message.reply_to, placeholder.id)
+            await self._client.delete(message.reply_to, placeholder.id)
 
     async def _first(self, delivery: Delivery, activity: Json) -> str:
         """Post the first activity of an answer, in the place of its placeholder if there is one."""
@@ -245,7 +245,7 @@ class Replies:
             stream = stream_id_of(where)
             if not stream:
                 raise
-        posted = await self._connector.send(message.reply_to, activity)
+        posted = await self._client.send(message.reply_to, activity)
         with suppress(DeliveryFailed):
             await self._streams.drop(message, stream)
         return posted
@@ -271,7 +271,7 @@ class Replies:
         Raises DeliveryFailed only if Teams did nothing and may accept them later.
         """
         try:
-            return [await self._connector.send(message.reply_to, activity)]
+            return [await self._client.send(message.reply_to, activity)]
         except DeliveryFailed as error:
             if isinstance(error, _NOTHING_DONE) and not isinstance(error, DeliveryRefused):
                 raise
@@ -287,12 +287,12 @@ class Replies:
             return await self._streams.finish(message, stream, activity)
         if where is not None:
             try:
-                await self._connector.update(message.reply_to, where.id, activity)
+                await self._client.update(message.reply_to, where.id, activity)
             except Gone:
                 log.info("teams.placeholder_gone", interaction_id=message.interaction_id)
             else:
                 return where.id
-        return await self._connector.send(message.reply_to, activity)
+        return await self._client.send(message.reply_to, activity)
 
     def _shown(self, delivery: Delivery) -> tuple[Json, ...]:
         return answer_activities(

@@ -168,7 +168,7 @@ def conversation_in(reply_to: str) -> str:
     return text_at(read_reference(reply_to), "conversation", "id")
 
 
-def room_in(reply_to: str) -> str:
+def channel_in(reply_to: str) -> str:
     """Return the chat or channel of a reference, without the thread; "" for none."""
     return conversation_in(reply_to).partition(THREAD_SEPARATOR)[0]
 

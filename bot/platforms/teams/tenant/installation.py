@@ -10,7 +10,7 @@ from bot.chat.commands.help_texts import CHAT_HELLO, HELLO, PERSONAL_HELLO
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import StoreUnavailable
 from bot.platforms.teams.channel import TeamsChannel
-from bot.platforms.teams.client.conversations import Conversations, Removals
+from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.payloads.activity import (
     Body,
     ConversationKind,
@@ -87,15 +87,13 @@ class InstallationEvents:
 
     def __init__(
         self,
-        places: Conversations,
-        presence: Removals,
-        onlookers: OutsideReaders,
-        errands: BackgroundTasks,
+        client: TeamsClient,
+        outside_readers: OutsideReaders,
+        background: BackgroundTasks,
     ) -> None:
-        self._places = places
-        self._presence = presence
-        self._onlookers = onlookers
-        self._errands = errands
+        self._conversations, self._removals = client.conversations, client.removals
+        self._outside_readers = outside_readers
+        self._background = background
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_every(self._note)
@@ -118,18 +116,18 @@ class InstallationEvents:
             await self._left(body, _REASONS_TO_STOP[change])
             return
         if change is None:
-            await self._presence.back(conversation)
+            await self._removals.back(conversation)
             # In the background: this runs for each activity, and the acknowledgement must not wait.
-            self._errands.run(self._places.note(body), what="place noted")
+            self._background.run(self._conversations.note(body), what="place noted")
         else:
-            await self._presence.added(changed_conversation_of(body))
-            await self._places.note(body, anew=change == "added")
-        await self._onlookers.note(body)
+            await self._removals.added(changed_conversation_of(body))
+            await self._conversations.note(body, anew=change == "added")
+        await self._outside_readers.note(body)
 
     async def _left(self, body: Body, why: str) -> None:
-        await self._presence.gone(changed_conversation_of(body), why)
+        await self._removals.gone(changed_conversation_of(body), why)
         if is_private(body) and person_of(body).id:
-            await self._places.forget_chat(person_of(body).id)
+            await self._conversations.forget_chat(person_of(body).id)
 
 
 _PATIENCE_SECONDS = 30.0
@@ -146,10 +144,10 @@ class Greetings:
     Handles both installationUpdate and conversationUpdate, as Teams sends both.
     """
 
-    def __init__(self, channel: TeamsChannel, office: ChatContext) -> None:
-        self._connector = channel.connector
-        self._errands = channel.errands
-        self._office = office
+    def __init__(self, channel: TeamsChannel, context: ChatContext) -> None:
+        self._client = channel.client
+        self._background = channel.background
+        self._context = context
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_activity("installationUpdate", self._arrived)
@@ -159,8 +157,8 @@ class Greetings:
         conversation = conversation_of(body)
         if installation_change_of(body) != "added" or not conversation:
             return False
-        if await self._office.notes.first(self._office.tenant, f"teams:hello:{conversation}"):
-            self._errands.run(self._hello(body), what="hello")
+        if await self._context.notes.first(self._context.tenant, f"teams:hello:{conversation}"):
+            self._background.run(self._hello(body), what="hello")
         return True
 
     async def _hello(self, body: Body) -> None:
@@ -168,4 +166,4 @@ class Greetings:
         kind = kind_of(body)
         where = reference_to(reference_of(body), conversation_of(body), kind=kind)
         said = {"type": "message", "text": _HELLO_WORDS[kind], "textFormat": "plain"}
-        await self._connector.send(where, said, patience_seconds=_PATIENCE_SECONDS)
+        await self._client.send(where, said, patience_seconds=_PATIENCE_SECONDS)

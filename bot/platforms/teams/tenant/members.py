@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
 
 import structlog
 
@@ -20,14 +19,15 @@ from bot.chat.commands.types import CommandCaller, CommandSyntax
 from bot.domain.cases import Actor, expert_of
 from bot.domain.concurrency import TtlCache
 from bot.domain.errors import DeliveryFailed
-from bot.domain.messages import Introduction, Message, Outsider, Person
+from bot.domain.messages import Outsider, Person
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
-from bot.platforms.teams.client.api import Connector, ConnectorCall
+from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import Gone
 from bot.platforms.teams.payloads.actions import Press
 from bot.platforms.teams.payloads.activity import (
     Body,
+    channel_in,
     conversation_in,
     conversation_of,
     display_name,
@@ -38,7 +38,6 @@ from bot.platforms.teams.payloads.activity import (
     read_reference,
     reference_of,
     reference_to,
-    room_in,
     text_at,
     user_in,
 )
@@ -129,63 +128,8 @@ def _principal_name(told: Body, home: HomeTenant) -> str:
     return address if name and domain and not set(address) & set(" \t\r\n") else ""
 
 
-PAGE_SIZE = 500
-"""Members per page; Teams returns at most as many, and sometimes fewer."""
-
-_PATIENCE_SECONDS = 2.0
 LOOKUP_SECONDS = 5.0
 """Timeout of a lookup while a person waits; an asker not identified by then gets no answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class RosterPage:
-    """A page of members; ``onwards`` is the token of the next page, "" after the last."""
-
-    people: Sequence[Body]
-    onwards: str = ""
-
-
-class Roster:
-    """Queries members, with a timeout. Raises DeliveryFailed, Gone for an unknown one."""
-
-    def __init__(self, connector: Connector, *, seconds: float = LOOKUP_SECONDS) -> None:
-        self._connector = connector
-        self.seconds = seconds
-
-    async def one(self, reply_to: str, user_id: str) -> Body:
-        """Return the member with a connector id (29:…) in the conversation of a reference."""
-        there = room_in(reply_to)
-
-        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-            return await conversations.get_conversation_member(there, user_id)
-
-        return _member_body(await self._asked(reply_to, act))
-
-    async def page(self, reply_to: str, onwards: str = "", *, size: int = PAGE_SIZE) -> RosterPage:
-        """Return a page of the members of a reference's conversation."""
-        there = room_in(reply_to)
-
-        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-            return await conversations.get_conversation_paged_members(there, size, onwards or None)
-
-        answer = await self._asked(reply_to, act)
-        people = [_member_body(each) for each in getattr(answer, "members", None) or ()]
-        return RosterPage(people, str(getattr(answer, "continuation_token", None) or ""))
-
-    async def _asked(self, reply_to: str, act: ConnectorCall) -> Any:  # noqa: ANN401  # botbuilder has no types
-        try:
-            async with asyncio.timeout(self.seconds):
-                return await self._connector.call(reply_to, act, patience_seconds=_PATIENCE_SECONDS)
-        except TimeoutError as error:
-            raise DeliveryFailed("Teams did not say in time who is there.") from error
-
-
-def _member_body(account: Any) -> Body:  # noqa: ANN401  # botbuilder has no types
-    """Return a member's JSON; botbuilder puts fields it does not define in a separate dict."""
-    extra: Mapping[str, object] = getattr(account, "additional_properties", None) or {}
-    known = {"id": "id", "name": "name", "aadObjectId": "aad_object_id"}
-    return {**extra, **{key: getattr(account, field, None) for key, field in known.items()}}
-
 
 _ANSWER_SECONDS = 600.0
 _MOST_ANSWERS = 1_000
@@ -204,8 +148,8 @@ class OutsideReaders:
     a process that receives an activity about new members clears its cache at once.
     """
 
-    def __init__(self, roster: Roster, home: HomeTenant, notes: Notes, *, tenant: str) -> None:
-        self._roster = roster
+    def __init__(self, client: TeamsClient, home: HomeTenant, notes: Notes, *, tenant: str) -> None:
+        self._client = client
         self._home = home
         self._notes = notes
         self._tenant = tenant
@@ -230,7 +174,7 @@ class OutsideReaders:
 
         Raises DeliveryFailed while Teams fails, StoreUnavailable.
         """
-        room = room_in(reply_to)
+        room = channel_in(reply_to)
         if await self._shared.get(room):
             return True
         return await self._open.get(reference_to(reply_to, room))
@@ -240,23 +184,23 @@ class OutsideReaders:
 
     async def _is_open(self, where: str) -> bool:
         try:
-            async with asyncio.timeout(self._roster.seconds):
-                return await self._looked_at(where)
+            async with asyncio.timeout(LOOKUP_SECONDS):
+                return await self._has_outsiders(where)
         except TimeoutError as error:
             raise DeliveryFailed("Teams did not say in time who reads along.") from error
 
-    async def _looked_at(self, where: str) -> bool:
-        onwards, seen = "", False
+    async def _has_outsiders(self, where: str) -> bool:
+        next_page, seen = "", False
         for _ in range(_MOST_PAGES):
-            page = await self._roster.page(where, onwards)
+            page = await self._client.members(where, next_page)
             people = [
-                each for each in page.people if not text_at(each, "id").startswith(_BOT_PREFIX)
+                each for each in page.members if not text_at(each, "id").startswith(_BOT_PREFIX)
             ]
             seen = seen or bool(people)
             if not all(member_of(each, self._home).colleague for each in people):
                 return True
-            onwards = page.onwards
-            if not onwards:
+            next_page = page.next_page
+            if not next_page:
                 return not seen
         log.info("teams.too_many_to_look_at", conversation=conversation_in(where))
         return True
@@ -289,10 +233,13 @@ class Colleagues:
     bot.domain.errors.DeliveryFailed while Teams fails; nobody is then treated as a colleague.
     """
 
-    def __init__(self, roster: Roster, home: HomeTenant) -> None:
-        self._roster = roster
+    def __init__(
+        self, client: TeamsClient, home: HomeTenant, *, timeout_seconds: float = LOOKUP_SECONDS
+    ) -> None:
+        self._client = client
         self._home = home
-        self._members = TtlCache(self._asked, seconds=_KEPT_SECONDS, most=_MOST)
+        self._timeout_seconds = timeout_seconds
+        self._members = TtlCache(self._look_up, seconds=_KEPT_SECONDS, most=_MOST)
 
     async def of(self, reply_to: str) -> Member | None:
         """Return the colleague; None for guests, outsiders and unknown people."""
@@ -309,13 +256,25 @@ class Colleagues:
             return unknown_member(person)
         return replace(member, person=replace(member.person, id=person.id))
 
-    async def _asked(self, asking: str) -> Member:
-        where, user_id = json.loads(asking)
+    async def expert(self, press: Press) -> Actor:
+        """Return the presser, with the same identity as on Slack, the web and the board.
+
+        Raises ActionRejected if not a colleague.
+        """
+        colleague = await self.of(reference_of(press.body))
+        if colleague is None:
+            raise ActionRejected(COLLEAGUES_ONLY)
+        return expert_of("teams", colleague.person)
+
+    async def _look_up(self, key: str) -> Member:
+        where, user_id = json.loads(key)
         try:
-            told = await self._roster.one(where, user_id)
+            async with asyncio.timeout(self._timeout_seconds):
+                return member_of(await self._client.member(where, user_id), self._home)
         except Gone:
             return unknown_member(Person(user_id))
-        return member_of(told, self._home)
+        except TimeoutError as error:
+            raise DeliveryFailed("Teams did not say in time who is there.") from error
 
 
 def home_tenant_of(settings: Settings) -> HomeTenant:
@@ -325,20 +284,6 @@ def home_tenant_of(settings: Settings) -> HomeTenant:
     return HomeTenant(tenant, frozenset(domains))
 
 
-class Introducer:
-    """Identifies askers and outside readers. Implements `Introduces`."""
-
-    def __init__(self, colleagues: Colleagues, onlookers: OutsideReaders) -> None:
-        self._colleagues = colleagues
-        self._onlookers = onlookers
-
-    async def introduce(self, message: Message) -> Introduction:
-        """Return the asker, and whether people of other organisations ask or read along."""
-        member = await self._colleagues.member(message.reply_to)
-        shared = not message.private and await self._onlookers.outside(message.reply_to)
-        return Introduction(member.person, outsiders=shared or not member.colleague)
-
-
 def _person_in(reply_to: str) -> Person:
     """Return the user of a reference, in the form of an activity's sender."""
     return person_of({"from": object_at(read_reference(reply_to), "user")})
@@ -346,36 +291,7 @@ def _person_in(reply_to: str) -> Person:
 
 def _member_key(reply_to: str) -> str:
     """Return the cache key of a lookup: a user in a conversation."""
-    return json.dumps([reference_to(reply_to, room_in(reply_to)), user_in(reply_to)])
-
-
-class KnownColleague(Protocol):
-    """A colleague: bot.platforms.teams.tenant.members.Member."""
-
-    @property
-    def person(self) -> Person: ...
-
-
-class KnowsColleagues(Protocol):
-    """Distinguishes colleagues from guests, bots and people of other organisations: Colleagues."""
-
-    async def of(self, reply_to: str) -> KnownColleague | None:
-        """Return the user of a reference; None if not a colleague. Raises DeliveryFailed."""
-        ...
-
-
-class Experts:
-    """Returns colleagues with the same identity as on Slack, the web and the board."""
-
-    def __init__(self, colleagues: KnowsColleagues) -> None:
-        self._colleagues = colleagues
-
-    async def actor(self, press: Press) -> Actor:
-        """Return the presser. Raises ActionRejected if not a colleague, DeliveryFailed."""
-        known = await self._colleagues.of(reference_of(press.body))
-        if known is None:
-            raise ActionRejected(COLLEAGUES_ONLY)
-        return expert_of("teams", known.person)
+    return json.dumps([reference_to(reply_to, channel_in(reply_to)), user_in(reply_to)])
 
 
 NOT_FOR_OUTSIDERS = "Only colleagues can do this."
@@ -397,5 +313,6 @@ class CommandSenders:
         member = await self._colleagues.of(reply_to)
         if member is None:
             return None
-        unseen = is_private(read_reference(reply_to)) if alone is None else alone
-        return CommandCaller(member.person, "teams", self._admins, COMMAND_SPELLING, alone=unseen)
+        if alone is None:
+            alone = is_private(read_reference(reply_to))
+        return CommandCaller(member.person, "teams", self._admins, COMMAND_SPELLING, alone=alone)

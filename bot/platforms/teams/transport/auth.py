@@ -241,5 +241,5 @@ class InboundAuth:
     """
 
     adapter: CloudAdapter
-    gatekeeper: RequestAuthenticator
+    authenticator: RequestAuthenticator
     keys: SigningKeys | None

@@ -37,7 +37,7 @@ def shown(teams: FakeTeams) -> list[str]:
 async def placed(channel: TeamsChannel, message: Message) -> PostedRef:
     """Return where an older version said that it looks something up."""
     said = {"type": "message", "text": "Looking this up", "textFormat": "plain"}
-    return PostedRef(CHANNEL, await channel.connector.send(message.reply_to, said))
+    return PostedRef(CHANNEL, await channel.client.send(message.reply_to, said))
 
 
 def test_teams_opens_placeholders_and_takes_replies_back(channel: TeamsChannel) -> None:
@@ -120,7 +120,7 @@ async def test_where_the_bot_was_removed_nothing_is_tried_until_something_comes_
     with pytest.raises(DeliveryRefused, match="removed"):
         await noted_restart().deliver(delivery(message))
     assert teams.calls == ["message"]
-    await noted_restart().presence.back(message.thread.channel)
+    await noted_restart().client.removals.back(message.thread.channel)
     await noted_restart().deliver(delivery(message))
     assert len(teams.messages) == 1
 

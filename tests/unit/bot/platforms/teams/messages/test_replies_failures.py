@@ -103,7 +103,7 @@ def _channel(teams: FakeTeams) -> TeamsChannel:
 
 
 When = Literal["before", "after"]
-_CALLS = ("send", "update", "delete", "call")
+_CALLS = ("send", "update", "delete", "member", "members", "open_chat")
 _NOTES = ("get", "put", "first", "remove", "beginning")
 _BEGINNING = 22
 """Characters by which a message is told from others; further on are ids."""
@@ -163,7 +163,7 @@ class ProcessScenario:
         notes: Any = Noted(self.store.notes, death) if death else self.store.notes
         channel = connect(self.settings, notes, cloud=self.cloud, credentials=CountingCredentials())
         if death:
-            death.on(channel.connector, *_CALLS)
+            death.on(channel.client, *_CALLS)
         return channel
 
     async def delivered(self, sent: Delivery, death: Death) -> PostedRef:

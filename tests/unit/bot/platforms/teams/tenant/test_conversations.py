@@ -51,7 +51,7 @@ def said(person: str, chat: str, service: str = SERVICE) -> dict[str, Any]:
 
 
 async def test_before_anything_has_arrived_the_configured_service_is_used() -> None:
-    places = process(SharedNotes(), teams_escalation_channel=PEOPLE).places
+    places = process(SharedNotes(), teams_escalation_channel=PEOPLE).client.conversations
 
     people = await places.people()
     assert people is not None
@@ -60,12 +60,12 @@ async def test_before_anything_has_arrived_the_configured_service_is_used() -> N
 
 
 async def test_without_a_channel_to_ask_in_there_is_none() -> None:
-    assert await process(SharedNotes()).places.people() is None
+    assert await process(SharedNotes()).client.conversations.people() is None
 
 
 async def test_what_is_known_is_not_written_again() -> None:
     written = SharedNotes()
-    first, second = process(written).places, process(written).places
+    first, second = process(written).client.conversations, process(written).client.conversations
     for _ in range(3):
         await first.note(said(ALICE, "a:1"))
         await second.note(said(ALICE, "a:1"))
@@ -75,7 +75,7 @@ async def test_what_is_known_is_not_written_again() -> None:
 
 async def test_a_company_in_two_regions_does_not_write_at_each_message() -> None:
     written = SharedNotes()
-    places = process(written).places
+    places = process(written).client.conversations
     for service in ("emea", "amer") * 5:
         await places.note(said(ALICE, "a:1", f"https://smba.trafficmanager.net/{service}/"))
 
@@ -86,10 +86,10 @@ async def test_a_chat_is_opened_once_and_then_known_to_all(
     teams: FakeTeams, channel: TeamsChannel, alice: Visitor
 ) -> None:
     await alice.say(alice.chat, "hello")
-    opened = await channel.places.open_chat(BOB, user_id="29:bob")
-    known = await channel.places.chat_with(BOB)
+    opened = await channel.client.open_chat(BOB, user_id="29:bob")
+    known = await channel.client.conversations.chat_with(BOB)
 
-    assert known == opened == await channel.places.open_chat(BOB, user_id="29:bob")
+    assert known == opened == await channel.client.open_chat(BOB, user_id="29:bob")
     assert teams.calls.count("create") == 1
 
 
@@ -103,7 +103,7 @@ def test_every_process_knows_a_chat_as_it_was_left_last(steps: list[tuple[str, s
 
     async def lived() -> None:
         written = SharedNotes()
-        processes = [process(written).places for _ in range(3)]
+        processes = [process(written).client.conversations for _ in range(3)]
         for number, (what, person, by) in enumerate(steps):
             places, chat = processes[by], f"a:{number}"
             left[person] = chat if what == "add" else None
