@@ -16,17 +16,17 @@ from bot.chat.commands.run_message import Clock
 from bot.chat.votes import AnswerVotes, ReactionVotes
 from bot.escalations.cards import CardActions
 from bot.escalations.casework import IdempotentActs
-from bot.platforms.teams.actions.answer_buttons import FeedbackReasons, RequestButtons, WhyButton
-from bot.platforms.teams.actions.feedback import AnswerLookup, FeedbackLoop, FeedbackReactions
+from bot.platforms.teams.actions.answer_buttons import AnswerButtons
+from bot.platforms.teams.actions.feedback import AnswerLookup, FeedbackListener
 from bot.platforms.teams.channel import TeamsChannel
-from bot.platforms.teams.commands.channel_settings import PeopleChannelCheck, SettingsDialog
+from bot.platforms.teams.commands.channel_settings import SettingsDialog
 from bot.platforms.teams.commands.message_commands import (
     CommandDeduplicator,
     MessageCommands,
 )
 from bot.platforms.teams.commands.reindex_runs import ReindexListener, RunMessages
 from bot.platforms.teams.escalations.buttons import AskerButtons, CaseButtons
-from bot.platforms.teams.messages.intake import EditListener, MessageListener
+from bot.platforms.teams.messages.intake import MessageListener
 from bot.platforms.teams.tenant.installation import Greetings, InstallationEvents
 from bot.platforms.teams.tenant.members import CommandSenders
 from bot.platforms.teams.transport.dispatch import Dispatch, Listener
@@ -44,18 +44,28 @@ def answer_listeners(channel: TeamsChannel, context: ChatContext) -> Sequence[Li
     answers, votes = AnswerLookup(context, channel.posted), AnswerVotes(interactions)
     reactions = ReactionVotes(platform="teams", tenant=tenant, judging=votes, notes=context.notes)
     questions = ButtonQuestions(interactions=interactions, inbox=context.inbox)
-    open_spaces = channel.settings.teams_outsider_spaces
-    readers = ReaderLookup(channel, context.directory, open_spaces=open_spaces)
     return (
-        FeedbackLoop(tenant=tenant, answers=answers, votes=votes, targets=targets),
-        FeedbackReactions(answers=answers, reaction_votes=reactions, targets=targets),
-        RequestButtons(questions=questions, targets=targets),
-        WhyButton(
-            explain=ExplainAction(context, readers),
+        FeedbackListener(
+            tenant=tenant,
+            answers=answers,
+            votes=votes,
+            reaction_votes=reactions,
             targets=targets,
-            reasons=FeedbackReasons(tenant=tenant, votes=votes, targets=targets),
+        ),
+        AnswerButtons(
+            tenant=tenant,
+            explain=explain_action(channel, context),
+            votes=votes,
+            questions=questions,
+            targets=targets,
         ),
     )
+
+
+def explain_action(channel: TeamsChannel, context: ChatContext) -> ExplainAction:
+    """Return what explains an answer as its asker may read it."""
+    open_spaces = channel.settings.teams_outsider_spaces
+    return ExplainAction(context, ReaderLookup(channel, context.directory, open_spaces=open_spaces))
 
 
 def case_listeners(channel: TeamsChannel, context: ChatContext) -> Sequence[Listener]:
@@ -103,7 +113,8 @@ def command_listeners(
     settings = SettingsDialog(
         executor=context.orders,
         senders=senders,
-        people_channels=PeopleChannelCheck(channel.client, channel.outside_readers),
+        client=channel.client,
+        outside_readers=channel.outside_readers,
     )
     reindexing = ReindexListener(
         executor=context.orders,
@@ -112,8 +123,6 @@ def command_listeners(
         client=channel.client,
         background=channel.background,
     )
-    open_spaces = channel.settings.teams_outsider_spaces
-    readers = ReaderLookup(channel, context.directory, open_spaces=open_spaces)
     commands = MessageCommands(
         context=context,
         senders=senders,
@@ -122,7 +131,7 @@ def command_listeners(
         background=channel.background,
         settings=settings,
         outside_readers=channel.outside_readers,
-        explain=ExplainAction(context, readers),
+        explain=explain_action(channel, context),
         reindexing=reindexing,
     )
     return (commands, settings, reindexing)
@@ -140,13 +149,11 @@ def listeners(
     channel: TeamsChannel, context: ChatContext, *, followers: RunFollowers
 ) -> Sequence[Listener]:
     """Return all listeners, most specific first."""
-    messages = MessageListener(context)
     return (
         InstallationEvents(channel.client, channel.outside_readers, channel.background),
         *case_listeners(channel, context),
         *answer_listeners(channel, context),
         Greetings(channel, context),
         *command_listeners(channel, context, followers=followers),
-        EditListener(context, messages),
-        messages,
+        MessageListener(context),
     )

@@ -117,37 +117,6 @@ _QUESTION = "Was something wrong with it?"
 _NOTHING_SENT = "Nothing was chosen or written, so I've noted nothing."
 
 
-class FeedbackReasons:
-    """Stores the feedback form below an explanation as a thumb down."""
-
-    def __init__(self, *, tenant: str, votes: AnswerVotes, targets: ActionTargets) -> None:
-        self._tenant = tenant
-        self._votes = votes
-        self._targets = targets
-
-    async def take(self, press: Press) -> Json:
-        """Store the reason or comment. Raises ActionRejected, StoreUnavailable, DeliveryFailed."""
-        interaction = await self._targets.acted_on(press.about, press.presser)
-        reason, comment = text_at(press.data, _REASON), text_at(press.data, _COMMENT).strip()
-        if not comment and reason not in REASONS:
-            return dialog_text(_NOTHING_SENT)
-        if len(comment) > LONGEST_COMMENT:
-            raise ActionRejected(COMMENT_TOO_LONG)
-        await self._keep(interaction.id, press.person.id, reason, comment)
-        return dialog_text(COMMENT_THANKS)
-
-    async def _keep(
-        self, interaction_id: InteractionId, person_id: str, reason: str, comment: str
-    ) -> None:
-        known = reason if reason in REASONS else None
-        try:
-            await self._votes.say_why(
-                self._tenant, interaction_id, person_id, reason=known, comment=comment
-            )
-        except (FeedbackInvalid, InteractionUnknown) as error:
-            raise ActionRejected(NOTHING_TO_RATE) from error
-
-
 def reason_form_of(interaction: Interaction) -> tuple[Sequence[Json], Sequence[Json]]:
     """Return the form's fields and submit button; both empty if the outcome can't be rated."""
     if not can_be_rated(interaction.outcome):
@@ -168,18 +137,38 @@ def reason_form_of(interaction: Interaction) -> tuple[Sequence[Json], Sequence[J
     return (asked, said, hint), (submit_button("Send", SHOW_WHY, interaction.id),)
 
 
-class WhyButton:
-    """Opens the explanation dialog from the button below an answer. Implements `Listener`."""
+_PERSON_REQUESTED = (
+    "I've noted that you'd like a person to be asked. What comes of it is said below."
+)
+_OPTION_CHOSEN = "I'm looking into what you chose. What I find is said below."
+
+
+class AnswerButtons:
+    """Handles the buttons below an answer. Implements `Listener`.
+
+    They explain it, take what was wrong with it as a thumb down, and turn a press into a message of
+    its presser, once per question.
+    """
 
     def __init__(
-        self, *, explain: ExplainAction, targets: ActionTargets, reasons: FeedbackReasons
+        self,
+        *,
+        tenant: str,
+        explain: ExplainAction,
+        votes: AnswerVotes,
+        questions: ButtonQuestions,
+        targets: ActionTargets,
     ) -> None:
+        self._tenant = tenant
         self._explain = explain
+        self._votes = votes
+        self._questions = questions
         self._targets = targets
-        self._reasons = reasons
 
     def register(self, dispatch: Dispatch) -> None:
-        dispatch.on_dialog(SHOW_WHY, self._open, self._reasons.take)
+        dispatch.on_dialog(SHOW_WHY, self._open, self._send)
+        dispatch.on_press(ASK_PERSON, self._ask_person)
+        dispatch.on_press(CHOOSE_OPTION, self._choose)
 
     async def _open(self, press: Press) -> Json:
         interaction = await self._targets.acted_on(press.about, press.presser)
@@ -190,23 +179,27 @@ class WhyButton:
         shown = explanation_card(explanation, *reason_form_of(interaction))
         return dialog(explanation_title(explanation), shown, height="large")
 
+    async def _send(self, press: Press) -> Json:
+        """Store the reason or comment. Raises ActionRejected, StoreUnavailable, DeliveryFailed."""
+        interaction = await self._targets.acted_on(press.about, press.presser)
+        reason, comment = text_at(press.data, _REASON), text_at(press.data, _COMMENT).strip()
+        if not comment and reason not in REASONS:
+            return dialog_text(_NOTHING_SENT)
+        if len(comment) > LONGEST_COMMENT:
+            raise ActionRejected(COMMENT_TOO_LONG)
+        await self._keep(interaction.id, press.person.id, reason, comment)
+        return dialog_text(COMMENT_THANKS)
 
-_PERSON_REQUESTED = (
-    "I've noted that you'd like a person to be asked. What comes of it is said below."
-)
-_OPTION_CHOSEN = "I'm looking into what you chose. What I find is said below."
-
-
-class RequestButtons:
-    """Turns a press into a message of its presser, once per question. Implements `Listener`."""
-
-    def __init__(self, *, questions: ButtonQuestions, targets: ActionTargets) -> None:
-        self._questions = questions
-        self._targets = targets
-
-    def register(self, dispatch: Dispatch) -> None:
-        dispatch.on_press(ASK_PERSON, self._ask_person)
-        dispatch.on_press(CHOOSE_OPTION, self._choose)
+    async def _keep(
+        self, interaction_id: InteractionId, person_id: str, reason: str, comment: str
+    ) -> None:
+        known = reason if reason in REASONS else None
+        try:
+            await self._votes.say_why(
+                self._tenant, interaction_id, person_id, reason=known, comment=comment
+            )
+        except (FeedbackInvalid, InteractionUnknown) as error:
+            raise ActionRejected(NOTHING_TO_RATE) from error
 
     async def _ask_person(self, press: Press) -> Json:
         asked = await self._targets.acted_on(press.about, press.presser)

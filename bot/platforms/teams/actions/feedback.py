@@ -84,24 +84,33 @@ _COMMENT_KEY = "feedbackText"
 log = structlog.get_logger(__name__)
 
 
-class FeedbackLoop:
-    """Stores thumbs from message/submitAction. Implements `Listener`.
+class FeedbackListener:
+    """Stores thumbs and reactions. Implements `Listener`.
 
-    Teams expects ``{}`` whether or not the vote was stored.
+    Teams expects ``{}`` for a thumb whether or not the vote was stored. It sends only reactions to
+    the bot's own messages.
     """
 
     def __init__(
-        self, *, tenant: str, answers: AnswerLookup, votes: AnswerVotes, targets: ActionTargets
+        self,
+        *,
+        tenant: str,
+        answers: AnswerLookup,
+        votes: AnswerVotes,
+        reaction_votes: ReactionVotes,
+        targets: ActionTargets,
     ) -> None:
         self._tenant = tenant
         self._answers = answers
         self._votes = votes
+        self._reaction_votes = reaction_votes
         self._targets = targets
 
     def register(self, dispatch: Dispatch) -> None:
-        dispatch.on_invoke("message/submitAction", self._take)
+        dispatch.on_invoke("message/submitAction", self._take_thumb)
+        dispatch.on_activity("messageReaction", self._take_reaction)
 
-    async def _take(self, body: Body) -> Json:
+    async def _take_thumb(self, body: Body) -> Json:
         vote = _THUMB_VOTES.get(text_at(body, "value", "actionValue", "reaction"))
         if vote is None:
             return EMPTY_ANSWER
@@ -128,6 +137,19 @@ class FeedbackLoop:
         except (FeedbackInvalid, InteractionUnknown) as error:
             log.info("teams.feedback_not_counted", why=str(error))
 
+    async def _take_reaction(self, body: Body) -> bool:
+        reaction, presser = reaction_in(body), acting_user_of(body)
+        if reaction is None or not presser.person.id or is_from_bot(body):
+            return False
+        interaction = await self._answers.rated(body)
+        if interaction is None:
+            return False
+        if await self._targets.may_act(interaction.message, presser):
+            await self._reaction_votes.count(interaction.id, presser.person.id, reaction)
+        else:
+            log.info("teams.reaction_of_nobody", interaction_id=interaction.id)
+        return True
+
 
 def comment_in(body: Body) -> str:
     """Return the comment sent with a thumb, cut at the stored length; "" if there is none.
@@ -145,36 +167,6 @@ def comment_in(body: Body) -> str:
 
 _REACTION_VOTES: Mapping[str, Vote] = {"like": "up", "sad": "down", "angry": "down"}
 """Votes by reaction; Teams has no thumb-down reaction, and other reactions are not votes."""
-
-
-class FeedbackReactions:
-    """Stores reactions as votes. Implements `Listener`.
-
-    Teams sends only reactions to the bot's own messages.
-    """
-
-    def __init__(
-        self, *, answers: AnswerLookup, reaction_votes: ReactionVotes, targets: ActionTargets
-    ) -> None:
-        self._answers = answers
-        self._reaction_votes = reaction_votes
-        self._targets = targets
-
-    def register(self, dispatch: Dispatch) -> None:
-        dispatch.on_activity("messageReaction", self._take)
-
-    async def _take(self, body: Body) -> bool:
-        reaction, presser = reaction_in(body), acting_user_of(body)
-        if reaction is None or not presser.person.id or is_from_bot(body):
-            return False
-        interaction = await self._answers.rated(body)
-        if interaction is None:
-            return False
-        if await self._targets.may_act(interaction.message, presser):
-            await self._reaction_votes.count(interaction.id, presser.person.id, reaction)
-        else:
-            log.info("teams.reaction_of_nobody", interaction_id=interaction.id)
-        return True
 
 
 def reaction_in(body: Body) -> Reaction | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from botbuilder.schema import ConversationAccount, Entity
@@ -29,34 +30,18 @@ class Cloud:
     oauth_url: str = "https://api.botframework.com"
 
 
-@dataclass(frozen=True)
-class Registration:
-    """A bot registration, with the attribute names that botbuilder expects."""
-
-    APP_ID: str | None
-    APP_PASSWORD: str | None
-    APP_TYPE: str
-    APP_TENANTID: str | None
-    TO_BOT_FROM_CHANNEL_TOKEN_ISSUER: str
-    TO_BOT_FROM_CHANNEL_OPENID_METADATA_URL: str
-    TO_BOT_FROM_EMULATOR_OPENID_METADATA_URL: str
-    TO_CHANNEL_FROM_BOT_LOGIN_URL: str
-    TO_CHANNEL_FROM_BOT_OAUTH_SCOPE: str
-    OAUTH_URL: str
-
-
 _TOKEN_REQUEST_SECONDS = 5.0
 """Timeout of one request; the first token takes two requests, each tried at most twice."""
 
 
-def registration_of(settings: Settings, cloud: Cloud) -> Registration:
-    """Return the configured registration.
+def registration_of(settings: Settings, cloud: Cloud) -> SimpleNamespace:
+    """Return the configured registration, with the attribute names that botbuilder expects.
 
     Raises SettingInvalid for values that would disable authentication or could never work.
     """
     _check_settings(settings)
     password = settings.microsoft_app_password
-    return Registration(
+    return SimpleNamespace(
         APP_ID=settings.microsoft_app_id,
         APP_PASSWORD=password.get_secret_value() if password else None,
         APP_TYPE=settings.microsoft_app_type if settings.microsoft_app_id else "MultiTenant",

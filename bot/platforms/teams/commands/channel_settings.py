@@ -55,29 +55,6 @@ OTHERS_READ = (
 )
 
 
-class PeopleChannelCheck:
-    """Checks with Teams that a channel can receive escalations.
-
-    Raises bot.domain.errors.DeliveryFailed, StoreUnavailable.
-    """
-
-    def __init__(self, client: TeamsClient, outside_readers: OutsideReaders) -> None:
-        self._client = client
-        self._outside_readers = outside_readers
-
-    async def problem(self, channel: str) -> str:
-        """Return why people can't be asked in a channel; "" if they can."""
-        if not ROOM_ID.fullmatch(channel):
-            return NOT_A_CHANNEL
-        try:
-            outside = await self._outside_readers.outside(
-                await self._client.conversations.channel(channel)
-            )
-        except DeliveryRefused:
-            return NOT_THERE
-        return OTHERS_READ if outside else ""
-
-
 _MOST_OFFERED = 100
 """With more spaces than this, their names are typed instead of chosen."""
 
@@ -237,7 +214,8 @@ class SettingsDialog:
 
     executor: CommandExecutor
     senders: CommandSenders
-    people_channels: PeopleChannelCheck
+    client: TeamsClient
+    outside_readers: OutsideReaders
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_dialog(EDIT_SETTINGS, self._open, self._send)
@@ -291,11 +269,22 @@ class SettingsDialog:
         if chosen.people in {before.people, ""}:
             return {}
         try:
-            trouble = await self.people_channels.problem(chosen.people)
+            problem = await self._channel_problem(chosen.people)
         except DeliveryFailed as error:
             log.warning("teams.people_room_unknown", why=str(error))
-            trouble = LATER
-        return {"people": trouble} if trouble else {}
+            problem = LATER
+        return {"people": problem} if problem else {}
+
+    async def _channel_problem(self, channel: str) -> str:
+        """Return why people can't be asked in a channel; "" if they can. Raises DeliveryFailed."""
+        if not ROOM_ID.fullmatch(channel):
+            return NOT_A_CHANNEL
+        try:
+            where = await self.client.conversations.channel(channel)
+            outside = await self.outside_readers.outside(where)
+        except DeliveryRefused:
+            return NOT_THERE
+        return OTHERS_READ if outside else ""
 
 
 def _form_dialog(

@@ -198,65 +198,6 @@ def _card_key(case_id: InteractionId) -> str:
 _QUESTION_LENGTH = 300
 
 
-class Reminders:
-    """Posts reminders and stores where each is; without a stored place it posts again."""
-
-    def __init__(
-        self,
-        client: TeamsClient,
-        notes: Notes,
-        cards: CaseCards,
-        *,
-        public_url: str | None,
-    ) -> None:
-        self._client = client
-        self._notes = notes
-        self._cards = cards
-        self._public_url = public_url
-
-    async def post(self, case: Case, notice: Notice, channel: str | None) -> PostedRef | None:
-        """Post a reminder of an open case: below its card, else in ``channel``; None without both.
-
-        Raises DeliveryFailed, StoreUnavailable.
-        """
-        card = await self._cards.noted(case.tenant, case.interaction_id)
-        where = card.channel if card else channel
-        if where is None:
-            return None
-        key = _reminder_key(case.interaction_id, notice.id)
-        if before := _read_place(await self._notes.get(case.tenant, key)):
-            return before
-        place = await self._client.conversations.channel(
-            thread_conversation(card) if card and card.id else where
-        )
-        shown = reminder_message(
-            case, notice, board_case(case.interaction_id, self._public_url), now=datetime.now(UTC)
-        )
-        posted = PostedRef(where, await self._client.send(place, shown))
-        await self._note(case, key, posted)
-        return posted
-
-    async def remove(self, message: Message) -> None:
-        """Delete the reminders of a question. Raises DeliveryFailed, StoreUnavailable."""
-        key = _reminder_key(message.interaction_id, "")
-        noted = await self._notes.beginning(message.thread.tenant, key)
-        for posted in filter(None, map(_read_place, noted.values())):
-            try:
-                there = await self._client.conversations.channel(posted.channel)
-                await self._client.delete(there, posted.id)
-            except DeliveryRefused as error:
-                log.info("teams.reminder_gone", why=str(error))
-
-    async def _note(self, case: Case, key: str, at: PostedRef) -> None:
-        text = f"{at.channel} {at.id}"
-        try:
-            await self._notes.put(case.tenant, key, text, interaction_id=case.interaction_id)
-            # Without a card in Teams the reminder begins a thread of its own.
-            await mark_card_thread(self._notes, "teams", case.tenant, case.interaction_id, at)
-        except StoreUnavailable as error:
-            log.warning("teams.reminder_not_noted", why=str(error))
-
-
 def reminder_message(case: Case, notice: Notice, board: str, *, now: datetime) -> Json:
     """Return a reminder message; pure.
 
@@ -309,7 +250,8 @@ class PeopleChannel:
         self._channel = channel
         self._client = client
         self.cards = CaseCards(client, notes, public_url=public_url)
-        self._reminders = Reminders(client, notes, self.cards, public_url=public_url)
+        self._notes = notes
+        self._public_url = public_url
 
     async def ask(self, delivery: Delivery) -> bool:
         """Post the card; return False if Teams refuses it. Raises DeliveryFailed otherwise.
@@ -338,8 +280,27 @@ class PeopleChannel:
         return replace(delivery, outcome=replace(outcome, response=as_list_only(outcome.response)))
 
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
-        """Post a reminder of an open case; None without a channel. Raises DeliveryFailed."""
-        return await self._reminders.post(case, notice, self._channel)
+        """Post a reminder of an open case: below its card, else in the configured channel.
+
+        Returns None without both; without a stored place it posts again. Raises DeliveryFailed,
+        StoreUnavailable.
+        """
+        card = await self.cards.noted(case.tenant, case.interaction_id)
+        where = card.channel if card else self._channel
+        if where is None:
+            return None
+        key = _reminder_key(case.interaction_id, notice.id)
+        if before := _read_place(await self._notes.get(case.tenant, key)):
+            return before
+        place = await self._client.conversations.channel(
+            thread_conversation(card) if card and card.id else where
+        )
+        shown = reminder_message(
+            case, notice, board_case(case.interaction_id, self._public_url), now=datetime.now(UTC)
+        )
+        posted = PostedRef(where, await self._client.send(place, shown))
+        await self._note_reminder(case, key, posted)
+        return posted
 
     async def tell(self, text: str) -> None:
         """Post a line of plain text; do nothing without a channel. Raises DeliveryFailed."""
@@ -349,6 +310,25 @@ class PeopleChannel:
         await self._client.send(await self._client.conversations.channel(self._channel), said)
 
     async def withdraw(self, message: Message) -> None:
-        """Delete the card of a question and its reminders. Raises DeliveryFailed."""
-        await self._reminders.remove(message)
+        """Delete the card of a question and its reminders.
+
+        Raises DeliveryFailed, StoreUnavailable.
+        """
+        key = _reminder_key(message.interaction_id, "")
+        noted = await self._notes.beginning(message.thread.tenant, key)
+        for posted in filter(None, map(_read_place, noted.values())):
+            try:
+                there = await self._client.conversations.channel(posted.channel)
+                await self._client.delete(there, posted.id)
+            except DeliveryRefused as error:
+                log.info("teams.reminder_gone", why=str(error))
         await self.cards.remove(message)
+
+    async def _note_reminder(self, case: Case, key: str, at: PostedRef) -> None:
+        text = f"{at.channel} {at.id}"
+        try:
+            await self._notes.put(case.tenant, key, text, interaction_id=case.interaction_id)
+            # Without a card in Teams the reminder begins a thread of its own.
+            await mark_card_thread(self._notes, "teams", case.tenant, case.interaction_id, at)
+        except StoreUnavailable as error:
+            log.warning("teams.reminder_not_noted", why=str(error))

@@ -79,38 +79,6 @@ def _deleted_prefix(message: Message) -> str:
     return f"teams:deleted:{message.thread.channel}:"
 
 
-class MessageListener:
-    """Receives personal messages, mentions and, where allowed, others. Implements `Listener`.
-
-    Messages that do not mention the bot arrive only where the app has the permission.
-    """
-
-    def __init__(self, context: ChatContext) -> None:
-        self._context = context
-        self._withdrawals = MessageWithdrawals(context)
-        self.deleted = DeletedMessages(context)
-
-    def register(self, dispatch: Dispatch) -> None:
-        dispatch.on_activity("message", self._take)
-
-    async def _take(self, body: Body) -> bool:
-        said = self.heard(body)
-        if said is None or not await should_take(self._context.hearing, said):
-            return False
-        await self.accept(said.message)
-        return True
-
-    def heard(self, body: Body) -> ReceivedMessage | None:
-        """Return the message in an activity, or None (`parse_message`)."""
-        return parse_message(body, tenant=self._context.tenant, received_at=datetime.now(UTC))
-
-    async def accept(self, message: Message) -> None:
-        """Store a message to be answered, unless it was deleted before it arrived."""
-        await self._context.inbox.accept(message)
-        if await self.deleted.has(message):
-            await self._withdrawals.withdraw(message)
-
-
 @dataclass(frozen=True, slots=True)
 class Restoration:
     """The time of a message's last restoration in seconds, and the id it was then asked under."""
@@ -171,57 +139,76 @@ def _restoration_key(message: Message) -> str:
 _RESTORE_EVENT = "undeleteMessage"
 
 
-class EditListener:
-    """Handles messageUpdate and messageDelete. Implements `Listener`.
+class MessageListener:
+    """Receives personal messages, mentions and, where allowed, others. Implements `Listener`.
 
-    Teams sends these and the message itself in any order. So an edited question is first accepted
-    in its new form, which does nothing if it is stored already, and then amended; a message that is
-    deleted before it arrives is not answered later. A deletion older than the message's last
-    restoration is ignored.
+    Messages that do not mention the bot arrive only where the app has the permission.
+
+    Teams sends a message, its edits (messageUpdate) and its deletion (messageDelete) in any order.
+    So an edited question is first accepted in its new form, which does nothing if it is stored
+    already, and then amended; a message that is deleted before it arrives is not answered later. A
+    deletion older than the message's last restoration is ignored.
     """
 
-    def __init__(self, context: ChatContext, messages: MessageListener) -> None:
+    def __init__(self, context: ChatContext) -> None:
         self._context = context
-        self._messages = messages
+        self._deleted = DeletedMessages(context)
         self._edits = MessageEdits(context)
         self._withdrawals = MessageWithdrawals(context)
         self._restorations = Restorations(context)
 
     def register(self, dispatch: Dispatch) -> None:
-        dispatch.on_activity("messageUpdate", self._changed)
-        dispatch.on_activity("messageDelete", self._deleted)
+        dispatch.on_activity("message", self._take)
+        dispatch.on_activity("messageUpdate", self._take_edit)
+        dispatch.on_activity("messageDelete", self._take_deletion)
 
-    async def _changed(self, body: Body) -> bool:
-        said = self._messages.heard(body)
-        if said is None or said.by_bot:
+    async def _take(self, body: Body) -> bool:
+        received = self._parse(body)
+        if received is None or not await should_take(self._context.hearing, received):
             return False
-        now = await self._as_asked(body, said.message)
+        await self._accept(received.message)
+        return True
+
+    def _parse(self, body: Body) -> ReceivedMessage | None:
+        return parse_message(body, tenant=self._context.tenant, received_at=datetime.now(UTC))
+
+    async def _accept(self, message: Message) -> None:
+        """Store a message to be answered, unless it was deleted before it arrived."""
+        await self._context.inbox.accept(message)
+        if await self._deleted.has(message):
+            await self._withdrawals.withdraw(message)
+
+    async def _take_edit(self, body: Body) -> bool:
+        received = self._parse(body)
+        if received is None or received.by_bot:
+            return False
+        now = await self._as_asked(body, received.message)
         if not now.overheard:
-            if await self._became_order(now):
+            if await self._became_command(now):
                 return True
-            await self._messages.accept(now)
+            await self._accept(now)
         await self._edits.amend(now, sent_at(body))
         return True
 
     async def _as_asked(self, body: Body, message: Message) -> Message:
         """Return a message with the id under which it is answered."""
         if text_at(body, "channelData", "eventType") == _RESTORE_EVENT:
-            await self._messages.deleted.forget(message)
+            await self._deleted.forget(message)
             if not message.overheard:
                 return await self._restorations.restore(message, sent_at(body))
         return await as_new_question(self._context, await self._restorations.newest(message))
 
-    async def _became_order(self, message: Message) -> bool:
+    async def _became_command(self, message: Message) -> bool:
         """Return whether an edit turned a message that was no question into a command.
 
         Such a command is not run.
         """
-        order = parse_message_text(message.text, COMMAND_SPELLING)
-        if order is None or isinstance(order, AskRequest):
+        command = parse_message_text(message.text, COMMAND_SPELLING)
+        if command is None or isinstance(command, AskRequest):
             return False
         return await self._context.interactions.get(message.interaction_id) is None
 
-    async def _deleted(self, body: Body) -> bool:
+    async def _take_deletion(self, body: Body) -> bool:
         message = _message_at(body, self._context.tenant)
         if not (message.id and conversation_of(body)):
             return False
@@ -237,7 +224,7 @@ class EditListener:
         if message.private:
             await self._withdrawals.never_answer(message)
             return
-        await self._messages.deleted.note(message)
+        await self._deleted.note(message)
         # The message may have arrived meanwhile, and have been checked before the note existed.
         await self._withdrawals.withdraw(message)
 

@@ -229,10 +229,10 @@ async def test_each_further_part_leads_to_its_question(
     message = question(teams)
     await store.work.open(message, "here")
     await noted_restart().deliver(delivery(message, LONG))
-    parts = noted_restart().parts
+    posted = noted_restart().posted
     for sent in teams.messages:
-        assert await parts.question_of("acme", CHANNEL, sent.id) == message.interaction_id
-    assert await parts.question_of("acme", CHANNEL, "another") is None
+        assert await posted.question_of("acme", CHANNEL, sent.id) == message.interaction_id
+    assert await posted.question_of("acme", CHANNEL, "another") is None
 
 
 async def test_eight_thousand_characters_are_one_activity(
