@@ -65,7 +65,8 @@ def manifest_for(source: Mapping[str, Any], settings: Settings, wishes: PackageO
         raise SettingInvalid(
             f"{SOURCE} is not formed as that of the repository ({error}). Begin with that one."
         ) from error
-    _refuse_problems(manifest_problems(manifest))
+    if problems := manifest_problems(manifest):
+        raise SettingInvalid(f"Teams would not take {SOURCE}: {'; '.join(problems)}. Correct that.")
     return manifest
 
 
@@ -147,22 +148,13 @@ def _reading_along(manifest: Mapping[str, Any], app_id: str) -> Json:
     """Return the keys that request all messages, and the reason, which Microsoft requires."""
     told, permissions = (
         manifest["description"],
-        [_permission(name) for name in READ_ALONG_PERMISSIONS],
+        [{"name": name, "type": "Application"} for name in READ_ALONG_PERMISSIONS],
     )
     return {
         "description": {**told, "full": f"{told['full']} {_READS_ALONG}"},
         "webApplicationInfo": {"id": app_id, "resource": f"https://{manifest['validDomains'][0]}"},
         "authorization": {"permissions": {"resourceSpecific": permissions}},
     }
-
-
-def _permission(name: str) -> Json:
-    return {"name": name, "type": "Application"}
-
-
-def _refuse_problems(found: tuple[str, ...]) -> None:
-    if found:
-        raise SettingInvalid(f"Teams would not take {SOURCE}: {'; '.join(found)}. Correct that.")
 
 
 FOLDER = Path(__file__).parents[3] / "infra" / "teams"

@@ -41,7 +41,7 @@ from bot.platforms.teams.client.registration import (
 )
 from bot.platforms.teams.escalations.notices import AskerNotices
 from bot.platforms.teams.escalations.people_channel import PeopleChannel
-from bot.platforms.teams.messages.files import Files
+from bot.platforms.teams.messages.intake import Files
 from bot.platforms.teams.messages.private_replies import PrivateReplies
 from bot.platforms.teams.messages.replies import PostedActivities, Replies
 from bot.platforms.teams.messages.streams import Streams
@@ -53,11 +53,7 @@ from bot.platforms.teams.tenant.health_checks import (
     HealthChecks,
     known_health,
 )
-from bot.platforms.teams.tenant.members import (
-    Colleagues,
-    OutsideReaders,
-    home_tenant_of,
-)
+from bot.platforms.teams.tenant.members import Colleagues, OutsideReaders, home_tenant_of
 from bot.platforms.teams.transport.auth import InboundAuth, RequestAuthenticator, SigningKeys
 
 
@@ -234,13 +230,13 @@ class TeamsChannel:
     def attend(self, sees: SeesCases) -> None:
         """Set the source of current case views, before the first post about a case."""
         self.people.cards.attend(sees)
-        self._notices.attend(sees)
+        self._notices.latest.attend(sees)
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the case card and the asker's latest notice."""
         if message.thread.platform == "teams":
             await self.people.cards.show(message, view)
-            await self._notices.show(message, view)
+            await self._notices.latest.show(message, view)
 
     async def link(self, message: Message) -> str | None:
         """Return a link to a question; None for a personal chat, which nobody else can open."""

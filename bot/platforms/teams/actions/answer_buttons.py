@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from bot.answering.explanations.explainer import Explanation, PageSummary
-from bot.answering.explanations.steps import StatedConfidence
 from bot.chat.actions import (
     GONE,
     NOTHING_TO_RATE,
@@ -19,6 +18,7 @@ from bot.chat.actions import (
     ButtonQuestions,
     ExplainAction,
 )
+from bot.chat.adapters import ChatContext
 from bot.chat.response_view import web_url
 from bot.chat.votes import (
     COMMENT_QUESTION,
@@ -34,17 +34,17 @@ from bot.domain.feedback import LONGEST_COMMENT, REASONS
 from bot.domain.interactions import Interaction
 from bot.domain.messages import InteractionId, Message
 from bot.domain.text.markdown import clip
-from bot.platforms.teams.payloads.actions import (
-    ASK_PERSON,
-    CHOOSE_OPTION,
-    SHOW_WHY,
-    Press,
+from bot.platforms.teams.payloads.actions import ASK_PERSON, CHOOSE_OPTION, SHOW_WHY, Press
+from bot.platforms.teams.payloads.activity import Json, read_reference, reference_of, text_at
+from bot.platforms.teams.rendering.cards import (
+    card,
     dialog,
     dialog_text,
+    submit_button,
     text_answer,
+    text_block,
+    text_input,
 )
-from bot.platforms.teams.payloads.activity import Json, read_reference, reference_of, text_at
-from bot.platforms.teams.rendering.cards import card, submit_button, text_block, text_input
 from bot.platforms.teams.rendering.text import CONTENT_BUDGET, card_plain, size
 from bot.platforms.teams.transport.dispatch import Dispatch
 
@@ -85,7 +85,9 @@ def _blocks(explanation: Explanation) -> Iterator[Json]:
         yield _paragraph(card_plain(clip(step.text, _STEP_LENGTH)))
     if explanation.sure is not None:
         yield _heading("How sure")
-        yield _paragraph(card_plain(_sure(explanation.sure)))
+        sure = explanation.sure
+        stated = f"{sure.words}: {sure.told}, and an answer needs {sure.needed_told}"
+        yield _paragraph(card_plain(stated))
     if explanation.pages:
         yield _heading("Pages I read")
         yield from (_paragraph(_page(page)) for page in explanation.pages)
@@ -99,10 +101,6 @@ def _heading(label: str) -> Json:
 
 def _paragraph(text: str) -> Json:
     return text_block(text, spacing="None")
-
-
-def _sure(sure: StatedConfidence) -> str:
-    return f"{sure.words}: {sure.told}, and an answer needs {sure.needed_told}"
 
 
 def _page(page: PageSummary) -> str:
@@ -151,18 +149,12 @@ class AnswerButtons:
     """
 
     def __init__(
-        self,
-        *,
-        tenant: str,
-        explain: ExplainAction,
-        votes: AnswerVotes,
-        questions: ButtonQuestions,
-        targets: ActionTargets,
+        self, context: ChatContext, explain: ExplainAction, targets: ActionTargets
     ) -> None:
-        self._tenant = tenant
+        self._tenant = context.tenant
         self._explain = explain
-        self._votes = votes
-        self._questions = questions
+        self._votes = AnswerVotes(context.interactions)
+        self._questions = ButtonQuestions(interactions=context.interactions, inbox=context.inbox)
         self._targets = targets
 
     def register(self, dispatch: Dispatch) -> None:

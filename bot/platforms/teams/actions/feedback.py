@@ -92,18 +92,14 @@ class FeedbackListener:
     """
 
     def __init__(
-        self,
-        *,
-        tenant: str,
-        answers: AnswerLookup,
-        votes: AnswerVotes,
-        reaction_votes: ReactionVotes,
-        targets: ActionTargets,
+        self, context: ChatContext, posted: PostedActivities, targets: ActionTargets
     ) -> None:
-        self._tenant = tenant
-        self._answers = answers
-        self._votes = votes
-        self._reaction_votes = reaction_votes
+        self._tenant = context.tenant
+        self._answers = AnswerLookup(context, posted)
+        self._votes = AnswerVotes(context.interactions)
+        self._reaction_votes = ReactionVotes(
+            platform="teams", tenant=context.tenant, judging=self._votes, notes=context.notes
+        )
         self._targets = targets
 
     def register(self, dispatch: Dispatch) -> None:

@@ -44,7 +44,6 @@ from bot.platforms.teams.payloads.activity import (
     Body,
     Json,
     channel_in,
-    object_at,
     objects_at,
     read_reference,
     reference_to,
@@ -74,10 +73,9 @@ def addressed_activity(content: Json, reference: ConversationReference) -> Activ
 
 def ends_a_stream(content: Json) -> bool:
     """Return whether an activity ends a stream; Teams rejects a second one without any effect."""
-    told = objects_at(object_at({"activity": content}, "activity"), "entities")
     return any(
         text_at(each, "type") == _STREAM_ENTITY and text_at(each, "streamType") == _FINAL_STREAM
-        for each in told
+        for each in objects_at(content, "entities")
     )
 
 
@@ -176,12 +174,12 @@ class TeamsClient:
         A reference without a message id posts to the conversation, not as a reply.
         """
         activity = addressed_activity(content, parsed_reference(reply_to))
+        where, replied_to = activity.conversation.id, activity.reply_to_id
 
-        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-            there = activity.conversation.id
-            if not activity.reply_to_id:
-                return await conversations.send_to_conversation(there, activity)
-            return await conversations.reply_to_activity(there, activity.reply_to_id, activity)
+        def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
+            if not replied_to:
+                return conversations.send_to_conversation(where, activity)
+            return conversations.reply_to_activity(where, replied_to, activity)
 
         ends = ends_a_stream(content)
         call = _Call(reply_to, act, patience_seconds, repeatable=ends, posts=True)
@@ -198,40 +196,45 @@ class TeamsClient:
     ) -> None:
         """Replace an activity; idempotent. Raises Gone."""
         activity = addressed_activity({**content, "id": activity_id}, parsed_reference(reply_to))
-
-        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-            return await conversations.update_activity(
-                activity.conversation.id, activity_id, activity
-            )
-
-        await self._run(_Call(reply_to, act, patience_seconds, repeatable=True, posts=True))
+        where = activity.conversation.id
+        call = _Call(
+            reply_to,
+            lambda conversations: conversations.update_activity(where, activity_id, activity),
+            patience_seconds,
+            repeatable=True,
+            posts=True,
+        )
+        await self._run(call)
 
     async def delete(self, reply_to: str, activity_id: str) -> None:
         """Delete an activity. Raises Gone."""
-        reference = parsed_reference(reply_to)
-
-        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-            return await conversations.delete_activity(reference.conversation.id, activity_id)
-
-        await self._run(_Call(reply_to, act, repeatable=True))
+        where = parsed_reference(reply_to).conversation.id
+        call = _Call(
+            reply_to,
+            lambda conversations: conversations.delete_activity(where, activity_id),
+            repeatable=True,
+        )
+        await self._run(call)
 
     async def member(self, reply_to: str, user_id: str) -> Body:
         """Return the member with a connector id (29:…) in the conversation. Raises Gone."""
-        channel = channel_in(reply_to)
-
-        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-            return await conversations.get_conversation_member(channel, user_id)
-
-        return _member_body(await self._run(_Call(reply_to, act, limits=LOOKUP_LIMITS)))
+        where = channel_in(reply_to)
+        call = _Call(
+            reply_to,
+            lambda conversations: conversations.get_conversation_member(where, user_id),
+            limits=LOOKUP_LIMITS,
+        )
+        return _member_body(await self._run(call))
 
     async def members(self, reply_to: str, page: str = "", *, size: int = PAGE_SIZE) -> MembersPage:
         """Return a page of the members of a reference's conversation."""
-        channel = channel_in(reply_to)
-
-        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-            return await conversations.get_conversation_paged_members(channel, size, page or None)
-
-        answer = await self._run(_Call(reply_to, act, limits=LOOKUP_LIMITS))
+        where, token = channel_in(reply_to), page or None
+        call = _Call(
+            reply_to,
+            lambda conversations: conversations.get_conversation_paged_members(where, size, token),
+            limits=LOOKUP_LIMITS,
+        )
+        answer = await self._run(call)
         members = [_member_body(each) for each in getattr(answer, "members", None) or ()]
         return MembersPage(members, str(getattr(answer, "continuation_token", None) or ""))
 
@@ -253,11 +256,12 @@ class TeamsClient:
             # botbuilder sends its own field as "tenantID", which Teams ignores.
             channel_data={"tenant": {"id": text_at(reference, "conversation", "tenantId")}},
         )
-
-        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-            return await conversations.create_conversation(wanted)
-
-        created = await self._run(_Call(service, act, limits=LOOKUP_LIMITS))
+        call = _Call(
+            service,
+            lambda conversations: conversations.create_conversation(wanted),
+            limits=LOOKUP_LIMITS,
+        )
+        created = await self._run(call)
         chat = str(getattr(created, "id", None) or "")
         if not chat:
             raise DeliveryRefused("Teams did not say where the chat is.")

@@ -43,7 +43,6 @@ class Conversations:
             app_id=settings.microsoft_app_id or "",
             tenant=settings.microsoft_app_tenant_id or "",
         )
-        self._people = settings.teams_escalation_channel
         self._noted = TtlCache(self._read, seconds=_KEPT_SECONDS, most=_MOST)
         # A company in several regions uses several service URLs in turn; any of them works.
         self._services = TtlCache(self._settle, seconds=_SERVICE_SECONDS, most=_MOST_SERVICES)
@@ -62,10 +61,6 @@ class Conversations:
     async def service(self) -> str:
         """Return a reference to the service, without a conversation."""
         return await self._read(_SERVICE_KEY) or self._first
-
-    async def people(self) -> str | None:
-        """Return a reference to the configured people's channel; None if none is set."""
-        return await self.channel(self._people) if self._people else None
 
     async def channel(self, conversation: str) -> str:
         """Return a reference to a channel or, with ``;messageid=``, to a thread of it."""

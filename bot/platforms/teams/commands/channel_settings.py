@@ -21,8 +21,8 @@ from bot.chat.commands.types import CommandCaller, Refused
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.messages import Message, Policy
 from bot.domain.text.markdown import clip
-from bot.platforms.teams.client.api import TeamsClient
-from bot.platforms.teams.payloads.actions import EDIT_SETTINGS, Press, dialog
+from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.payloads.actions import EDIT_SETTINGS, Press
 from bot.platforms.teams.payloads.activity import (
     ROOM_ID,
     Body,
@@ -33,6 +33,7 @@ from bot.platforms.teams.payloads.activity import (
 )
 from bot.platforms.teams.rendering.cards import (
     card,
+    dialog,
     dialog_button,
     submit_button,
     text_block,
@@ -41,7 +42,7 @@ from bot.platforms.teams.rendering.cards import (
     text_paragraphs,
     with_card,
 )
-from bot.platforms.teams.tenant.members import NOT_FOR_OUTSIDERS, CommandSenders, OutsideReaders
+from bot.platforms.teams.tenant.members import NOT_FOR_OUTSIDERS, CommandSenders
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 NOT_A_CHANNEL = (
@@ -212,10 +213,9 @@ class SettingsDialog:
     input is lost.
     """
 
+    channel: TeamsChannel
     executor: CommandExecutor
     senders: CommandSenders
-    client: TeamsClient
-    outside_readers: OutsideReaders
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_dialog(EDIT_SETTINGS, self._open, self._send)
@@ -280,8 +280,8 @@ class SettingsDialog:
         if not ROOM_ID.fullmatch(channel):
             return NOT_A_CHANNEL
         try:
-            where = await self.client.conversations.channel(channel)
-            outside = await self.outside_readers.outside(where)
+            where = await self.channel.client.conversations.channel(channel)
+            outside = await self.channel.outside_readers.outside(where)
         except DeliveryRefused:
             return NOT_THERE
         return OTHERS_READ if outside else ""

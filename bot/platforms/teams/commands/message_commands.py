@@ -26,12 +26,11 @@ from bot.chat.commands.types import (
     WhyRequest,
 )
 from bot.chat.votes import can_be_rated
-from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, InteractionUnknown, StoreUnavailable
 from bot.domain.messages import Message
 from bot.domain.ports import Notes
 from bot.platforms.teams.actions.answer_buttons import explanation_card, explanation_title
-from bot.platforms.teams.client.api import TeamsClient
+from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.commands.channel_settings import SettingsDialog
 from bot.platforms.teams.commands.reindex_runs import ReindexListener
 from bot.platforms.teams.payloads.actions import SHOW_WHY
@@ -42,7 +41,6 @@ from bot.platforms.teams.tenant.members import (
     COMMAND_SPELLING,
     NOT_FOR_OUTSIDERS,
     CommandSenders,
-    OutsideReaders,
 )
 from bot.platforms.teams.transport.dispatch import Dispatch
 
@@ -103,13 +101,11 @@ class MessageCommands:
     retries it. Only colleagues may give commands.
     """
 
+    channel: TeamsChannel
     context: ChatContext
     senders: CommandSenders
     handled: CommandDeduplicator
-    client: TeamsClient
-    background: BackgroundTasks
     settings: SettingsDialog
-    outside_readers: OutsideReaders
     explain: ExplainAction
     reindexing: ReindexListener
     soon_seconds: float = SOON_SECONDS
@@ -125,7 +121,9 @@ class MessageCommands:
             return False
         if await self.handled.first(message.key):
             done = asyncio.Event()
-            self.background.run(self._answer(message, command, done), what="answer to an order")
+            self.channel.background.run(
+                self._answer(message, command, done), what="answer to an order"
+            )
             with suppress(TimeoutError):
                 await asyncio.wait_for(done.wait(), self.soon_seconds)
         return True
@@ -140,7 +138,7 @@ class MessageCommands:
     ) -> None:
         try:
             for activity in await self._reply_to(message, command):
-                await self.client.send(message.reply_to, activity)
+                await self.channel.client.send(message.reply_to, activity)
         finally:
             done.set()
 
@@ -183,7 +181,7 @@ class MessageCommands:
 
         The reply names every space.
         """
-        if not by.alone and await self.outside_readers.outside(message.reply_to):
+        if not by.alone and await self.channel.outside_readers.outside(message.reply_to):
             return text_messages(_STATUS_NOT_HERE)
         return text_messages((await self.context.orders.status(by)).text)
 

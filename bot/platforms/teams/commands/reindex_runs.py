@@ -23,14 +23,14 @@ from bot.chat.commands.run_progress import Progress, progress_of, text_bar
 from bot.chat.commands.run_status import RunStatus
 from bot.chat.commands.types import CommandCaller, Refused, ReindexRequest
 from bot.domain.capabilities import Introduces
-from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import Message, Person, Thread
 from bot.domain.text.markdown import clip
+from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import RateLimited
-from bot.platforms.teams.payloads.actions import CANCEL_RUN, Press, text_answer
+from bot.platforms.teams.payloads.actions import CANCEL_RUN, Press
 from bot.platforms.teams.payloads.activity import (
     Json,
     channel_in,
@@ -45,6 +45,7 @@ from bot.platforms.teams.payloads.activity import (
 from bot.platforms.teams.rendering.cards import (
     card,
     execute_button,
+    text_answer,
     text_block,
     text_messages,
     with_card,
@@ -192,11 +193,10 @@ log = structlog.get_logger(__name__)
 class ReindexListener:
     """Starts runs, and handles the cancel button. Implements `Listener`."""
 
+    channel: TeamsChannel
     executor: CommandExecutor
     senders: CommandSenders
     followers: RunFollowers
-    client: TeamsClient
-    background: BackgroundTasks
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_press(CANCEL_RUN, self._cancel)
@@ -229,7 +229,9 @@ class ReindexListener:
 
     def _say_elsewhere(self, reply_to: str, where: str) -> None:
         (told,) = text_messages(f"{_SHOWN_ELSEWHERE} {_PLACE_WORDS[where]}")
-        self.background.run(self.client.send(reply_to, told), what="told of a run's place")
+        self.channel.background.run(
+            self.channel.client.send(reply_to, told), what="told of a run's place"
+        )
 
     async def _cancel(self, press: Press) -> Json:
         by = await self.senders.of(reference_of(press.body), alone=True)

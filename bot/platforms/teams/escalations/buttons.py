@@ -6,14 +6,16 @@ import hashlib
 from functools import partial
 
 from bot.chat.actions import ASKER_ONLY, GONE, ActionRejected
+from bot.chat.adapters import ChatContext
 from bot.domain.cases import Act, Actor
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import Message
 from bot.escalations.asker_notices import remark_on
-from bot.escalations.cards import CardActions, Recorded
+from bot.escalations.cards import CardActions
 from bot.escalations.case_view import buttons_for_asker, last_act
-from bot.escalations.casework import IdempotentActs, Works
+from bot.escalations.casework import IdempotentActs
+from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.escalations.card_view import (
     VERSION_KEY,
     PresserNote,
@@ -21,10 +23,9 @@ from bot.platforms.teams.escalations.card_view import (
     words_in,
 )
 from bot.platforms.teams.escalations.notices import asker_card
-from bot.platforms.teams.escalations.people_channel import CaseCards
-from bot.platforms.teams.payloads.actions import ASKER_ACTIONS, CASE_ACTIONS, Press, card_answer
+from bot.platforms.teams.payloads.actions import ASKER_ACTIONS, CASE_ACTIONS, Press
 from bot.platforms.teams.payloads.activity import Json, text_at
-from bot.platforms.teams.tenant.members import Colleagues
+from bot.platforms.teams.rendering.cards import card_answer
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 
@@ -35,22 +36,19 @@ class CaseButtons:
     action is refused sees the reason, and keeps their text.
     """
 
-    def __init__(
-        self,
-        *,
-        tenant: str,
-        casework: Works,
-        idempotent: IdempotentActs,
-        cards: CardActions,
-        own_cards: CaseCards,
-        colleagues: Colleagues,
-    ) -> None:
-        self._tenant = tenant
-        self._casework = casework
-        self._idempotent = idempotent
-        self._cards = cards
-        self._own_cards = own_cards
-        self._colleagues = colleagues
+    def __init__(self, channel: TeamsChannel, context: ChatContext) -> None:
+        self._tenant = tenant = context.tenant
+        self._casework = casework = context.casework
+        self._idempotent = IdempotentActs(tenant=tenant, works=casework, notes=context.notes)
+        self._cards = CardActions(
+            tenant=tenant,
+            sees=casework,
+            recorded=context.interactions,
+            cards=channel,
+            errands=channel.background,
+        )
+        self._own_cards = channel.people.cards
+        self._colleagues = channel.colleagues
 
     def register(self, dispatch: Dispatch) -> None:
         for act, name in CASE_ACTIONS.items():
@@ -96,10 +94,10 @@ def _form_key(act: Act, press: Press, actor: Actor, words: str) -> str:
 class AskerButtons:
     """Handles the asker's buttons, which others see but can't use. Implements `Listener`."""
 
-    def __init__(self, *, tenant: str, casework: Works, interactions: Recorded) -> None:
-        self._tenant = tenant
-        self._casework = casework
-        self._interactions = interactions
+    def __init__(self, context: ChatContext) -> None:
+        self._tenant = context.tenant
+        self._casework = context.casework
+        self._interactions = context.interactions
 
     def register(self, dispatch: Dispatch) -> None:
         for act, name in ASKER_ACTIONS.items():

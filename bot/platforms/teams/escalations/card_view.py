@@ -186,7 +186,7 @@ def _presser_note(aside: PresserNote | None) -> list[Json]:
         if kept
         else []
     )
-    return [_box("warning", [text_run(aside.remark, **_BOLD), *yours])]
+    return [_container([text_run(aside.remark, **_BOLD), *yours], style="warning")]
 
 
 def _question(message: Message, view: CaseView, ways: CaseLinks) -> list[Json]:
@@ -196,7 +196,11 @@ def _question(message: Message, view: CaseView, ways: CaseLinks) -> list[Json]:
     opening = text_runs((_OPENING, _BOLD), (from_whom, {}))
     shown = text_run_paragraphs(asked, most=_MOST_LINES) or [text_run("(no words)", **_SUBTLE)]
     unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.standing.state) else ""
-    return [opening, _box("emphasis", shown), text_block(f"{_where(message, ways)}{unread}")]
+    return [
+        opening,
+        _container(shown, style="emphasis"),
+        text_block(f"{_where(message, ways)}{unread}"),
+    ]
 
 
 def _who(message: Message, view: CaseView) -> str:
@@ -244,7 +248,7 @@ def _page(page: SourceLine, source: Source, ways: CaseLinks, now: datetime) -> J
     label = without_card_functions(teams_label(page.label))
     name = text_block(f"[{label}]({url})") if url else text_run(page.label)
     about = ", ".join(part for part in (page.space, freshness(page, now)) if part)
-    return _group([name, text_run(about, **_SUBTLE)] if about else [name])
+    return _container([name, text_run(about, **_SUBTLE)] if about else [name], spacing="Small")
 
 
 def _earlier_exchanges(exchanges: Sequence[EarlierExchange]) -> list[Json]:
@@ -256,7 +260,7 @@ def _exchange(exchange: EarlierExchange) -> Json:
     if exchange.withheld:
         answer = "an answer from pages that not everyone may read"
     said = text_run(f"\u2022 {clip(without_backticks(exchange.question), _LINE_LENGTH)}")
-    return _group([said, text_run(f"\u2192 {answer}", **_SUBTLE)])
+    return _container([said, text_run(f"\u2192 {answer}", **_SUBTLE)], spacing="Small")
 
 
 def _state(view: CaseView) -> Json:
@@ -286,9 +290,5 @@ def _heading(words: str) -> Json:
     return text_block(words, weight="Bolder", separator=True)
 
 
-def _box(style: str, items: Sequence[Json]) -> Json:
-    return {"type": "Container", "style": style, "items": list(items)}
-
-
-def _group(items: Sequence[Json]) -> Json:
-    return {"type": "Container", "spacing": "Small", "items": list(items)}
+def _container(items: Sequence[Json], **looks: object) -> Json:
+    return {"type": "Container", **looks, "items": list(items)}

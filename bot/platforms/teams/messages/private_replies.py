@@ -96,7 +96,7 @@ class PrivateReplies:
         message, shown = delivery.message, self._shown(delivery, private)
         sent = await self._sent(message)
         try:
-            sent = sent or _SentReply(await self._patiently(lambda: self._chat(message)))
+            sent = sent or _SentReply(await self._patiently(lambda: self._open_chat(message)))
             for activity in shown[len(sent.ids) :]:
                 sent = await self._add(message, sent, activity)
         except (Gone, BotRemoved) as error:
@@ -104,7 +104,7 @@ class PrivateReplies:
             await self._client.conversations.forget_chat(message.author.id)
             await self._invite(message)
 
-    async def _chat(self, message: Message) -> str:
+    async def _open_chat(self, message: Message) -> str:
         return await self._client.open_chat(message.author.id, user_id=user_in(message.reply_to))
 
     async def _add(self, message: Message, sent: _SentReply, activity: Json) -> _SentReply:

@@ -145,47 +145,50 @@ class Replies:
         self,
         client: TeamsClient,
         streams: Streams,
-        parts: PostedActivities,
+        posted_activities: PostedActivities,
         *,
         sensitivity: Sensitivity = NO_SENSITIVITY,
     ) -> None:
         self._client = client
         self._streams = streams
-        self._parts = parts
+        self._posted_activities = posted_activities
         self._sensitivity = sensitivity
         self._doubtful: OrderedDict[InteractionId, bool] = OrderedDict()
 
     def begun(self, message: Message) -> None:
         """Mark a question as new in this process: nothing of its answer is posted yet."""
-        self._doubt(message, before=False)
+        self._mark_doubtful(message, before=False)
 
     def begun_elsewhere(self, message: Message) -> None:
         """Mark an answer as possibly posted, unless this process already has a mark."""
-        self._doubt(message, before=True)
+        self._mark_doubtful(message, before=True)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
         """Post the missing activities of an answer. Raises DeliveryFailed, StoreUnavailable.
 
         After DeliveryRefused the progress message is removed, as far as Teams allows.
         """
-        message, shown = delivery.message, self._shown(delivery)
+        message = delivery.message
+        shown = answer_activities(
+            delivery.outcome, message, now=datetime.now(UTC), sensitivity=self._sensitivity
+        )
         several = len(shown) > 1
-        posted = [*await self._parts.of(message, REPLY, several=several)]
+        posted = [*await self._posted_activities.of(message, REPLY, several=several)]
         for activity in shown[len(posted) :]:
-            if posted and _has_only_buttons(activity):
-                posted += await self._buttons(message, activity)
+            if posted and plain_form(activity) is None:
+                posted += await self._post_buttons(message, activity)
             elif posted:
-                posted.append(await self._put(delivery, activity, None))
+                posted.append(await self._post_or_simplify(delivery, activity, None))
             else:
-                posted.append(await self._first(delivery, activity))
+                posted.append(await self._post_first(delivery, activity))
             # Store the id at once: people may react to a part before all are posted.
-            await self._parts.keep(message, REPLY, posted, several=several)
+            await self._posted_activities.keep(message, REPLY, posted, several=several)
         return PostedRef(message.thread.channel, posted[0])
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         """Delete the recorded posts, and all other known posts of a question."""
         here = [ref.id for ref in posted if not stream_id_of(ref)]
-        ended = {*here, *(everything := await self._parts.all_of(message))}
+        ended = {*here, *(everything := await self._posted_activities.all_of(message))}
         for stream in dict.fromkeys(filter(None, map(stream_id_of, posted))):
             if stream not in ended:
                 await self._streams.drop(message, stream)
@@ -204,22 +207,24 @@ class Replies:
         with suppress(Gone):
             await self._client.delete(message.reply_to, placeholder.id)
 
-    async def _first(self, delivery: Delivery, activity: Json) -> str:
+    async def _post_first(self, delivery: Delivery, activity: Json) -> str:
         """Post the first activity of an answer, in the place of its placeholder if there is one."""
         message, where = delivery.message, delivery.placeholder
         if where is not None:
-            return await self._put(delivery, activity, where)
+            return await self._post_or_simplify(delivery, activity, where)
         shown = (
             marked_as_repeated(activity) if self._doubtful.get(message.interaction_id) else activity
         )
         try:
-            return await self._put(delivery, shown, None)
+            return await self._post_or_simplify(delivery, shown, None)
         except DeliveryFailed as error:
             if not isinstance(error, _NOTHING_DONE):
                 self._doubtful[message.interaction_id] = True
             raise
 
-    async def _put(self, delivery: Delivery, activity: Json, where: PostedRef | None) -> str:
+    async def _post_or_simplify(
+        self, delivery: Delivery, activity: Json, where: PostedRef | None
+    ) -> str:
         """Post an activity, in plain form if Teams rejects its content; return its id.
 
         If Teams rejects that too, a short notice is posted and DeliveryRefused raised.
@@ -231,13 +236,13 @@ class Replies:
             _log_refused(message, activity, error)
             plain = plain_form(activity, shorten=error.too_long)
         try:
-            return await self._plainly(message, plain or activity, where)
+            return await self._post_plain(message, plain or activity, where)
         except ContentRefused as error:
             _log_refused(message, plain or activity, error)
-            await self._say_so(delivery, where)
+            await self._post_notice(delivery, where)
             raise
 
-    async def _plainly(self, message: Message, activity: Json, where: PostedRef | None) -> str:
+    async def _post_plain(self, message: Message, activity: Json, where: PostedRef | None) -> str:
         """Post an activity in its place; as a new message if the stream can't end with it."""
         try:
             return await self._post(message, activity, where)
@@ -250,12 +255,12 @@ class Replies:
             await self._streams.drop(message, stream)
         return posted
 
-    async def _say_so(self, delivery: Delivery, where: PostedRef | None) -> None:
+    async def _post_notice(self, delivery: Delivery, where: PostedRef | None) -> None:
         """Post a short notice instead of a rejected answer; at least remove the placeholder."""
         message = delivery.message
         try:
             if not message.overheard:
-                await self._plainly(message, refused_notice(delivery), where)
+                await self._post_plain(message, refused_notice(delivery), where)
         except DeliveryRefused as error:
             log.warning(
                 "teams.nothing_taken", interaction_id=message.interaction_id, why=str(error)
@@ -264,7 +269,7 @@ class Replies:
                 with suppress(DeliveryFailed):
                     await self.close(message, where)
 
-    async def _buttons(self, message: Message, activity: Json) -> Sequence[str]:
+    async def _post_buttons(self, message: Message, activity: Json) -> Sequence[str]:
         """Post the buttons below an answer; return their id, or nothing if it is unknown.
 
         Not retried after an unknown result: the answer is posted, and text can replace the buttons.
@@ -294,23 +299,10 @@ class Replies:
                 return where.id
         return await self._client.send(message.reply_to, activity)
 
-    def _shown(self, delivery: Delivery) -> tuple[Json, ...]:
-        return answer_activities(
-            delivery.outcome,
-            delivery.message,
-            now=datetime.now(UTC),
-            sensitivity=self._sensitivity,
-        )
-
-    def _doubt(self, message: Message, *, before: bool) -> None:
+    def _mark_doubtful(self, message: Message, *, before: bool) -> None:
         self._doubtful.setdefault(message.interaction_id, before)
         while len(self._doubtful) > _REMEMBERED:
             self._doubtful.popitem(last=False)
-
-
-def _has_only_buttons(activity: Json) -> bool:
-    """Return whether an activity has no text, only buttons."""
-    return plain_form(activity) is None
 
 
 def _log_refused(message: Message, activity: Json, error: DeliveryFailed) -> None:

@@ -238,7 +238,7 @@ def answer_activities(
         *units_of(text, citations, room),
         *_text_units(below, room),
     ]
-    return _activities(frame, units)
+    return tuple(_messages_of(frame, list(_units_by_message(frame, units)) or [()]))
 
 
 def progress_message(activity: Activity | None = None) -> Json:
@@ -251,11 +251,6 @@ def progress_message(activity: Activity | None = None) -> Json:
 def typing_activity() -> Json:
     """Return the typing indicator."""
     return {"type": "typing"}
-
-
-def _activities(frame: _Frame, units: Sequence[Unit]) -> tuple[Json, ...]:
-    parts = list(_units_by_message(frame, units)) or [()]
-    return tuple(_messages_of(frame, parts))
 
 
 def _messages_of(frame: _Frame, parts: Sequence[Sequence[Unit]]) -> Iterator[Json]:

@@ -1,4 +1,4 @@
-"""Build Adaptive Cards 1.5 and plain messages, and the plain form of a rejected answer; pure.
+"""Build Adaptive Cards 1.5, responses to presses, and plain messages; pure.
 
 Action.Execute needs 1.4 or later, and 1.5 is the newest version that all Teams clients show. The
 ``text`` of a TextBlock is Markdown in Teams: it comes through rendering.text. Text of people and
@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from bot.domain.interactions import Delivery
 from bot.domain.outcomes import undelivered_text
 from bot.domain.text.markdown import split
-from bot.platforms.teams.payloads.actions import INTERACTION_KEY, card_attachment
+from bot.platforms.teams.payloads.actions import INTERACTION_KEY
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.text import (
     CONTENT_BUDGET,
@@ -28,6 +28,39 @@ from bot.platforms.teams.rendering.text import (
 )
 
 CARD_VERSION = "1.5"
+
+
+CARD_TYPE = "application/vnd.microsoft.card.adaptive"
+_TEXT_TYPE = "application/vnd.microsoft.activity.message"
+
+Height = Literal["small", "medium", "large"]
+
+
+def card_answer(shown: Json) -> Json:
+    """Return the response that replaces the card for its presser."""
+    return {"statusCode": 200, "type": CARD_TYPE, "value": shown}
+
+
+def text_answer(words: str) -> Json:
+    """Return the response that shows a text to the presser only; the card stays."""
+    return {"statusCode": 200, "type": _TEXT_TYPE, "value": words}
+
+
+def dialog(title: str, content: Json, *, height: Height = "medium") -> Json:
+    """Return the response that opens a dialog (formerly task module) with a card."""
+    attached = card_attachment(content)
+    shown = {"title": title, "height": height, "width": "medium", "card": attached}
+    return {"task": {"type": "continue", "value": shown}}
+
+
+def dialog_text(words: str) -> Json:
+    """Return the response that opens a dialog with a text only."""
+    return {"task": {"type": "message", "value": words}}
+
+
+def card_attachment(content: Json) -> Json:
+    """Return a card as an attachment of a message or a dialog."""
+    return {"contentType": CARD_TYPE, "content": content}
 
 
 def card(body: Sequence[Json], actions: Sequence[Json] = ()) -> Json:

@@ -61,16 +61,14 @@ class HealthChecks:
 
     async def _people(self) -> ComponentStatus:
         """Check the channel where people are asked."""
-        where, channel = (
-            await self._client.conversations.people(),
-            self._settings.teams_escalation_channel,
-        )
-        if where is None:
+        channel = self._settings.teams_escalation_channel
+        if channel is None:
             cure = "Set TEAMS_ESCALATION_CHANNEL to the id (19:\u2026) of the channel to ask in."
             return ComponentStatus(
                 PEOPLE_PART, "absent", "nobody is asked in Teams; the board shows cases.", cure
             )
         try:
+            where = await self._client.conversations.channel(channel)
             outside = await self._outside_readers.outside(where)
         except DeliveryRefused:
             unseen = f"{channel} is not there, or its team is without the app."

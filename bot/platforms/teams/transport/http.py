@@ -134,7 +134,7 @@ async def _read_body(request: web.Request) -> Body:
     try:
         body = json.loads(raw)
         if b"\\ud" in raw.lower():
-            body = json.loads(_without_half_surrogates(json.dumps(body, ensure_ascii=False)))
+            body = _without_half_surrogates(body)
     except (ValueError, RecursionError) as error:
         raise web.HTTPBadRequest(text="The body is not JSON.") from error
     if not isinstance(body, dict) or not text_at(body, "type"):
@@ -142,9 +142,10 @@ async def _read_body(request: web.Request) -> Body:
     return body
 
 
-def _without_half_surrogates(text: str) -> str:
+def _without_half_surrogates(body: object) -> object:
     """Replace lone surrogates, which are no characters and can't be encoded later."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    raw = json.dumps(body, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
+    return json.loads(raw.decode("utf-16-le", "replace"))
 
 
 def _activity(body: Body) -> Activity:

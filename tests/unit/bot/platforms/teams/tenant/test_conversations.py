@@ -51,16 +51,10 @@ def said(person: str, chat: str, service: str = SERVICE) -> dict[str, Any]:
 
 
 async def test_before_anything_has_arrived_the_configured_service_is_used() -> None:
-    places = process(SharedNotes(), teams_escalation_channel=PEOPLE).client.conversations
+    people = await process(SharedNotes()).client.conversations.channel(PEOPLE)
 
-    people = await places.people()
-    assert people is not None
     assert read_reference(people)["serviceUrl"] == "https://smba.trafficmanager.net/teams/"
     assert conversation_in(people) == PEOPLE
-
-
-async def test_without_a_channel_to_ask_in_there_is_none() -> None:
-    assert await process(SharedNotes()).client.conversations.people() is None
 
 
 async def test_what_is_known_is_not_written_again() -> None:
