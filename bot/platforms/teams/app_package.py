@@ -53,14 +53,14 @@ class PackageOptions:
     terms_url: str | None = None
 
 
-def manifest_for(source: Mapping[str, Any], settings: Settings, wishes: PackageOptions) -> Json:
+def manifest_for(source: Mapping[str, Any], settings: Settings, options: PackageOptions) -> Json:
     """Return the manifest for an installation.
 
     Raises SettingInvalid for missing settings, and for values that Teams would reject.
     """
     app_id, home = _app_id(settings), _public_url(settings)
     try:
-        manifest = _filled_manifest(source, app_id, home, wishes)
+        manifest = _filled_manifest(source, app_id, home, options)
     except (AttributeError, KeyError, TypeError) as error:
         raise SettingInvalid(
             f"{SOURCE} is not formed as that of the repository ({error}). Begin with that one."
@@ -71,19 +71,19 @@ def manifest_for(source: Mapping[str, Any], settings: Settings, wishes: PackageO
 
 
 def _filled_manifest(
-    source: Mapping[str, Any], app_id: str, home: str, wishes: PackageOptions
+    source: Mapping[str, Any], app_id: str, home: str, options: PackageOptions
 ) -> Json:
     manifest = _with_bot(source, app_id)
     manifest["id"] = app_id
-    manifest["version"] = wishes.version or source["version"]
+    manifest["version"] = options.version or source["version"]
     manifest["developer"] = {
         **source["developer"],
         "websiteUrl": home,
-        "privacyUrl": wishes.privacy_url or home,
-        "termsOfUseUrl": wishes.terms_url or home,
+        "privacyUrl": options.privacy_url or home,
+        "termsOfUseUrl": options.terms_url or home,
     }
     manifest["validDomains"] = [urlsplit(home).hostname]
-    return manifest | _reading_along(manifest, app_id) if wishes.follow_ups else manifest
+    return manifest | _reading_along(manifest, app_id) if options.follow_ups else manifest
 
 
 def _app_id(settings: Settings) -> str:
@@ -170,9 +170,9 @@ _FILE_MODE = 0o100644 << 16  # A regular file; Unix modes are in the upper 16 bi
 _UNIX_SYSTEM = 3  # Set on every system, so that the bytes are the same.
 
 
-def package_of(settings: Settings, wishes: PackageOptions, *, folder: Path = FOLDER) -> bytes:
+def package_of(settings: Settings, options: PackageOptions, *, folder: Path = FOLDER) -> bytes:
     """Return the package. Raises SettingInvalid: the missing or invalid setting, and its cure."""
-    manifest = manifest_for(_source(folder / MANIFEST), settings, wishes)
+    manifest = manifest_for(_source(folder / MANIFEST), settings, options)
     said = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
     icons = {
         name: _icon(folder / name, ICON_SIZES[kind]) for kind, name in manifest["icons"].items()

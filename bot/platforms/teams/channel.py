@@ -208,19 +208,19 @@ class TeamsChannel:
         self, message: Message, activity: Activity, placeholder: PostedRef | None
     ) -> None:
         """Show the current activity in the stream, or a typing indicator where there is none."""
-        self._replies.begun(message)
+        self._replies.mark_unposted(message)
         await self.streams.show(message, activity, placeholder)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
         """Post the reply; a private, fuller one goes to the asker's personal chat."""
-        self._replies.begun(delivery.message)
-        ref = await self._replies.deliver(await self.people.asked(delivery))
+        self._replies.mark_unposted(delivery.message)
+        ref = await self._replies.deliver(await self.people.ask_and_adjust(delivery))
         await self._private_replies.send(delivery)
         return ref
 
     async def find(self, delivery: Delivery) -> PostedRef | None:
         """Return None: Teams can't be searched. A repeated post is marked as such."""
-        self._replies.begun_elsewhere(delivery.message)
+        self._replies.mark_maybe_posted(delivery.message)
         return None
 
     async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:  # noqa: ARG002  # the port's

@@ -59,7 +59,7 @@ class AnswerLookup:
         found = await self._interactions.get(named) if named else None
         if found is None:
             return None
-        posted = await self._posted.of(found.message, REPLY, several=True)
+        posted = await self._posted.ids_of(found.message, REPLY, several=True)
         return found if activity_id in posted else None
 
     async def newest_of(self, body: Body) -> Interaction | None:

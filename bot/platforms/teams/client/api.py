@@ -271,7 +271,7 @@ class TeamsClient:
     async def _run(self, call: _Call) -> Any:  # noqa: ANN401  # botbuilder has no types
         """Run a call unless the bot was removed from the conversation; record a removal."""
         reference, where = parsed_reference(call.reply_to), call.channel
-        if where and await self.removals.is_gone(where):
+        if where and await self.removals.is_removed(where):
             raise BotRemoved(
                 f"The bot was removed from {where!r}, or is blocked there.", lasting=True
             )
@@ -280,14 +280,14 @@ class TeamsClient:
         except BotRemoved as error:
             if call.posts and error.lasting:
                 with suppress(StoreUnavailable):
-                    await self.removals.gone(where, str(error))
+                    await self.removals.mark_removed(where, str(error))
             raise
 
     async def _retried(self, call: _Call, reference: ConversationReference) -> Any:  # noqa: ANN401
         """Run a call within the rate limits; retry while patience lasts and a retry is safe."""
         now, left, pause = self._rates.now(), call.patience, _FIRST_RETRY_SECONDS
         while True:
-            now = await self._rates.take(
+            now = await self._rates.acquire(
                 call.channel,
                 call.limits,
                 now=now,

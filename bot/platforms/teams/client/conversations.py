@@ -45,7 +45,9 @@ class Conversations:
         )
         self._noted = TtlCache(self._read, seconds=_KEPT_SECONDS, most=_MOST)
         # A company in several regions uses several service URLs in turn; any of them works.
-        self._services = TtlCache(self._settle, seconds=_SERVICE_SECONDS, most=_MOST_SERVICES)
+        self._services = TtlCache(
+            self._store_service, seconds=_SERVICE_SECONDS, most=_MOST_SERVICES
+        )
 
     async def note(self, body: Body, *, anew: bool = False) -> None:
         """Store where an activity came from, unless that is stored already.
@@ -79,7 +81,7 @@ class Conversations:
         await self._notes.remove(self._tenant, _chat_key(person_id))
         self._noted.put(_chat_key(person_id), None)
 
-    async def _settle(self, service: str) -> str:
+    async def _store_service(self, service: str) -> str:
         if await self._read(_SERVICE_KEY) != service:
             await self._notes.put(self._tenant, _SERVICE_KEY, service)
         return service
@@ -116,29 +118,29 @@ class Removals:
         self._tenant = tenant
         self._kept = TtlCache(self._noted, seconds=_KEPT_SECONDS, most=_MOST)
 
-    async def gone(self, conversation: str, why: str) -> None:
+    async def mark_removed(self, conversation: str, why: str) -> None:
         """Store that the bot can't post in a conversation any more. Raises StoreUnavailable."""
         await self._notes.put(self._tenant, _removal_key(conversation), why)
         self._kept.put(conversation, why)
         log.info("teams.gone_from", conversation=conversation, why=why)
 
-    async def back(self, conversation: str) -> None:
+    async def clear(self, conversation: str) -> None:
         """Clear the removal: an activity came from there. Raises StoreUnavailable."""
         if await self._kept.get(conversation) is not None:
-            await self._here(conversation)
+            await self._remove_note(conversation)
 
-    async def added(self, conversation: str) -> None:
+    async def clear_added(self, conversation: str) -> None:
         """Clear the removal even if this process has not cached one. Raises StoreUnavailable.
 
         Teams reports a team only through its channel General, without naming the other channels
         that the bot is back in, so the removals of all channels are cleared.
         """
-        await self._here(conversation)
+        await self._remove_note(conversation)
         if conversation.startswith(_CHANNEL_PREFIX):
             for key in await self._notes.beginning(self._tenant, _removal_key(_CHANNEL_PREFIX)):
-                await self._here(key.removeprefix(_removal_key("")))
+                await self._remove_note(key.removeprefix(_removal_key("")))
 
-    async def is_gone(self, conversation: str) -> bool:
+    async def is_removed(self, conversation: str) -> bool:
         """Return whether the bot was removed from there; False if the store is unavailable."""
         try:
             if await self._kept.get(conversation) is None:
@@ -147,7 +149,7 @@ class Removals:
         except StoreUnavailable:
             return False
 
-    async def _here(self, conversation: str) -> None:
+    async def _remove_note(self, conversation: str) -> None:
         await self._notes.remove(self._tenant, _removal_key(conversation))
         self._kept.put(conversation, None)
 

@@ -251,7 +251,7 @@ class SettingsDialog:
     async def _caller(self, press: Press) -> CommandCaller:
         if is_private(press.body):
             raise ActionRejected(_NO_PERSONAL_SETTINGS)
-        by = await self.senders.of(reference_of(press.body), alone=True)
+        by = await self.senders.caller(reference_of(press.body), alone=True)
         if by is None:
             raise ActionRejected(NOT_FOR_OUTSIDERS)
         return by

@@ -112,7 +112,7 @@ class MessageCommands:
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_activity("message", self._take)
-        dispatch.on_activity("messageUpdate", self._leave)
+        dispatch.on_activity("messageUpdate", self._skip_edit)
 
     async def _take(self, body: Body) -> bool:
         message = question_of(body, tenant=self.context.tenant, received_at=datetime.now(UTC))
@@ -128,7 +128,7 @@ class MessageCommands:
                 await asyncio.wait_for(done.wait(), self.soon_seconds)
         return True
 
-    async def _leave(self, body: Body) -> bool:
+    async def _skip_edit(self, body: Body) -> bool:
         """Ignore the edit of a message that ran as a command; it becomes no question either."""
         message = question_of(body, tenant=self.context.tenant, received_at=datetime.now(UTC))
         return message is not None and await self.handled.contains(message.key)
@@ -147,7 +147,7 @@ class MessageCommands:
     ) -> tuple[Json, ...]:
         """Run a command; return the messages that report its result."""
         try:
-            by = await self.senders.of(message.reply_to)
+            by = await self.senders.caller(message.reply_to)
             return (
                 text_messages(NOT_FOR_OUTSIDERS)
                 if by is None

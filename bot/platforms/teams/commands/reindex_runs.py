@@ -234,7 +234,7 @@ class ReindexListener:
         )
 
     async def _cancel(self, press: Press) -> Json:
-        by = await self.senders.of(reference_of(press.body), alone=True)
+        by = await self.senders.caller(reference_of(press.body), alone=True)
         if by is None:
             raise ActionRejected(NOT_FOR_OUTSIDERS)
         answer = await self.executor.stop(text_at(press.data, "run"), by)

@@ -58,17 +58,17 @@ class CaseButtons:
         actor = await self._colleagues.expert(press)
         try:
             message, at = await self._cards.place(press.about, press.channel)
-            aside = await self._done(act, press, actor)
+            note = await self._apply(act, press, actor)
             view = await self._cards.view(press.about)
         except InteractionUnknown as error:
             raise ActionRejected(GONE) from error
         if not at.id:
-            await self._own_cards.found(message, PostedRef(press.channel, press.on))
-        if aside is not None:
+            await self._own_cards.adopt(message, PostedRef(press.channel, press.on))
+        if note is not None:
             self._cards.refresh(message)
-        return card_answer(self._own_cards.face(message, view, aside))
+        return card_answer(self._own_cards.card_for_presser(message, view, note))
 
-    async def _done(self, act: Act, press: Press, actor: Actor) -> PresserNote | None:
+    async def _apply(self, act: Act, press: Press, actor: Actor) -> PresserNote | None:
         """Apply an action; return a note for the presser if it was refused, else None."""
         words = words_in(act, press.data) if asks_for_words(act) else ""
         try:
@@ -104,7 +104,7 @@ class AskerButtons:
             dispatch.on_press(name, partial(self._pressed, act))
 
     async def _pressed(self, act: Act, press: Press) -> Json:
-        message = await self._asked_there(press)
+        message = await self._question_of(press)
         if message.author.id != press.person.id:
             raise ActionRejected(ASKER_ONLY)
         actor = Actor(message.author.id, message.author.name, "asker")
@@ -119,7 +119,7 @@ class AskerButtons:
         offers = buttons_for_asker(view.case.standing.state)
         return card_answer(asker_card(press.about, offers, remark_on(did) if did else ""))
 
-    async def _asked_there(self, press: Press) -> Message:
+    async def _question_of(self, press: Press) -> Message:
         """Return the question. Raises ActionRejected if it was not asked in this conversation."""
         asked = await self._interactions.get(press.about)
         thread = asked.message.thread if asked else None

@@ -106,10 +106,10 @@ class AskerNotices:
         state = STATE_AFTER_STEP.get(notice.step)
         shown = notice_activities(message, notice, buttons_for_asker(state) if state else ())
         several = len(shown) > 1
-        posted = [*await self._posted.of(message, notice.id, several=several)]
+        posted = [*await self._posted.ids_of(message, notice.id, several=several)]
         for activity in shown[len(posted) :]:
             posted.append(await self._client.send(message.reply_to, activity))
-            await self._posted.keep(message, notice.id, posted, several=several)
+            await self._posted.store(message, notice.id, posted, several=several)
         channel = message.thread.channel
         if state:
             await self.latest.came(message, notice, PostedRef(channel, posted[-1]), state)

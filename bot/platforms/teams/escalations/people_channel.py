@@ -54,43 +54,43 @@ class CaseCards:
         self._client = client
         self._notes = notes
         self._public_url = public_url
-        self._upkeep = CardUpdates()
+        self._updates = CardUpdates()
         self._known: OrderedDict[InteractionId, PostedRef] = OrderedDict()
 
     def attend(self, sees: SeesCases) -> None:
         """Set the source of current case views; without one a card keeps its first view."""
-        self._upkeep.attend(sees)
+        self._updates.attend(sees)
 
     async def post(self, delivery: Delivery, channel: str) -> None:
         """Post the card of a question, unless it is known to be posted. Raises DeliveryFailed."""
         message = delivery.message
-        before = await self._before(message)
+        before = await self._earlier_place(message)
         if before and before.id:
             return
         if before:
             log.warning("teams.card_may_be_twice", interaction_id=message.interaction_id)
-        view = await self._upkeep.view(delivery)
-        await self._note(message, PostedRef(channel, ""))
-        posted = await self._posted(message, view, channel, first=before is None)
+        view = await self._updates.view(delivery)
+        await self._store_place(message, PostedRef(channel, ""))
+        posted = await self._send(message, view, channel, first=before is None)
         self._remember(message, PostedRef(channel, posted))
-        await self._note(message, PostedRef(channel, posted))
-        self._upkeep.shown(view)
-        await self._upkeep.catch_up(message, view, self.show)
+        await self._store_place(message, PostedRef(channel, posted))
+        self._updates.shown(view)
+        await self._updates.catch_up(message, view, self.show)
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the card, if there is one. Raises DeliveryFailed, DeliveryRefused.
 
         A view older than the one that this process showed last is skipped.
         """
-        await self._upkeep.show(view, partial(self._edit, message, view))
+        await self._updates.show(view, partial(self._edit, message, view))
 
     async def card_of(self, message: Message) -> PostedRef | None:
-        """Return where the card of a question is, as ``noted`` does. Raises StoreUnavailable."""
+        """Return where the card of a question is, as ``place_of`` does. Raises StoreUnavailable."""
         if message.thread.platform != "teams":
             return None
-        return await self.noted(message.thread.tenant, message.interaction_id)
+        return await self.place_of(message.thread.tenant, message.interaction_id)
 
-    async def noted(self, tenant: str, case_id: InteractionId) -> PostedRef | None:
+    async def place_of(self, tenant: str, case_id: InteractionId) -> PostedRef | None:
         """Return where a card is, with an empty id if only its channel is known.
 
         None for a question without a card. Raises StoreUnavailable.
@@ -99,25 +99,27 @@ class CaseCards:
         channel, _, activity_id = (text or "").partition(" ")
         return PostedRef(channel, activity_id) if channel else None
 
-    async def found(self, message: Message, at: PostedRef) -> None:
+    async def adopt(self, message: Message, at: PostedRef) -> None:
         """Store a pressed card as the one to update; only called if no other is known."""
         if at.id:
-            await self._note(message, at)
+            await self._store_place(message, at)
 
     async def remove(self, message: Message) -> None:
         """Delete the card, as it quotes the question. Raises DeliveryFailed, StoreUnavailable."""
-        at = await self.noted(message.thread.tenant, message.interaction_id)
+        at = await self.place_of(message.thread.tenant, message.interaction_id)
         if at and at.id:
             try:
                 await self._client.delete(_card_thread(message, at), at.id)
             except DeliveryRefused as error:
                 log.info("teams.card_gone", why=str(error))
 
-    def face(self, message: Message, view: CaseView, aside: PresserNote | None = None) -> Json:
+    def card_for_presser(
+        self, message: Message, view: CaseView, note: PresserNote | None = None
+    ) -> Json:
         """Return the card for the person who just pressed a button on it."""
-        return case_card(message, view, self._ways(message), now=datetime.now(UTC), aside=aside)
+        return case_card(message, view, self._links(message), now=datetime.now(UTC), note=note)
 
-    async def _posted(self, message: Message, view: CaseView, channel: str, *, first: bool) -> str:
+    async def _send(self, message: Message, view: CaseView, channel: str, *, first: bool) -> str:
         """Post the card; clear the stored place if Teams refuses the first attempt.
 
         A refusal means that Teams did nothing, so that no card can be there.
@@ -127,11 +129,11 @@ class CaseCards:
             return await self._client.send(there, self._shown(message, view))
         except (RateLimited, DeliveryRefused):
             if first:
-                await self._forget(message)
+                await self._forget_place(message)
             raise
 
     async def _edit(self, message: Message, view: CaseView) -> bool:
-        at = await self.noted(message.thread.tenant, message.interaction_id)
+        at = await self.place_of(message.thread.tenant, message.interaction_id)
         if at is None or not at.id:
             return False
         try:
@@ -142,13 +144,13 @@ class CaseCards:
         return True
 
     def _shown(self, message: Message, view: CaseView) -> Json:
-        return card_message(message, view, self._ways(message), now=datetime.now(UTC))
+        return card_message(message, view, self._links(message), now=datetime.now(UTC))
 
-    def _ways(self, message: Message) -> CaseLinks:
+    def _links(self, message: Message) -> CaseLinks:
         board = board_case(message.interaction_id, self._public_url)
         return CaseLinks(question_link(message) or "", board, self._public_url)
 
-    async def _before(self, message: Message) -> PostedRef | None:
+    async def _earlier_place(self, message: Message) -> PostedRef | None:
         """Return where an earlier attempt may have posted the card.
 
         Without the store, what this process remembers is used: asking people must not wait. A place
@@ -156,13 +158,13 @@ class CaseCards:
         """
         known = self._known.get(message.interaction_id)
         try:
-            noted = await self.noted(message.thread.tenant, message.interaction_id)
+            noted = await self.place_of(message.thread.tenant, message.interaction_id)
         except StoreUnavailable as error:
             log.warning("teams.card_unknown", why=str(error))
             return known
         if known is None or (noted and noted.id):
             return noted
-        await self._note(message, known)
+        await self._store_place(message, known)
         return known
 
     def _remember(self, message: Message, at: PostedRef) -> None:
@@ -170,7 +172,7 @@ class CaseCards:
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
 
-    async def _note(self, message: Message, at: PostedRef) -> None:
+    async def _store_place(self, message: Message, at: PostedRef) -> None:
         case_id, text = message.interaction_id, f"{at.channel} {at.id}".rstrip()
         tenant = message.thread.tenant
         try:
@@ -179,7 +181,7 @@ class CaseCards:
         except StoreUnavailable as error:
             log.warning("teams.card_not_noted", interaction_id=case_id, why=str(error))
 
-    async def _forget(self, message: Message) -> None:
+    async def _forget_place(self, message: Message) -> None:
         try:
             await self._notes.remove(message.thread.tenant, _card_key(message.interaction_id))
         except StoreUnavailable as error:
@@ -272,7 +274,7 @@ class PeopleChannel:
             self.trouble = None
         return True
 
-    async def asked(self, delivery: Delivery) -> Delivery:
+    async def ask_and_adjust(self, delivery: Delivery) -> Delivery:
         """Post the card; return the delivery for the asker, without the hand-over if it failed."""
         if await self.ask(delivery):
             return delivery
@@ -285,7 +287,7 @@ class PeopleChannel:
         Returns None without both; without a stored place it posts again. Raises DeliveryFailed,
         StoreUnavailable.
         """
-        card = await self.cards.noted(case.tenant, case.interaction_id)
+        card = await self.cards.place_of(case.tenant, case.interaction_id)
         where = card.channel if card else self._channel
         if where is None:
             return None

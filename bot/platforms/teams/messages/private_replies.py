@@ -96,7 +96,7 @@ class PrivateReplies:
         message, shown = delivery.message, self._shown(delivery, private)
         sent = await self._sent(message)
         try:
-            sent = sent or _SentReply(await self._patiently(lambda: self._open_chat(message)))
+            sent = sent or _SentReply(await self._retried(lambda: self._open_chat(message)))
             for activity in shown[len(sent.ids) :]:
                 sent = await self._add(message, sent, activity)
         except (Gone, BotRemoved) as error:
@@ -108,7 +108,7 @@ class PrivateReplies:
         return await self._client.open_chat(message.author.id, user_id=user_in(message.reply_to))
 
     async def _add(self, message: Message, sent: _SentReply, activity: Json) -> _SentReply:
-        posted = await self._patiently(lambda: self._client.send(sent.chat, activity))
+        posted = await self._retried(lambda: self._client.send(sent.chat, activity))
         now = replace(sent, ids=(*sent.ids, posted))
         text = json.dumps({"chat": now.chat, "ids": list(now.ids)})
         about = message.interaction_id
@@ -143,7 +143,7 @@ class PrivateReplies:
         read = json.loads(noted)
         return _SentReply(read["chat"], tuple(read["ids"]))
 
-    async def _patiently(self, act: Callable[[], Awaitable[_T]]) -> _T:
+    async def _retried(self, act: Callable[[], Awaitable[_T]]) -> _T:
         """Run ``act``, with retries while Teams may succeed soon."""
         for _ in range(_ATTEMPTS - 1):
             try:

@@ -55,7 +55,7 @@ class PostedActivities:
         self._notes = notes
         self._posted: OrderedDict[tuple[InteractionId, str], tuple[str, ...]] = OrderedDict()
 
-    async def of(self, message: Message, name: str, *, several: bool) -> tuple[str, ...]:
+    async def ids_of(self, message: Message, name: str, *, several: bool) -> tuple[str, ...]:
         """Return the posted ids of a reply or notice. Raises StoreUnavailable.
 
         The notes are read only with ``several``: replies of one activity are not written there.
@@ -67,7 +67,7 @@ class PostedActivities:
             await self._notes.get(message.thread.tenant, _activities_key(message, name))
         )
 
-    async def keep(
+    async def store(
         self, message: Message, name: str, posted: Sequence[str], *, several: bool
     ) -> None:
         """Store the ids posted so far; if the notes fail, this process still has them."""
@@ -78,7 +78,7 @@ class PostedActivities:
                 message, _question_key(message.thread.channel, posted[-1]), message.interaction_id
             )
 
-    async def all_of(self, message: Message) -> tuple[str, ...]:
+    async def all_ids_of(self, message: Message) -> tuple[str, ...]:
         """Return all known posted ids of a question, including notices.
 
         Raises StoreUnavailable.
@@ -155,11 +155,11 @@ class Replies:
         self._sensitivity = sensitivity
         self._doubtful: OrderedDict[InteractionId, bool] = OrderedDict()
 
-    def begun(self, message: Message) -> None:
+    def mark_unposted(self, message: Message) -> None:
         """Mark a question as new in this process: nothing of its answer is posted yet."""
         self._mark_doubtful(message, before=False)
 
-    def begun_elsewhere(self, message: Message) -> None:
+    def mark_maybe_posted(self, message: Message) -> None:
         """Mark an answer as possibly posted, unless this process already has a mark."""
         self._mark_doubtful(message, before=True)
 
@@ -173,7 +173,7 @@ class Replies:
             delivery.outcome, message, now=datetime.now(UTC), sensitivity=self._sensitivity
         )
         several = len(shown) > 1
-        posted = [*await self._posted_activities.of(message, REPLY, several=several)]
+        posted = [*await self._posted_activities.ids_of(message, REPLY, several=several)]
         for activity in shown[len(posted) :]:
             if posted and plain_form(activity) is None:
                 posted += await self._post_buttons(message, activity)
@@ -182,13 +182,13 @@ class Replies:
             else:
                 posted.append(await self._post_first(delivery, activity))
             # Store the id at once: people may react to a part before all are posted.
-            await self._posted_activities.keep(message, REPLY, posted, several=several)
+            await self._posted_activities.store(message, REPLY, posted, several=several)
         return PostedRef(message.thread.channel, posted[0])
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         """Delete the recorded posts, and all other known posts of a question."""
         here = [ref.id for ref in posted if not stream_id_of(ref)]
-        ended = {*here, *(everything := await self._posted_activities.all_of(message))}
+        ended = {*here, *(everything := await self._posted_activities.all_ids_of(message))}
         for stream in dict.fromkeys(filter(None, map(stream_id_of, posted))):
             if stream not in ended:
                 await self._streams.drop(message, stream)

@@ -120,12 +120,12 @@ class Streams:
     async def _show(self, message: Message, activity: Activity, where: PostedRef | None) -> None:
         if stream := stream_id_of(where):
             self._pacing.hold(message.interaction_id, PAUSE_SECONDS)
-            await self._inform(message, stream, text_at(progress_message(activity), "text"))
+            await self._update(message, stream, text_at(progress_message(activity), "text"))
         else:
             self._pacing.hold(message.interaction_id, _TYPING_SECONDS)
             await self._client.send(message.reply_to, typing_activity(), patience_seconds=0.0)
 
-    async def _inform(self, message: Message, stream_id: str, words: str) -> None:
+    async def _update(self, message: Message, stream_id: str, words: str) -> None:
         """Update the progress text; does nothing for a stream that another process opened."""
         sequence = self._sequences.get(stream_id, 0) + 1
         if sequence == 1:
@@ -154,7 +154,7 @@ class Streams:
         except (ContentRefused, BotRemoved):
             raise
         except DeliveryRefused as error:
-            return await self._after(message, stream_id, activity, error)
+            return await self._finish_refused(message, stream_id, activity, error)
         return stream_id
 
     async def drop(self, message: Message, stream_id: str) -> None:
@@ -172,7 +172,7 @@ class Streams:
         except DeliveryRefused as error:
             log.info("teams.stream_gone", why=str(error))
 
-    async def _after(
+    async def _finish_refused(
         self, message: Message, stream_id: str, activity: Json, error: DeliveryRefused
     ) -> str:
         """Post the message after Teams refused it as the end of a stream."""

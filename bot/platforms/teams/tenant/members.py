@@ -153,7 +153,7 @@ class OutsideReaders:
         self._home = home
         self._notes = notes
         self._tenant = tenant
-        self._shared = TtlCache(self._noted, seconds=_ANSWER_SECONDS, most=_MOST_ANSWERS)
+        self._shared = TtlCache(self._is_shared_noted, seconds=_ANSWER_SECONDS, most=_MOST_ANSWERS)
         self._open = TtlCache(self._is_open, seconds=_ANSWER_SECONDS, most=_MOST_ANSWERS)
 
     async def note(self, body: Body) -> None:
@@ -164,23 +164,23 @@ class OutsideReaders:
         if objects_at(body, "membersAdded"):
             # A new team member is reported in the channel General only, but joins all channels.
             self._open.forget()
-        room = _shared_room(body, self._home)
-        if room and not await self._shared.get(room):
-            await self._notes.put(self._tenant, _shared_key(room), "shared")
-            self._shared.put(room, answer=True)
+        channel = _shared_room(body, self._home)
+        if channel and not await self._shared.get(channel):
+            await self._notes.put(self._tenant, _shared_key(channel), "shared")
+            self._shared.put(channel, answer=True)
 
     async def outside(self, reply_to: str) -> bool:
         """Return whether outsiders read the conversation of a reference.
 
         Raises DeliveryFailed while Teams fails, StoreUnavailable.
         """
-        room = channel_in(reply_to)
-        if await self._shared.get(room):
+        channel = channel_in(reply_to)
+        if await self._shared.get(channel):
             return True
-        return await self._open.get(reference_to(reply_to, room))
+        return await self._open.get(reference_to(reply_to, channel))
 
-    async def _noted(self, room: str) -> bool:
-        return await self._notes.get(self._tenant, _shared_key(room)) is not None
+    async def _is_shared_noted(self, channel: str) -> bool:
+        return await self._notes.get(self._tenant, _shared_key(channel)) is not None
 
     async def _is_open(self, where: str) -> bool:
         try:
@@ -218,8 +218,8 @@ def _shared_room(body: Body, home: HomeTenant) -> str:
     return conversation_of(body) if foreign else ""
 
 
-def _shared_key(room: str) -> str:
-    return f"teams:shared:{room}"
+def _shared_key(channel: str) -> str:
+    return f"teams:shared:{channel}"
 
 
 _KEPT_SECONDS = 600.0
@@ -248,7 +248,7 @@ class Colleagues:
 
     async def member(self, reply_to: str) -> Member:
         """Return the user of a reference as a member, colleague or not."""
-        person = _person_in(reply_to)
+        person = _user_of(reply_to)
         if not user_in(reply_to):
             return unknown_member(person)
         member = await self._members.get(_member_key(reply_to))
@@ -284,7 +284,7 @@ def home_tenant_of(settings: Settings) -> HomeTenant:
     return HomeTenant(tenant, frozenset(domains))
 
 
-def _person_in(reply_to: str) -> Person:
+def _user_of(reply_to: str) -> Person:
     """Return the user of a reference, in the form of an activity's sender."""
     return person_of({"from": object_at(read_reference(reply_to), "user")})
 
@@ -305,7 +305,7 @@ class CommandSenders:
         self._colleagues = colleagues
         self._admins = parse_admins(admins, setting="TEAMS_ADMINS", is_group=lambda _: False)
 
-    async def of(self, reply_to: str, *, alone: bool | None = None) -> CommandCaller | None:
+    async def caller(self, reply_to: str, *, alone: bool | None = None) -> CommandCaller | None:
         """Return the caller, the user of a reference; None for guests and outsiders.
 
         ``alone``: nobody else will read the reply; None derives it from the conversation.

@@ -229,7 +229,7 @@ async def test_where_the_bot_was_removed_nothing_more_is_called_until_something_
         with pytest.raises(BotRemoved):
             await channel.client.update(there, "1", WORDS)
     assert teams.calls == ["message"]
-    await channel.client.removals.back(CHANNEL)
+    await channel.client.removals.clear(CHANNEL)
     await channel.client.send(there, WORDS)
     assert len(teams.messages) == 1
 
@@ -362,7 +362,7 @@ def rates(clock: SteppingClock) -> RateLimiter:
 
 
 async def taken(paced: RateLimiter, room: str = "a", patience: float = PATIENT) -> float:
-    return await paced.take(room, SEND_LIMITS, now=paced.now(), patience_seconds=patience)
+    return await paced.acquire(room, SEND_LIMITS, now=paced.now(), patience_seconds=patience)
 
 
 async def _at_once(_: float) -> None:
@@ -382,10 +382,10 @@ def test_no_span_ever_has_more_calls_than_teams_takes(
     for number, gap in enumerate(gaps):
         now += gap
         may_be_left_out = bool(optional) and optional[number % len(optional)]
-        at = windows.next(now, optional=may_be_left_out)
+        at = windows.next_time(now, optional=may_be_left_out)
         if may_be_left_out and at > now:
             continue
-        windows.give(at)
+        windows.count(at)
         times.append(at)
     assert times == sorted(times)
     for span in SEND_LIMITS:
@@ -484,11 +484,11 @@ async def test_no_more_conversations_are_kept_than_a_bound() -> None:
     paced = rates(clock)
     for number in range(6_000):
         await taken(paced, room=f"room {number}")
-    assert len(paced._rooms) == 5_000  # noqa: SLF001
+    assert len(paced._windows) == 5_000  # noqa: SLF001
 
 
 def test_a_window_keeps_no_more_times_than_it_looks_at() -> None:
     windows = CallWindow((RateLimit(3, 1.0, 2),))
     for _ in range(10):
-        windows.give(windows.next(0.0))
-    assert windows.next(0.0) == pytest.approx(3 * 1.05)
+        windows.count(windows.next_time(0.0))
+    assert windows.next_time(0.0) == pytest.approx(3 * 1.05)

@@ -130,39 +130,39 @@ def here(notes: SharedNotes) -> Removals:
 async def test_a_place_that_the_bot_was_removed_from_is_gone_for_all_processes(
     here: Removals, notes: SharedNotes
 ) -> None:
-    await here.gone(CHAT, "The bot was removed.")
+    await here.mark_removed(CHAT, "The bot was removed.")
 
-    assert await here.is_gone(CHAT)
-    assert await Removals(notes, "acme").is_gone(CHAT)
-    assert not await Removals(notes, "globex").is_gone(CHAT)
-    assert not await here.is_gone(HELP)
+    assert await here.is_removed(CHAT)
+    assert await Removals(notes, "acme").is_removed(CHAT)
+    assert not await Removals(notes, "globex").is_removed(CHAT)
+    assert not await here.is_removed(HELP)
 
 
 async def test_what_comes_from_there_shows_that_the_bot_is_back(
     here: Removals, notes: SharedNotes
 ) -> None:
     elsewhere = Removals(notes, "acme")
-    await here.gone(CHAT, "The bot was removed.")
-    await elsewhere.back(CHAT)
+    await here.mark_removed(CHAT, "The bot was removed.")
+    await elsewhere.clear(CHAT)
 
-    assert not await elsewhere.is_gone(CHAT)
-    assert not await here.is_gone(CHAT)
+    assert not await elsewhere.is_removed(CHAT)
+    assert not await here.is_removed(CHAT)
     assert not notes.texts
 
 
 async def test_a_team_that_the_bot_is_added_to_brings_all_channels_back(here: Removals) -> None:
     for place in (HELP, GROUP, CHAT):
-        await here.gone(place, "403")
-    await here.added("19:general@thread.tacv2")
+        await here.mark_removed(place, "403")
+    await here.clear_added("19:general@thread.tacv2")
 
-    assert [await here.is_gone(place) for place in (HELP, GROUP, CHAT)] == [False, False, True]
+    assert [await here.is_removed(place) for place in (HELP, GROUP, CHAT)] == [False, False, True]
 
 
 async def test_what_comes_from_where_the_bot_is_writes_nothing(
     here: Removals, notes: SharedNotes
 ) -> None:
-    await here.back(CHAT)
-    await here.back(CHAT)
+    await here.clear(CHAT)
+    await here.clear(CHAT)
 
     assert notes.writes == 0
 
@@ -170,11 +170,11 @@ async def test_what_comes_from_where_the_bot_is_writes_nothing(
 async def test_while_the_record_is_away_nothing_is_held_back(
     here: Removals, notes: SharedNotes
 ) -> None:
-    await here.gone(CHAT, "403")
+    await here.mark_removed(CHAT, "403")
     notes.broken = True
 
-    assert not await here.is_gone(CHAT)
-    assert not await here.is_gone(HELP)
+    assert not await here.is_removed(CHAT)
+    assert not await here.is_removed(HELP)
 
 
 REMOVAL_STEPS = st.lists(
@@ -189,8 +189,8 @@ def test_no_process_holds_back_what_another_knows_to_be_there(steps: list[tuple[
         processes = [Removals(written, "acme") for _ in range(3)]
         for what, number in steps:
             each = processes[number]
-            await (each.added(CHAT) if what == "added" else each.gone(CHAT, "403"))
-        return [await each.is_gone(CHAT) for each in processes]
+            await (each.clear_added(CHAT) if what == "added" else each.mark_removed(CHAT, "403"))
+        return [await each.is_removed(CHAT) for each in processes]
 
     told = asyncio.run(lived())
     last, by = steps[-1]

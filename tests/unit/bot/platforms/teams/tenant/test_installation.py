@@ -87,8 +87,8 @@ async def test_a_chat_is_known_from_when_the_app_is_added_until_it_is_removed(
     await carol.uninstall()
 
     assert await noted_restart().client.conversations.chat_with(CAROL) is None
-    assert await channel.client.removals.is_gone(carol.chat)
-    assert await noted_restart().client.removals.is_gone(carol.chat)
+    assert await channel.client.removals.is_removed(carol.chat)
+    assert await noted_restart().client.removals.is_removed(carol.chat)
 
 
 async def test_a_chat_is_back_with_the_app_though_it_was_removed_elsewhere(
@@ -97,42 +97,42 @@ async def test_a_chat_is_back_with_the_app_though_it_was_removed_elsewhere(
     carol, elsewhere = Visitor(teams, client, CAROL), noted_restart()
     await carol.install()
     await elsewhere.client.conversations.forget_chat(CAROL)
-    await elsewhere.client.removals.gone(carol.chat, "The bot was removed.")
+    await elsewhere.client.removals.mark_removed(carol.chat, "The bot was removed.")
     await carol.install()
 
     assert await channel.client.conversations.chat_with(CAROL)
-    assert not await elsewhere.client.removals.is_gone(carol.chat)
+    assert not await elsewhere.client.removals.is_removed(carol.chat)
 
 
 async def test_a_removed_team_is_back_with_all_its_channels(
     channel: TeamsChannel, alice: Visitor
 ) -> None:
     await alice.uninstall(HELP)
-    await channel.client.removals.gone(HELP, "403")
-    assert await channel.client.removals.is_gone(GENERAL)
+    await channel.client.removals.mark_removed(HELP, "403")
+    assert await channel.client.removals.is_removed(GENERAL)
     await alice.install(HELP)
 
-    assert not await channel.client.removals.is_gone(GENERAL)
-    assert not await channel.client.removals.is_gone(HELP)
+    assert not await channel.client.removals.is_removed(GENERAL)
+    assert not await channel.client.removals.is_removed(HELP)
 
 
 @pytest.mark.parametrize("where", [HELP, GROUP, "a:alice-and-bot"])
 async def test_whatever_comes_from_a_place_shows_that_the_bot_is_there(
     channel: TeamsChannel, alice: Visitor, where: str
 ) -> None:
-    await channel.client.removals.gone(where, "403")
+    await channel.client.removals.mark_removed(where, "403")
     await alice.say(where, "vpn?")
 
-    assert not await channel.client.removals.is_gone(where)
+    assert not await channel.client.removals.is_removed(where)
 
 
 async def test_a_press_shows_it_too(channel: TeamsChannel, alice: Visitor) -> None:
     said = await alice.say(HELP, "vpn?")
-    await channel.client.removals.gone(HELP, "403")
+    await channel.client.removals.mark_removed(HELP, "403")
     pressed = {**said.activity, "type": "invoke", "name": "adaptiveCard/action", "value": {}}
     await alice.deliver(pressed)
 
-    assert not await channel.client.removals.is_gone(HELP)
+    assert not await channel.client.removals.is_removed(HELP)
 
 
 async def test_who_comes_and_goes_changes_nothing(
@@ -142,7 +142,7 @@ async def test_who_comes_and_goes_changes_nothing(
     await carol.joins(GROUP)
     await carol.leaves(GROUP)
 
-    assert not await channel.client.removals.is_gone(GROUP)
+    assert not await channel.client.removals.is_removed(GROUP)
     assert [answer.status for answer in carol.answers] == [200, 200]
 
 
@@ -154,8 +154,8 @@ async def test_a_deleted_channel_is_gone_and_a_restored_one_is_back(
     for event, gone in (("channelDeleted", True), ("channelRestored", False)):
         channel_data = {**said.activity["channelData"], "channel": {"id": HELP}, "eventType": event}
         await alice.deliver({**told, "channelData": channel_data})
-        assert await channel.client.removals.is_gone(HELP) is gone
-        assert not await channel.client.removals.is_gone(GENERAL)
+        assert await channel.client.removals.is_removed(HELP) is gone
+        assert not await channel.client.removals.is_removed(GENERAL)
 
 
 async def test_what_is_known_of_a_place_is_not_written_again(
@@ -184,7 +184,7 @@ async def test_what_names_no_place_is_left(channel: TeamsChannel, odd: dict[str,
     lifecycle = InstallationEvents(channel.client, channel.outside_readers, channel.background)
     await dispatch_to([lifecycle]).take({"type": "message", **odd})
 
-    assert not await channel.client.removals.is_gone("")
+    assert not await channel.client.removals.is_removed("")
 
 
 @pytest.mark.parametrize(("kind", "taken"), [("invoke", True), ("message", False)])
