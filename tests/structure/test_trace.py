@@ -8,7 +8,7 @@ import pytest
 
 from tests.structure.trace import WAYS
 
-MOST_FILES = {"the web": 95, "Slack": 93, "Teams": 108}
+MOST_FILES = {"the web": 95, "Slack": 93, "Teams": 106}
 """Files that one question may pass. The aim is 60 for Slack and 70 for Teams."""
 
 
