@@ -18,11 +18,7 @@ from bot.domain.record_reports import PolicyRecord
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import env_example, settings_page
 from bot.escalations.lifecycle import UNSETTLED, display_name
-from bot.platforms.teams.app_package.builder import (
-    READ_ALONG_PERMISSIONS,
-    PackageOptions,
-    package_of,
-)
+from bot.platforms.teams.app_package import READ_ALONG_PERMISSIONS, PackageOptions, package_of
 from bot.store.database import Store, database_url, open_store, reminders_of
 
 

@@ -9,7 +9,6 @@ import asyncio
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from botbuilder.integration.aiohttp import (
@@ -17,24 +16,24 @@ from botbuilder.integration.aiohttp import (
     ConfigurationBotFrameworkAuthentication,
     ConfigurationServiceClientCredentialFactory,
 )
+from botframework.connector.auth import ServiceClientCredentialsFactory
 
 from bot.chat.adapters import NullNotes
-from bot.domain.cases import Case, Notice
+from bot.domain.cases import Notice
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.health import ComponentStatus, merge_statuses
 from bot.domain.interactions import Delivery, PostedRef
-from bot.domain.messages import Activity, Attachment, Introduction, Message
+from bot.domain.messages import Activity, Introduction, Message
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import SeesCases
-from bot.platforms.teams.client.connections import ConnectorClients
-from bot.platforms.teams.client.connector import Connector, KnowsAbsence
+from bot.platforms.teams.client.api import TeamsClient
+from bot.platforms.teams.client.connections import CachedCredentials, ConnectorClients
+from bot.platforms.teams.client.conversations import Conversations, Removals
 from bot.platforms.teams.client.rate_limits import Clock, Jitter, Pause, Timing
 from bot.platforms.teams.client.registration import (
-    CachedCredentials,
     Cloud,
-    CredentialsFactory,
     limit_token_requests,
     registration_of,
     send_all_fields,
@@ -42,44 +41,30 @@ from bot.platforms.teams.client.registration import (
 )
 from bot.platforms.teams.escalations.notices import AskerNotices
 from bot.platforms.teams.escalations.people_channel import PeopleChannel
-from bot.platforms.teams.messages.files import Files
+from bot.platforms.teams.messages.intake import Files
 from bot.platforms.teams.messages.private_replies import PrivateReplies
 from bot.platforms.teams.messages.replies import PostedActivities, Replies
-from bot.platforms.teams.messages.streams import ProgressStatus, StopHandler, Streams
-from bot.platforms.teams.payloads.references import question_link
+from bot.platforms.teams.messages.streams import Streams
+from bot.platforms.teams.payloads.activity import question_link
 from bot.platforms.teams.rendering.labels import sensitivity_of
-from bot.platforms.teams.tenant.conversations import Conversations, Removals
 from bot.platforms.teams.tenant.health_checks import (
     PEOPLE_CHANNEL_CURE,
     PEOPLE_PART,
     HealthChecks,
     known_health,
 )
-from bot.platforms.teams.tenant.identity import Colleagues, Introducer, home_tenant_of
-from bot.platforms.teams.tenant.members import OutsideReaders, Roster
+from bot.platforms.teams.tenant.members import Colleagues, OutsideReaders, home_tenant_of
 from bot.platforms.teams.transport.auth import InboundAuth, RequestAuthenticator, SigningKeys
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """Inbound authentication and the outbound connector."""
-
-    door: InboundAuth
-    connector: Connector
-
-
-def connection_of(
+def _inbound_and_client(
     settings: Settings,
     cloud: Cloud,
-    absence: KnowsAbsence,
-    *,
-    credentials: CredentialsFactory | None,
+    notes: Notes,
+    credentials: ServiceClientCredentialsFactory | None,
     timing: Timing,
-) -> Connection:
-    """Return inbound and outbound parts for the configured registration, without any call.
-
-    Raises SettingInvalid.
-    """
+) -> tuple[InboundAuth, TeamsClient]:
+    """Return authentication of requests and the client for the configured registration."""
     registration = registration_of(settings, cloud)
     send_all_fields()
     speed_up_msrest()
@@ -92,7 +77,7 @@ def connection_of(
     )
     adapter = CloudAdapter(authentication)
     keys = SigningKeys(cloud.metadata_url) if settings.microsoft_app_id else None
-    gatekeeper = RequestAuthenticator(
+    authenticator = RequestAuthenticator(
         authentication,
         keys,
         issuer=cloud.issuer,
@@ -100,9 +85,15 @@ def connection_of(
         entra_tenant=settings.microsoft_app_tenant_id,
     )
     app_id = settings.microsoft_app_id or ""
-    clients = ConnectorClients(adapter, app_id=app_id, clock=timing.clock)
-    connector = Connector(clients, cached, absence, app_id=app_id, timing=timing)
-    return Connection(InboundAuth(adapter, gatekeeper, keys), connector)
+    client = TeamsClient(
+        ConnectorClients(adapter, app_id=app_id, clock=timing.clock),
+        cached,
+        conversations=Conversations(notes, settings),
+        removals=Removals(notes, settings.tenant),
+        app_id=app_id,
+        timing=timing,
+    )
+    return InboundAuth(adapter, authenticator, keys), client
 
 
 def connect(
@@ -110,7 +101,7 @@ def connect(
     notes: Notes | None = None,
     *,
     cloud: Cloud | None = None,
-    credentials: CredentialsFactory | None = None,
+    credentials: ServiceClientCredentialsFactory | None = None,
     pause: Pause = asyncio.sleep,
     clock: Clock = time.monotonic,
     jitter: Jitter = random.random,
@@ -120,15 +111,15 @@ def connect(
 
     Raises SettingInvalid.
     """
-    cloud, notes = cloud or Cloud(), notes or NullNotes()
-    presence = Removals(notes, settings.tenant)
-    timing = Timing(pause, clock, jitter)
-    line = connection_of(settings, cloud, presence, credentials=credentials, timing=timing)
-    return TeamsChannel(settings, line, presence, cloud, notes, pause=pause, files=files)
+    cloud, notes, timing = cloud or Cloud(), notes or NullNotes(), Timing(pause, clock, jitter)
+    inbound, client = _inbound_and_client(settings, cloud, notes, credentials, timing)
+    return TeamsChannel(
+        settings, inbound, client, cloud, notes, pause=pause, files=files or Files()
+    )
 
 
 class TeamsChannel:
-    """Teams as a platform of the bot; each method delegates to a class in a file of its own.
+    """Teams as a platform of the bot.
 
     Implements `Channel`, `OpensPlaceholders` and `Withdraws` of bot.domain.ports, `Introduces` and
     `Fetches` of bot.domain.capabilities, and `Tells`, `AsksPeople`, `ShowsCases` and `LinksBack` of
@@ -138,49 +129,47 @@ class TeamsChannel:
     def __init__(
         self,
         settings: Settings,
-        line: Connection,
-        presence: Removals,
+        inbound: InboundAuth,
+        client: TeamsClient,
         cloud: Cloud,
         notes: Notes,
         *,
-        pause: Pause = asyncio.sleep,
-        files: Files | None = None,
+        pause: Pause,
+        files: Files,
     ) -> None:
         self.settings = settings
-        self.errands = BackgroundTasks()
-        self.connector = connector = line.connector
-        self.door = door = line.door
-        self.places = Conversations(connector, notes, settings)
-        self.presence = presence
-        roster, home = Roster(connector), home_tenant_of(settings)
-        self.colleagues = Colleagues(roster, home)
-        self.onlookers = OutsideReaders(roster, home, notes, tenant=settings.tenant)
-        self._introducer = Introducer(self.colleagues, self.onlookers)
-        self._checking = HealthChecks(
-            door.keys,
-            connector,
-            cloud,
-            settings,
-            places=self.places,
-            onlookers=self.onlookers,
+        self.background = BackgroundTasks()
+        self.client = client
+        self.inbound = inbound
+        home, tenant = home_tenant_of(settings), settings.tenant
+        self.colleagues = Colleagues(client, home)
+        self.outside_readers = OutsideReaders(client, home, notes, tenant=tenant)
+        self._health = HealthChecks(
+            inbound.keys, client, cloud, settings, outside_readers=self.outside_readers
         )
-        self.parts = PostedActivities(notes)
-        self.people = PeopleChannel(
-            connector,
-            self.places,
+        self.posted = PostedActivities(notes)
+        self.people = people = PeopleChannel(
+            client,
             notes,
             channel=settings.teams_escalation_channel,
             public_url=settings.public_url,
         )
-        self._files = files or Files()
-        self._telling = AskerNotices(connector, self.parts, notes)
-        self._streams = Streams(connector)
-        self._status = ProgressStatus(connector, self._streams)
+        self._notices = notices = AskerNotices(client, self.posted, notes)
+        self.streams = streams = Streams(client)
         sensitivity = sensitivity_of(settings.teams_sensitivity)
-        self._replies = Replies(connector, self._streams, self.parts, sensitivity=sensitivity)
-        self._whispers = PrivateReplies(
-            connector, self.places, notes, settings, sensitivity=sensitivity, pause=pause
+        self._replies = replies = Replies(client, streams, self.posted, sensitivity=sensitivity)
+        self._private_replies = PrivateReplies(
+            client, notes, settings, sensitivity=sensitivity, pause=pause
         )
+        # Methods of the ports that one of the parts above implements as it is.
+        self.fetch = files.fetch
+        self.has_placeholder = streams.may_open
+        self.open_placeholder = streams.open
+        self.close_placeholder = replies.close
+        self.tell = notices.tell
+        self.card_of = people.cards.card_of
+        self.remind = people.remind
+        self.tell_people = people.tell
 
     @property
     def platform(self) -> Literal["teams"]:
@@ -192,14 +181,14 @@ class TeamsChannel:
 
     async def checks(self) -> Sequence[ComponentStatus]:
         """Check the configuration with Microsoft, one status per component; nothing is posted."""
-        parts = await self._checking.parts()
+        parts = await self._health.parts()
         if any(part.name == PEOPLE_PART and part.state == "ready" for part in parts):
             self.people.trouble = None
         return parts
 
     def part(self) -> ComponentStatus:
         """Return the last known status without calling Microsoft."""
-        now = known_health(self.door.keys, self.connector.trouble, self.settings)
+        now = known_health(self.inbound.keys, self.client.trouble, self.settings)
         missed = self.people.trouble
         if now.state == "failed" or missed is None:
             return now
@@ -207,78 +196,47 @@ class TeamsChannel:
         return ComponentStatus(now.name, "failed", told, f"{missed.why} {PEOPLE_CHANNEL_CURE}")
 
     async def introduce(self, message: Message) -> Introduction:
-        """Return who asks and whether outsiders read along, from Teams. Raises DeliveryFailed."""
-        return await self._introducer.introduce(message)
+        """Return the asker, and whether people of other organisations ask or read along.
 
-    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
-        """Return a file of a personal chat. Raises DeliveryFailed, also above ``most`` bytes."""
-        return await self._files.fetch(attachment, most=most)
-
-    def on_stopped(self, stopped: StopHandler) -> None:
-        """Set the handler that withdraws a question whose asker pressed Stop during the answer."""
-        self._streams.on_stopped(stopped)
-
-    def has_placeholder(self, message: Message) -> bool:
-        """Return whether a stream may be opened there: in personal chats, where Teams allows it."""
-        return self._streams.may_open(message)
-
-    async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef | None:
-        """Open a stream; return None where Teams allows none. Raises DeliveryFailed."""
-        return await self._status.open(message, needed=needed)
-
-    async def close_placeholder(self, message: Message, placeholder: PostedRef) -> None:
-        """Remove the progress message or stream of a question. Raises DeliveryFailed."""
-        await self._replies.close(message, placeholder)
+        Raises DeliveryFailed.
+        """
+        member = await self.colleagues.member(message.reply_to)
+        shared = not message.private and await self.outside_readers.outside(message.reply_to)
+        return Introduction(member.person, outsiders=shared or not member.colleague)
 
     async def progress(
         self, message: Message, activity: Activity, placeholder: PostedRef | None
     ) -> None:
         """Show the current activity in the stream, or a typing indicator where there is none."""
-        self._replies.begun(message)
-        await self._status.show(message, activity, placeholder)
+        self._replies.mark_unposted(message)
+        await self.streams.show(message, activity, placeholder)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
         """Post the reply; a private, fuller one goes to the asker's personal chat."""
-        self._replies.begun(delivery.message)
-        ref = await self._replies.deliver(await self.people.asked(delivery))
-        await self._whispers.send(delivery)
+        self._replies.mark_unposted(delivery.message)
+        ref = await self._replies.deliver(await self.people.ask_and_adjust(delivery))
+        await self._private_replies.send(delivery)
         return ref
 
     async def find(self, delivery: Delivery) -> PostedRef | None:
         """Return None: Teams can't be searched. A repeated post is marked as such."""
-        self._replies.begun_elsewhere(delivery.message)
+        self._replies.mark_maybe_posted(delivery.message)
         return None
 
-    async def tell(self, message: Message, notice: Notice) -> PostedRef:
-        """Post a person's action where the question was asked, with their name and words."""
-        return await self._telling.tell(message, notice)
-
-    async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
+    async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:  # noqa: ARG002  # the port's
         """Return None: Teams can't be searched. A notice may be posted twice, but is never lost."""
-        return await self._telling.find_told(message, notice)
+        return None
 
     def attend(self, sees: SeesCases) -> None:
         """Set the source of current case views, before the first post about a case."""
-        self.people.attend(sees)
-        self._telling.attend(sees)
+        self.people.cards.attend(sees)
+        self._notices.latest.attend(sees)
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the case card and the asker's latest notice."""
         if message.thread.platform == "teams":
-            await self.people.show(message, view)
-            await self._telling.show(message, view)
-
-    async def card_of(self, message: Message) -> PostedRef | None:
-        """Return where the card of a question is. Raises StoreUnavailable."""
-        return await self.people.card_of(message)
-
-    async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
-        """Post a reminder of an open case below its card in the people's channel."""
-        return await self.people.remind(case, notice)
-
-    async def tell_people(self, text: str) -> None:
-        """Post a line of plain text in the people's channel. Raises DeliveryFailed."""
-        await self.people.tell(text)
+            await self.people.cards.show(message, view)
+            await self._notices.latest.show(message, view)
 
     async def link(self, message: Message) -> str | None:
         """Return a link to a question; None for a personal chat, which nobody else can open."""
@@ -287,7 +245,7 @@ class TeamsChannel:
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         """Delete the recorded posts, all other known posts, and the private reply of a question."""
         try:
-            await self._whispers.withdraw(message)
+            await self._private_replies.withdraw(message)
             await self._replies.withdraw(message, posted)
         finally:
             # The card quotes the question: delete it even where the reply can no longer be deleted.

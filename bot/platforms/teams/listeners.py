@@ -8,145 +8,91 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.answering.asker_identity import ReaderLookup
-from bot.chat.actions import ActionTargets, ButtonQuestions, ExplainAction
+from bot.chat.actions import ActionTargets, ExplainAction
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLeases, process_owner
 from bot.chat.commands.run_message import Clock
-from bot.chat.votes import AnswerVotes, ReactionVotes
-from bot.escalations.cards import CardActions
-from bot.escalations.casework import IdempotentActs
-from bot.platforms.teams.actions.explanations import FeedbackReasons, WhyButton
-from bot.platforms.teams.actions.feedback import AnswerLookup, FeedbackLoop, FeedbackReactions
-from bot.platforms.teams.actions.requests import RequestButtons
+from bot.platforms.teams.actions.answer_buttons import AnswerButtons
+from bot.platforms.teams.actions.feedback import FeedbackListener
 from bot.platforms.teams.channel import TeamsChannel
-from bot.platforms.teams.commands.channel_settings import PeopleChannelCheck, SettingsDialog
+from bot.platforms.teams.commands.channel_settings import SettingsDialog
 from bot.platforms.teams.commands.message_commands import (
     CommandDeduplicator,
     MessageCommands,
-    StatusCommand,
-    WhyCommand,
 )
 from bot.platforms.teams.commands.reindex_runs import ReindexListener, RunMessages
 from bot.platforms.teams.escalations.buttons import AskerButtons, CaseButtons
-from bot.platforms.teams.messages.edits import EditListener
 from bot.platforms.teams.messages.intake import MessageListener
-from bot.platforms.teams.tenant.identity import CommandSenders, Experts
 from bot.platforms.teams.tenant.installation import Greetings, InstallationEvents
+from bot.platforms.teams.tenant.members import CommandSenders
 from bot.platforms.teams.transport.dispatch import Dispatch, Listener
 
 
-def answer_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Listener]:
-    """Return the listeners for thumbs, reactions and the buttons below an answer."""
-    tenant, interactions = office.tenant, office.interactions
-    subjects = ActionTargets(
-        platform="teams",
-        tenant=tenant,
-        interactions=interactions,
-        colleagues=channel.colleagues,
-    )
-    answers, judging = AnswerLookup(office, channel.parts), AnswerVotes(interactions)
-    reacting = ReactionVotes(platform="teams", tenant=tenant, judging=judging, notes=office.notes)
-    wishing = ButtonQuestions(interactions=interactions, inbox=office.inbox)
-    open_spaces = channel.settings.teams_outsider_spaces
-    readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
-    return (
-        FeedbackLoop(tenant=tenant, answers=answers, judging=judging, subjects=subjects),
-        FeedbackReactions(answers=answers, reacting=reacting, subjects=subjects),
-        RequestButtons(wishing=wishing, subjects=subjects),
-        WhyButton(
-            why=ExplainAction(office, readers),
-            subjects=subjects,
-            reasons=FeedbackReasons(tenant=tenant, judging=judging, subjects=subjects),
-        ),
-    )
-
-
-def case_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Listener]:
-    """Return the listeners for case actions; cards show the current view from ``office``."""
-    channel.attend(office.casework)
-    tenant, works, recorded = office.tenant, office.casework, office.interactions
-    cards = CardActions(
-        tenant=tenant, sees=works, recorded=recorded, cards=channel, errands=channel.errands
-    )
-    return (
-        CaseButtons(
-            tenant=tenant,
-            works=works,
-            saying=IdempotentActs(tenant=tenant, works=works, notes=office.notes),
-            cards=cards,
-            faces=channel.people,
-            experts=Experts(channel.colleagues),
-        ),
-        AskerButtons(tenant=tenant, works=works, recorded=recorded),
-    )
-
-
 def followers_of(
-    channel: TeamsChannel, office: ChatContext, time: Clock | None = None
+    channel: TeamsChannel, context: ChatContext, time: Clock | None = None
 ) -> RunFollowers:
     """Return the followers, which show the progress of reindex runs."""
     owner = process_owner(alone=channel.settings.database_url is None)
     return RunFollowers(
-        orders=office.orders,
-        notes=RunLeases(office.notes, office.tenant, owner, platform="teams"),
-        screen=RunMessages(channel.connector, channel.places, channel, tenant=office.tenant),
+        orders=context.orders,
+        notes=RunLeases(context.notes, context.tenant, owner, platform="teams"),
+        screen=RunMessages(channel.client, channel, tenant=context.tenant),
         time=time or Clock(),
     )
 
 
-def command_listeners(
-    channel: TeamsChannel, office: ChatContext, *, followers: RunFollowers
-) -> Sequence[Listener]:
-    """Return the listeners for commands, the settings form and the button below a run."""
-    orderers = CommandSenders(channel.colleagues, channel.settings.teams_admins)
-    settings = SettingsDialog(
-        orders=office.orders,
-        orderers=orderers,
-        rooms=PeopleChannelCheck(channel.places, channel.onlookers),
-    )
-    reindexing = ReindexListener(
-        orders=office.orders,
-        orderers=orderers,
-        followers=followers,
-        connector=channel.connector,
-        errands=channel.errands,
-    )
-    open_spaces = channel.settings.teams_outsider_spaces
-    readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
-    commands = MessageCommands(
-        office=office,
-        orderers=orderers,
-        once=CommandDeduplicator(office.notes, office.tenant),
-        connector=channel.connector,
-        errands=channel.errands,
-        settings=settings,
-        standing=StatusCommand(office.orders, channel.onlookers),
-        why=WhyCommand(office, readers),
-        reindexing=reindexing,
-    )
-    return (commands, settings, reindexing)
-
-
-def dispatch_to(takers: Sequence[Listener]) -> Dispatch:
+def dispatch_to(registered: Sequence[Listener]) -> Dispatch:
     """Return a dispatch with all listeners registered."""
     dispatch = Dispatch()
-    for taker in takers:
-        taker.register(dispatch)
+    for listener in registered:
+        listener.register(dispatch)
     return dispatch
 
 
 def listeners(
-    channel: TeamsChannel, office: ChatContext, *, followers: RunFollowers
+    channel: TeamsChannel, context: ChatContext, *, followers: RunFollowers
 ) -> Sequence[Listener]:
-    """Return all listeners, most specific first."""
-    messages = MessageListener(office)
-    return (
-        InstallationEvents(channel.places, channel.presence, channel.onlookers, channel.errands),
-        *case_listeners(channel, office),
-        *answer_listeners(channel, office),
-        Greetings(channel, office),
-        *command_listeners(channel, office, followers=followers),
-        EditListener(office, messages),
-        messages,
+    """Return all listeners, most specific first; case cards show the current view."""
+    channel.attend(context.casework)
+    targets = ActionTargets(
+        platform="teams",
+        tenant=context.tenant,
+        interactions=context.interactions,
+        colleagues=channel.colleagues,
     )
+    open_spaces = channel.settings.teams_outsider_spaces
+    explain = ExplainAction(
+        context, ReaderLookup(channel, context.directory, open_spaces=open_spaces)
+    )
+    return (
+        InstallationEvents(channel.client, channel.outside_readers, channel.background),
+        CaseButtons(channel, context),
+        AskerButtons(context),
+        FeedbackListener(context, channel.posted, targets),
+        AnswerButtons(context, explain, targets),
+        Greetings(channel, context),
+        *_command_listeners(channel, context, explain, followers),
+        MessageListener(context),
+    )
+
+
+def _command_listeners(
+    channel: TeamsChannel, context: ChatContext, explain: ExplainAction, followers: RunFollowers
+) -> Sequence[Listener]:
+    """Return the listeners for commands, the settings form and the button below a run."""
+    senders = CommandSenders(channel.colleagues, channel.settings.teams_admins)
+    settings = SettingsDialog(channel=channel, executor=context.orders, senders=senders)
+    reindexing = ReindexListener(
+        channel=channel, executor=context.orders, senders=senders, followers=followers
+    )
+    commands = MessageCommands(
+        channel=channel,
+        context=context,
+        senders=senders,
+        handled=CommandDeduplicator(context.notes, context.tenant),
+        settings=settings,
+        explain=explain,
+        reindexing=reindexing,
+    )
+    return (commands, settings, reindexing)

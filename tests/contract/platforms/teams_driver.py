@@ -17,7 +17,7 @@ from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.platforms import teams
 from bot.platforms.teams.client.registration import Cloud
-from bot.platforms.teams.messages.files import Files
+from bot.platforms.teams.messages.intake import Files
 from bot.store.database import Store
 from tests.contract.platforms.driver import (
     By,

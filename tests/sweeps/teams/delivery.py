@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
-from bot.platforms.teams.rendering.plain_text import MAY_BE_TWICE
+from bot.platforms.teams.rendering.cards import MAY_BE_TWICE
 from tests.fakes.teams.exchange import Fault, send_as_service
 from tests.fakes.teams.posts import Sent
 from tests.fakes.teams.server import FakeTeams

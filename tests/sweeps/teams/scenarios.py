@@ -22,7 +22,7 @@ import pytest
 from bot.observability.logs import set_up_logs
 from bot.platforms import teams as adapter
 from bot.platforms.teams.messages import replies
-from bot.platforms.teams.messages.files import Files
+from bot.platforms.teams.messages.intake import Files
 from tests.fakes.hostile_wiki import WIKI, index_attacks
 from tests.fakes.http_server import LOW, Client, serving_application, settings_for, wait_until
 from tests.fakes.model_server import KEY, openai_server

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Protocol
 
 import structlog
 
@@ -15,8 +14,8 @@ from bot.chat.votes import AnswerVotes, Reaction, ReactionVotes, can_be_rated
 from bot.domain.errors import FeedbackInvalid, InteractionUnknown
 from bot.domain.feedback import LONGEST_COMMENT, Vote
 from bot.domain.interactions import Interaction, PostedRef
-from bot.domain.messages import InteractionId, Message, Thread
-from bot.platforms.teams.messages.replies import REPLY
+from bot.domain.messages import Thread
+from bot.platforms.teams.messages.replies import REPLY, PostedActivities
 from bot.platforms.teams.payloads.actions import EMPTY_ANSWER, acting_user_of
 from bot.platforms.teams.payloads.activity import (
     Body,
@@ -31,29 +30,19 @@ from bot.platforms.teams.payloads.activity import (
 )
 from bot.platforms.teams.transport.dispatch import Dispatch
 
-_MOST_LOOKED_AT = 20
+_MOST_SEARCHED = 20
 """Number of messages of a conversation that are searched."""
-
-
-class KnowsParts(Protocol):
-    """Maps the activities of a long answer to its question: PostedActivities."""
-
-    async def question_of(
-        self, tenant: str, channel: str, activity_id: str
-    ) -> InteractionId | None: ...
-
-    async def of(self, message: Message, name: str, *, several: bool) -> Sequence[str]: ...
 
 
 class AnswerLookup:
     """Finds the answer that a rated message belongs to. Raises StoreUnavailable."""
 
-    def __init__(self, office: ChatContext, parts: KnowsParts) -> None:
-        self._interactions = office.interactions
-        self._tenant = office.tenant
-        self._parts = parts
+    def __init__(self, context: ChatContext, posted: PostedActivities) -> None:
+        self._interactions = context.interactions
+        self._tenant = context.tenant
+        self._posted = posted
 
-    async def judged(self, body: Body) -> Interaction | None:
+    async def rated(self, body: Body) -> Interaction | None:
         """Return the rated answer; None if the message is no answer of ours in the conversation."""
         channel, activity_id = conversation_of(body), text_at(body, "replyToId")
         if not (channel and activity_id):
@@ -66,11 +55,11 @@ class AnswerLookup:
 
     async def _part_of(self, channel: str, activity_id: str) -> Interaction | None:
         """Return the answer that the activity is a part of; None for notices by people."""
-        named = await self._parts.question_of(self._tenant, channel, activity_id)
+        named = await self._posted.question_of(self._tenant, channel, activity_id)
         found = await self._interactions.get(named) if named else None
         if found is None:
             return None
-        posted = await self._parts.of(found.message, REPLY, several=True)
+        posted = await self._posted.ids_of(found.message, REPLY, several=True)
         return found if activity_id in posted else None
 
     async def newest_of(self, body: Body) -> Interaction | None:
@@ -79,7 +68,7 @@ class AnswerLookup:
         Microsoft's playground needs this: it does not send the id of the rated message.
         """
         there = Thread("teams", self._tenant, conversation_of(body), thread_id_of(body))
-        asked = await self._interactions.in_thread(there, _MOST_LOOKED_AT)
+        asked = await self._interactions.in_thread(there, _MOST_SEARCHED)
         person = person_of(body).id
         own = [each for each in asked if each.message.author.id == person]
         return next((each for each in reversed(own) if can_be_rated(each.outcome)), None)
@@ -95,49 +84,67 @@ _COMMENT_KEY = "feedbackText"
 log = structlog.get_logger(__name__)
 
 
-class FeedbackLoop:
-    """Stores thumbs from message/submitAction. Implements `Listener`.
+class FeedbackListener:
+    """Stores thumbs and reactions. Implements `Listener`.
 
-    Teams expects ``{}`` whether or not the vote was stored.
+    Teams expects ``{}`` for a thumb whether or not the vote was stored. It sends only reactions to
+    the bot's own messages.
     """
 
     def __init__(
-        self, *, tenant: str, answers: AnswerLookup, judging: AnswerVotes, subjects: ActionTargets
+        self, context: ChatContext, posted: PostedActivities, targets: ActionTargets
     ) -> None:
-        self._tenant = tenant
-        self._answers = answers
-        self._judging = judging
-        self._subjects = subjects
+        self._tenant = context.tenant
+        self._answers = AnswerLookup(context, posted)
+        self._votes = AnswerVotes(context.interactions)
+        self._reaction_votes = ReactionVotes(
+            platform="teams", tenant=context.tenant, judging=self._votes, notes=context.notes
+        )
+        self._targets = targets
 
     def register(self, dispatch: Dispatch) -> None:
-        dispatch.on_invoke("message/submitAction", self._take)
+        dispatch.on_invoke("message/submitAction", self._take_thumb)
+        dispatch.on_activity("messageReaction", self._take_reaction)
 
-    async def _take(self, body: Body) -> Json:
+    async def _take_thumb(self, body: Body) -> Json:
         vote = _THUMB_VOTES.get(text_at(body, "value", "actionValue", "reaction"))
         if vote is None:
             return EMPTY_ANSWER
-        interaction = await self._judged(body)
+        interaction = await self._rated(body)
         if interaction is None:
             log.info("teams.feedback_unmatched")
-        elif not await self._subjects.may_act(interaction.message, acting_user_of(body)):
+        elif not await self._targets.may_act(interaction.message, acting_user_of(body)):
             log.info("teams.feedback_of_nobody", interaction_id=interaction.id)
         else:
             await self._keep(interaction, body, vote)
         return EMPTY_ANSWER
 
-    async def _judged(self, body: Body) -> Interaction | None:
+    async def _rated(self, body: Body) -> Interaction | None:
         if text_at(body, "replyToId"):
-            return await self._answers.judged(body)
+            return await self._answers.rated(body)
         return await self._answers.newest_of(body)
 
     async def _keep(self, interaction: Interaction, body: Body, vote: Vote) -> None:
         person = acting_user_of(body).person.id
         try:
-            await self._judging.vote(
+            await self._votes.vote(
                 self._tenant, interaction.id, person, vote, comment=comment_in(body)
             )
         except (FeedbackInvalid, InteractionUnknown) as error:
             log.info("teams.feedback_not_counted", why=str(error))
+
+    async def _take_reaction(self, body: Body) -> bool:
+        reaction, presser = reaction_in(body), acting_user_of(body)
+        if reaction is None or not presser.person.id or is_from_bot(body):
+            return False
+        interaction = await self._answers.rated(body)
+        if interaction is None:
+            return False
+        if await self._targets.may_act(interaction.message, presser):
+            await self._reaction_votes.count(interaction.id, presser.person.id, reaction)
+        else:
+            log.info("teams.reaction_of_nobody", interaction_id=interaction.id)
+        return True
 
 
 def comment_in(body: Body) -> str:
@@ -156,36 +163,6 @@ def comment_in(body: Body) -> str:
 
 _REACTION_VOTES: Mapping[str, Vote] = {"like": "up", "sad": "down", "angry": "down"}
 """Votes by reaction; Teams has no thumb-down reaction, and other reactions are not votes."""
-
-
-class FeedbackReactions:
-    """Stores reactions as votes. Implements `Listener`.
-
-    Teams sends only reactions to the bot's own messages.
-    """
-
-    def __init__(
-        self, *, answers: AnswerLookup, reacting: ReactionVotes, subjects: ActionTargets
-    ) -> None:
-        self._answers = answers
-        self._reacting = reacting
-        self._subjects = subjects
-
-    def register(self, dispatch: Dispatch) -> None:
-        dispatch.on_activity("messageReaction", self._take)
-
-    async def _take(self, body: Body) -> bool:
-        reaction, presser = reaction_in(body), acting_user_of(body)
-        if reaction is None or not presser.person.id or is_from_bot(body):
-            return False
-        interaction = await self._answers.judged(body)
-        if interaction is None:
-            return False
-        if await self._subjects.may_act(interaction.message, presser):
-            await self._reacting.count(interaction.id, presser.person.id, reaction)
-        else:
-            log.info("teams.reaction_of_nobody", interaction_id=interaction.id)
-        return True
 
 
 def reaction_in(body: Body) -> Reaction | None:

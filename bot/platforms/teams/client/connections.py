@@ -1,8 +1,9 @@
-"""Cache botbuilder's connector clients, and run their blocking calls in threads.
+"""Cache botbuilder's connector clients and tokens, and run their blocking calls in threads.
 
 botbuilder creates a client with its own connections for every call; here one client per service is
-cached for a while. The threads are our own: limited in number, and daemons, so that the exit of the
-process waits for none.
+cached for a while. It creates new credentials for every turn, each with its own token request, and
+fetches the token in a blocking call on the event loop; here credentials are created once. The
+threads are our own: limited in number, and daemons, so that the exit of the process waits for none.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ from queue import Empty, SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
 from botbuilder.integration.aiohttp import CloudAdapter
+from botframework.connector.auth import ServiceClientCredentialsFactory
 from requests.adapters import HTTPAdapter
 
+from bot.platforms.teams.client.errors import NoToken
 from bot.platforms.teams.client.rate_limits import Clock
+from bot.platforms.teams.client.registration import TokenRefusal, token_refusal_of
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -152,3 +156,74 @@ class _SessionWithLoop:
 
     def request(self, *named: object, loop: object, **sent: object) -> Any:  # noqa: ANN401, ARG002
         return self._session.request(*named, **sent)
+
+
+class TokenCredentials:
+    """Credentials that sign with the last fetched token; botbuilder's fetch one on each signing."""
+
+    def __init__(self, credentials: Any) -> None:  # noqa: ANN401  # botbuilder has no types
+        self._credentials = credentials
+        self._token = ""
+
+    def get_access_token(self, force_refresh: bool = False) -> str:  # noqa: FBT001, FBT002  # its signature
+        """Fetch a token with a blocking call; MSAL caches it while it is valid."""
+        self._token = str(self._credentials.get_access_token(force_refresh))
+        return self._token
+
+    def signed_session(self, session: Any) -> Any:  # noqa: ANN401  # msrest has no types
+        """Set the session's Authorization header, or none without a token (development)."""
+        session.headers.pop("Authorization", None)
+        if self._token:
+            session.headers["Authorization"] = f"Bearer {self._token}"
+        return session
+
+
+class CachedCredentials:
+    """Caches the credentials of a factory, whose interface it has itself.
+
+    ``trouble`` is why the last token request failed, or None if it succeeded.
+    """
+
+    def __init__(self, factory: ServiceClientCredentialsFactory) -> None:
+        self._factory = factory
+        self._made: dict[tuple[str, str, str, bool], TokenCredentials] = {}
+        self._fetching = asyncio.Lock()
+        self._thread = DaemonThreadPool(1)
+        self.trouble: TokenRefusal | None = None
+
+    async def is_valid_app_id(self, app_id: str) -> bool:
+        return bool(await self._factory.is_valid_app_id(app_id))
+
+    async def is_authentication_disabled(self) -> bool:
+        return bool(await self._factory.is_authentication_disabled())
+
+    async def create_credentials(
+        self,
+        app_id: str,
+        oauth_scope: str,
+        login_endpoint: str,
+        validate_authority: bool,  # noqa: FBT001  # its signature
+    ) -> TokenCredentials:
+        key = (app_id, oauth_scope, login_endpoint, validate_authority)
+        if key not in self._made:
+            self._made[key] = TokenCredentials(await self._factory.create_credentials(*key))
+        return self._made[key]
+
+    async def warm(self) -> None:
+        """Fetch a valid token for all credentials created so far. Raises NoToken."""
+        async with self._fetching:
+            if await self.is_authentication_disabled():
+                return
+            loop = asyncio.get_running_loop()
+            try:
+                for credentials in list(self._made.values()):
+                    await loop.run_in_executor(self._thread, credentials.get_access_token)
+            except Exception as error:
+                # botbuilder raises many types, among them PermissionError for a rejected secret.
+                raise self.refused(error) from error
+            self.trouble = None
+
+    def refused(self, error: Exception) -> NoToken:
+        """Store why no token was issued; return it as a NoToken error."""
+        self.trouble = token_refusal_of(error)
+        return NoToken(str(self.trouble))

@@ -24,7 +24,7 @@ _WINDOW_MARGIN = 1.05
 """Factor on Teams' windows: calls sent evenly do not arrive evenly."""
 
 _JITTER_SHARE = 0.25
-_MOST_ROOMS = 5_000
+_MOST_WINDOWS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +71,22 @@ class Timing:
 class CallWindow:
     """Sliding window that assigns calls their times, in the order of the requests."""
 
-    def __init__(self, spans: tuple[RateLimit, ...]) -> None:
-        self._spans = spans
-        self._given: deque[float] = deque(maxlen=max(span.most for span in spans))
+    def __init__(self, limits: tuple[RateLimit, ...]) -> None:
+        self._limits = limits
+        self._given: deque[float] = deque(maxlen=max(limit.most for limit in limits))
         self._held_until = float("-inf")
 
-    def next(self, now: float, *, optional: bool = False) -> float:
+    def next_time(self, now: float, *, optional: bool = False) -> float:
         """Return when the next call may be made; an optional call leaves room for the others."""
         at = max(now, self._held_until, self._given[-1] if self._given else now)
-        for span in self._spans:
-            most = span.optional if optional else span.most
+        for limit in self._limits:
+            most = limit.optional if optional else limit.most
             if len(self._given) >= most:
-                at = max(at, self._given[-most] + span.seconds * _WINDOW_MARGIN)
+                at = max(at, self._given[-most] + limit.seconds * _WINDOW_MARGIN)
         return at
 
-    def give(self, at: float) -> None:
-        """Count a call at a time that ``next`` returned."""
+    def count(self, at: float) -> None:
+        """Count a call at a time that ``next_time`` returned."""
         self._given.append(at)
 
     def hold(self, until: float) -> None:
@@ -103,17 +103,17 @@ class RateLimiter:
 
     def __init__(self, timing: Timing) -> None:
         self._timing = timing
-        self._altogether = CallWindow(OVERALL_LIMITS)
-        self._rooms: OrderedDict[tuple[str, tuple[RateLimit, ...]], CallWindow] = OrderedDict()
+        self._overall = CallWindow(OVERALL_LIMITS)
+        self._windows: OrderedDict[tuple[str, tuple[RateLimit, ...]], CallWindow] = OrderedDict()
 
     def now(self, vouched: float = float("-inf")) -> float:
         """Return the clock's time, but not less than ``vouched``, the end of the last pause."""
         return max(vouched, self._timing.clock())
 
-    async def take(
+    async def acquire(
         self,
-        room: str,
-        spans: tuple[RateLimit, ...],
+        channel: str,
+        limits: tuple[RateLimit, ...],
         *,
         now: float,
         patience_seconds: float,
@@ -124,13 +124,14 @@ class RateLimiter:
         patience of 0 is optional: it leaves room for the others.
         """
         optional = not patience_seconds
-        there = await self._given(self._room(room, spans), now, patience_seconds, optional=optional)
+        window = self._window(channel, limits)
+        there = await self._acquire_slot(window, now, patience_seconds, optional=optional)
         left = max(0.0, patience_seconds - (there - now))
-        return await self._given(self._altogether, there, left, optional=optional)
+        return await self._acquire_slot(self._overall, there, left, optional=optional)
 
-    def hold(self, room: str, spans: tuple[RateLimit, ...], *, until: float) -> None:
+    def hold(self, channel: str, limits: tuple[RateLimit, ...], *, until: float) -> None:
         """Block calls to a conversation until a time, as Teams demanded."""
-        self._room(room, spans).hold(until)
+        self._window(channel, limits).hold(until)
 
     async def wait(self, seconds: float, *, now: float) -> float:
         """Sleep, with jitter so that not all waiting calls retry at once; return the time."""
@@ -138,27 +139,27 @@ class RateLimiter:
         await self._timing.pause(longer)
         return self.now(now + longer)
 
-    async def _given(
-        self, windows: CallWindow, now: float, patience: float, *, optional: bool
+    async def _acquire_slot(
+        self, window: CallWindow, now: float, patience: float, *, optional: bool
     ) -> float:
-        at = windows.next(now, optional=optional)
+        at = window.next_time(now, optional=optional)
         if at - now > patience:
             raise RateLimited(
                 "As much as Teams takes has been sent there. It is tried again later.",
                 retry_after_seconds=at - now,
             )
-        windows.give(at)
+        window.count(at)
         if at > now:
             await self._timing.pause(at - now)
         return self.now(at)
 
-    def _room(self, room: str, spans: tuple[RateLimit, ...]) -> CallWindow:
-        key = (room, spans)
-        windows = self._rooms.setdefault(key, CallWindow(spans))
-        self._rooms.move_to_end(key)
-        while len(self._rooms) > _MOST_ROOMS:
-            self._rooms.popitem(last=False)
-        return windows
+    def _window(self, channel: str, limits: tuple[RateLimit, ...]) -> CallWindow:
+        key = (channel, limits)
+        window = self._windows.setdefault(key, CallWindow(limits))
+        self._windows.move_to_end(key)
+        while len(self._windows) > _MOST_WINDOWS:
+            self._windows.popitem(last=False)
+        return window
 
 
 _MOST_COOLDOWNS = 1_000

@@ -1,17 +1,15 @@
-"""The bot's registration at Microsoft: read from settings, validated, its token cached.
+"""The bot's registration at Microsoft: read from settings and validated.
 
-botbuilder creates new credentials for every turn, each with its own token request, and fetches the
-token in a blocking call on the event loop. Here they are created once, and the token is fetched in
-a thread. A refused token is explained in terms an administrator can act on.
+A refused token is explained in terms an administrator can act on.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from types import SimpleNamespace
+from typing import Any
 
 from botbuilder.schema import ConversationAccount, Entity
 from botframework.connector.auth import microsoft_app_credentials
@@ -19,8 +17,6 @@ from msrest.universal_http.requests import ClientRetryPolicy
 
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings
-from bot.platforms.teams.client.connections import DaemonThreadPool
-from bot.platforms.teams.client.errors import NoToken
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,34 +30,18 @@ class Cloud:
     oauth_url: str = "https://api.botframework.com"
 
 
-@dataclass(frozen=True)
-class Registration:
-    """A bot registration, with the attribute names that botbuilder expects."""
-
-    APP_ID: str | None
-    APP_PASSWORD: str | None
-    APP_TYPE: str
-    APP_TENANTID: str | None
-    TO_BOT_FROM_CHANNEL_TOKEN_ISSUER: str
-    TO_BOT_FROM_CHANNEL_OPENID_METADATA_URL: str
-    TO_BOT_FROM_EMULATOR_OPENID_METADATA_URL: str
-    TO_CHANNEL_FROM_BOT_LOGIN_URL: str
-    TO_CHANNEL_FROM_BOT_OAUTH_SCOPE: str
-    OAUTH_URL: str
-
-
 _TOKEN_REQUEST_SECONDS = 5.0
 """Timeout of one request; the first token takes two requests, each tried at most twice."""
 
 
-def registration_of(settings: Settings, cloud: Cloud) -> Registration:
-    """Return the configured registration.
+def registration_of(settings: Settings, cloud: Cloud) -> SimpleNamespace:
+    """Return the configured registration, with the attribute names that botbuilder expects.
 
     Raises SettingInvalid for values that would disable authentication or could never work.
     """
     _check_settings(settings)
     password = settings.microsoft_app_password
-    return Registration(
+    return SimpleNamespace(
         APP_ID=settings.microsoft_app_id,
         APP_PASSWORD=password.get_secret_value() if password else None,
         APP_TYPE=settings.microsoft_app_type if settings.microsoft_app_id else "MultiTenant",
@@ -184,96 +164,3 @@ def token_refusal_of(error: Exception) -> TokenRefusal:
             "MICROSOFT_APP_TYPE=SingleTenant with a secret.",
         )
     return TokenRefusal(f"Microsoft gives no token ({type(error).__name__}).", _CHECK_CURE)
-
-
-class Credentials(Protocol):
-    """Credentials with which botbuilder signs requests."""
-
-    def get_access_token(self, force_refresh: bool = False) -> str: ...  # noqa: FBT001, FBT002  # its signature
-
-
-class CredentialsFactory(Protocol):
-    """Interface of botbuilder's ServiceClientCredentialsFactory."""
-
-    async def is_valid_app_id(self, app_id: str) -> bool: ...
-
-    async def is_authentication_disabled(self) -> bool: ...
-
-    async def create_credentials(
-        self,
-        app_id: str,
-        oauth_scope: str,
-        login_endpoint: str,
-        validate_authority: bool,  # noqa: FBT001  # its signature
-    ) -> Credentials: ...
-
-
-class TokenCredentials:
-    """Credentials that sign with the last fetched token; botbuilder's fetch one on each signing."""
-
-    def __init__(self, credentials: Credentials) -> None:
-        self._credentials = credentials
-        self._token = ""
-
-    def get_access_token(self, force_refresh: bool = False) -> str:  # noqa: FBT001, FBT002  # its signature
-        """Fetch a token with a blocking call; MSAL caches it while it is valid."""
-        self._token = self._credentials.get_access_token(force_refresh)
-        return self._token
-
-    def signed_session(self, session: Any) -> Any:  # noqa: ANN401  # msrest has no types
-        """Set the session's Authorization header, or none without a token (development)."""
-        session.headers.pop("Authorization", None)
-        if self._token:
-            session.headers["Authorization"] = f"Bearer {self._token}"
-        return session
-
-
-class CachedCredentials:
-    """Caches the credentials of another CredentialsFactory.
-
-    ``trouble`` is why the last token request failed, or None if it succeeded.
-    """
-
-    def __init__(self, factory: CredentialsFactory) -> None:
-        self._factory = factory
-        self._made: dict[tuple[str, str, str, bool], TokenCredentials] = {}
-        self._fetching = asyncio.Lock()
-        self._thread = DaemonThreadPool(1)
-        self.trouble: TokenRefusal | None = None
-
-    async def is_valid_app_id(self, app_id: str) -> bool:
-        return await self._factory.is_valid_app_id(app_id)
-
-    async def is_authentication_disabled(self) -> bool:
-        return await self._factory.is_authentication_disabled()
-
-    async def create_credentials(
-        self,
-        app_id: str,
-        oauth_scope: str,
-        login_endpoint: str,
-        validate_authority: bool,  # noqa: FBT001  # its signature
-    ) -> TokenCredentials:
-        key = (app_id, oauth_scope, login_endpoint, validate_authority)
-        if key not in self._made:
-            self._made[key] = TokenCredentials(await self._factory.create_credentials(*key))
-        return self._made[key]
-
-    async def warm(self) -> None:
-        """Fetch a valid token for all credentials created so far. Raises NoToken."""
-        async with self._fetching:
-            if await self.is_authentication_disabled():
-                return
-            loop = asyncio.get_running_loop()
-            try:
-                for credentials in list(self._made.values()):
-                    await loop.run_in_executor(self._thread, credentials.get_access_token)
-            except Exception as error:
-                # botbuilder raises many types, among them PermissionError for a rejected secret.
-                raise self.refused(error) from error
-            self.trouble = None
-
-    def refused(self, error: Exception) -> NoToken:
-        """Store why no token was issued; return it as a NoToken error."""
-        self.trouble = token_refusal_of(error)
-        return NoToken(str(self.trouble))

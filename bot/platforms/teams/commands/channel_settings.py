@@ -21,21 +21,28 @@ from bot.chat.commands.types import CommandCaller, Refused
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.messages import Message, Policy
 from bot.domain.text.markdown import clip
-from bot.platforms.teams.payloads.actions import EDIT_SETTINGS, Press, dialog
-from bot.platforms.teams.payloads.activity import Body, Json, is_private, text_at
-from bot.platforms.teams.payloads.references import ROOM_ID, reference_of
+from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.payloads.actions import EDIT_SETTINGS, Press
+from bot.platforms.teams.payloads.activity import (
+    ROOM_ID,
+    Body,
+    Json,
+    is_private,
+    reference_of,
+    text_at,
+)
 from bot.platforms.teams.rendering.cards import (
     card,
+    dialog,
     dialog_button,
     submit_button,
     text_block,
     text_input,
+    text_messages,
+    text_paragraphs,
     with_card,
 )
-from bot.platforms.teams.rendering.plain_text import text_messages, text_paragraphs
-from bot.platforms.teams.tenant.conversations import Conversations
-from bot.platforms.teams.tenant.identity import NOT_FOR_OUTSIDERS, CommandSenders
-from bot.platforms.teams.tenant.members import OutsideReaders
+from bot.platforms.teams.tenant.members import NOT_FOR_OUTSIDERS, CommandSenders
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 NOT_A_CHANNEL = (
@@ -47,27 +54,6 @@ OTHERS_READ = (
     "Not only colleagues read that channel. Choose one that only they are in, for it is shown what "
     "people ask, in their own words."
 )
-
-
-class PeopleChannelCheck:
-    """Checks with Teams that a channel can receive escalations.
-
-    Raises bot.domain.errors.DeliveryFailed, StoreUnavailable.
-    """
-
-    def __init__(self, places: Conversations, onlookers: OutsideReaders) -> None:
-        self._places = places
-        self._onlookers = onlookers
-
-    async def trouble(self, channel: str) -> str:
-        """Return why people can't be asked in a channel; "" if they can."""
-        if not ROOM_ID.fullmatch(channel):
-            return NOT_A_CHANNEL
-        try:
-            outside = await self._onlookers.outside(await self._places.channel(channel))
-        except DeliveryRefused:
-            return NOT_THERE
-        return OTHERS_READ if outside else ""
 
 
 _MOST_OFFERED = 100
@@ -220,16 +206,16 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsDialog:
-    """Opens and saves the settings form. Implements `Listener` and `AnswersCommands`.
+    """Opens and saves the settings form. Implements `Listener`.
 
     The form belongs to the conversation in which it is opened and submitted. The caller's
     permission is checked each time. A rejected form is shown again with its errors, so that no
     input is lost.
     """
 
-    orders: CommandExecutor
-    orderers: CommandSenders
-    rooms: PeopleChannelCheck
+    channel: TeamsChannel
+    executor: CommandExecutor
+    senders: CommandSenders
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_dialog(EDIT_SETTINGS, self._open, self._send)
@@ -238,54 +224,67 @@ class SettingsDialog:
         """Return a message with a button that opens the form, or the reason for a refusal."""
         if message.private:
             return text_messages(_NO_PERSONAL_SETTINGS)
-        form = await self.orders.settings(message.thread.channel, by)
+        form = await self.executor.settings(message.thread.channel, by)
         if isinstance(form, Refused):
             return text_messages(form.text)
         shown = card([text_block(_OPEN_HINT)], [dialog_button(_TITLE, EDIT_SETTINGS)])
         return (with_card({"type": "message", "summary": _TITLE}, shown),)
 
     async def _open(self, press: Press) -> Json:
-        form = await self._form(press, await self._orderer(press))
+        form = await self._form(press, await self._caller(press))
         return _form_dialog(form, current_values(form), {})
 
     async def _send(self, press: Press) -> Json:
-        by = await self._orderer(press)
+        by = await self._caller(press)
         form = await self._form(press, by)
         chosen = submitted_values(press.data, form)
-        wrong = await self._out_of_reach(chosen, form.policy)
+        wrong = await self._unusable_channel(chosen, form.policy)
         if wrong:
             return _form_dialog(form, chosen, wrong)
-        saved = await self.orders.save(press.channel, chosen, by)
+        saved = await self.executor.save(press.channel, chosen, by)
         if isinstance(saved, InvalidSettings):
             return _form_dialog(form, chosen, saved.errors)
         if isinstance(saved, Refused):
             return _form_dialog(form, chosen, {_GENERAL_FIELD: saved.text})
         return dialog(_TITLE, card(text_paragraphs(saved.text)), height="small")
 
-    async def _orderer(self, press: Press) -> CommandCaller:
+    async def _caller(self, press: Press) -> CommandCaller:
         if is_private(press.body):
             raise ActionRejected(_NO_PERSONAL_SETTINGS)
-        by = await self.orderers.of(reference_of(press.body), alone=True)
+        by = await self.senders.caller(reference_of(press.body), alone=True)
         if by is None:
             raise ActionRejected(NOT_FOR_OUTSIDERS)
         return by
 
     async def _form(self, press: Press, by: CommandCaller) -> ChannelSettingsForm:
-        form = await self.orders.settings(press.channel, by)
+        form = await self.executor.settings(press.channel, by)
         if isinstance(form, Refused):
             raise ActionRejected(form.text)
         return form
 
-    async def _out_of_reach(self, chosen: SubmittedSettings, before: Policy) -> dict[Field, str]:
+    async def _unusable_channel(
+        self, chosen: SubmittedSettings, before: Policy
+    ) -> dict[Field, str]:
         """Return the error if the newly chosen people's channel can't be used; {} if it can."""
         if chosen.people in {before.people, ""}:
             return {}
         try:
-            trouble = await self.rooms.trouble(chosen.people)
+            problem = await self._channel_problem(chosen.people)
         except DeliveryFailed as error:
             log.warning("teams.people_room_unknown", why=str(error))
-            trouble = LATER
-        return {"people": trouble} if trouble else {}
+            problem = LATER
+        return {"people": problem} if problem else {}
+
+    async def _channel_problem(self, channel: str) -> str:
+        """Return why people can't be asked in a channel; "" if they can. Raises DeliveryFailed."""
+        if not ROOM_ID.fullmatch(channel):
+            return NOT_A_CHANNEL
+        try:
+            where = await self.channel.client.conversations.channel(channel)
+            outside = await self.channel.outside_readers.outside(where)
+        except DeliveryRefused:
+            return NOT_THERE
+        return OTHERS_READ if outside else ""
 
 
 def _form_dialog(

@@ -8,15 +8,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
 
 import structlog
 
-from bot.answering.asker_identity import ReaderLookup
 from bot.answering.explanations.explainer import NOTHING_YET
 from bot.chat.actions import LATER, ExplainAction
 from bot.chat.adapters import ChatContext
-from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.parsing import parse_message_text
 from bot.chat.commands.types import (
     AskRequest,
@@ -29,20 +26,22 @@ from bot.chat.commands.types import (
     WhyRequest,
 )
 from bot.chat.votes import can_be_rated
-from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, InteractionUnknown, StoreUnavailable
 from bot.domain.messages import Message
 from bot.domain.ports import Notes
-from bot.platforms.teams.actions.explanations import explanation_card, explanation_title
-from bot.platforms.teams.client.connector import Connector
+from bot.platforms.teams.actions.answer_buttons import explanation_card, explanation_title
+from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.commands.channel_settings import SettingsDialog
 from bot.platforms.teams.commands.reindex_runs import ReindexListener
 from bot.platforms.teams.payloads.actions import SHOW_WHY
 from bot.platforms.teams.payloads.activity import Body, Json
 from bot.platforms.teams.payloads.messages import question_of
-from bot.platforms.teams.rendering.cards import dialog_button, with_card
-from bot.platforms.teams.rendering.plain_text import text_messages
-from bot.platforms.teams.tenant.identity import COMMAND_SPELLING, NOT_FOR_OUTSIDERS, CommandSenders
-from bot.platforms.teams.tenant.members import OutsideReaders
+from bot.platforms.teams.rendering.cards import dialog_button, text_messages, with_card
+from bot.platforms.teams.tenant.members import (
+    COMMAND_SPELLING,
+    NOT_FOR_OUTSIDERS,
+    CommandSenders,
+)
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 KEPT_SECONDS = 24 * 3600.0
@@ -61,19 +60,17 @@ class CommandDeduplicator:
         self._tenant = tenant
         self._clock = clock
 
-    async def first(self, order: str) -> bool:
+    async def first(self, key: str) -> bool:
         """Store a command by its message key; return whether it is new."""
-        if not await self._notes.first(
-            self._tenant, f"{_KEY_PREFIX}{order}", f"{self._clock():.0f}"
-        ):
+        if not await self._notes.first(self._tenant, f"{_KEY_PREFIX}{key}", f"{self._clock():.0f}"):
             return False
         with suppress(StoreUnavailable):
             await self._forget_old()
         return True
 
-    async def was_here(self, order: str) -> bool:
+    async def contains(self, key: str) -> bool:
         """Return whether a message was handled as a command."""
-        return await self._notes.get(self._tenant, f"{_KEY_PREFIX}{order}") is not None
+        return await self._notes.get(self._tenant, f"{_KEY_PREFIX}{key}") is not None
 
     async def _forget_old(self) -> None:
         since = self._clock() - KEPT_SECONDS
@@ -87,63 +84,13 @@ _STATUS_NOT_HERE = (
 )
 
 
-class StatusCommand:
-    """Reply to the status command. Implements `AnswersCommands`.
-
-    The reply names every space, so it is refused where outsiders read along.
-    """
-
-    def __init__(self, orders: CommandExecutor, onlookers: OutsideReaders) -> None:
-        self._orders = orders
-        self._onlookers = onlookers
-
-    async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
-        """Return the state of the bot and the index. Raises DeliveryFailed, StoreUnavailable."""
-        if not by.alone and await self._onlookers.outside(message.reply_to):
-            return text_messages(_STATUS_NOT_HERE)
-        return text_messages((await self._orders.status(by)).text)
-
-
 SAY_WHAT_WAS_WRONG = "Say what was wrong"
-
-
-class WhyCommand:
-    """Reply to the why command. Implements `AnswersCommands`.
-
-    Everybody in the conversation can read the reply, so it is limited like the text below an
-    answer.
-    """
-
-    def __init__(self, office: ChatContext, readers: ReaderLookup) -> None:
-        self._office = office
-        self._why = ExplainAction(office, readers)
-
-    async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
-        """Return the explanation; the rating dialog is an extra, which no client depends on."""
-        person = by.person.id
-        try:
-            newest = await self._office.explaining.newest(
-                self._office.tenant, "teams", message.thread.channel, person
-            )
-            explanation = await self._why.explain(newest, person)
-        except InteractionUnknown:
-            return text_messages(NOTHING_YET)
-        judged = can_be_rated(newest.outcome)
-        buttons = [dialog_button(SAY_WHAT_WAS_WRONG, SHOW_WHY, newest.id)] if judged else []
-        told = {"type": "message", "summary": explanation_title(explanation)}
-        return (with_card(told, explanation_card(explanation, actions=buttons)),)
 
 
 SOON_SECONDS = 5.0
 """Longest wait for a command before Teams' request is acknowledged; the command continues."""
 
 log = structlog.get_logger(__name__)
-
-
-class AnswersCommands(Protocol):
-    """Replies to a command with messages. Raises BotError."""
-
-    async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,57 +101,57 @@ class MessageCommands:
     retries it. Only colleagues may give commands.
     """
 
-    office: ChatContext
-    orderers: CommandSenders
-    once: CommandDeduplicator
-    connector: Connector
-    errands: BackgroundTasks
-    settings: AnswersCommands
-    standing: AnswersCommands
-    why: AnswersCommands
+    channel: TeamsChannel
+    context: ChatContext
+    senders: CommandSenders
+    handled: CommandDeduplicator
+    settings: SettingsDialog
+    explain: ExplainAction
     reindexing: ReindexListener
     soon_seconds: float = SOON_SECONDS
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_activity("message", self._take)
-        dispatch.on_activity("messageUpdate", self._leave)
+        dispatch.on_activity("messageUpdate", self._skip_edit)
 
     async def _take(self, body: Body) -> bool:
-        message = question_of(body, tenant=self.office.tenant, received_at=datetime.now(UTC))
-        order = None if message is None else _command_in(message)
-        if message is None or order is None:
+        message = question_of(body, tenant=self.context.tenant, received_at=datetime.now(UTC))
+        command = None if message is None else _command_in(message)
+        if message is None or command is None:
             return False
-        if await self.once.first(message.key):
+        if await self.handled.first(message.key):
             done = asyncio.Event()
-            self.errands.run(self._answer(message, order, done), what="answer to an order")
+            self.channel.background.run(
+                self._answer(message, command, done), what="answer to an order"
+            )
             with suppress(TimeoutError):
                 await asyncio.wait_for(done.wait(), self.soon_seconds)
         return True
 
-    async def _leave(self, body: Body) -> bool:
+    async def _skip_edit(self, body: Body) -> bool:
         """Ignore the edit of a message that ran as a command; it becomes no question either."""
-        message = question_of(body, tenant=self.office.tenant, received_at=datetime.now(UTC))
-        return message is not None and await self.once.was_here(message.key)
+        message = question_of(body, tenant=self.context.tenant, received_at=datetime.now(UTC))
+        return message is not None and await self.handled.contains(message.key)
 
     async def _answer(
-        self, message: Message, order: CommandRequest | InvalidCommand, done: asyncio.Event
+        self, message: Message, command: CommandRequest | InvalidCommand, done: asyncio.Event
     ) -> None:
         try:
-            for activity in await self._answered(message, order):
-                await self.connector.send(message.reply_to, activity)
+            for activity in await self._reply_to(message, command):
+                await self.channel.client.send(message.reply_to, activity)
         finally:
             done.set()
 
-    async def _answered(
-        self, message: Message, order: CommandRequest | InvalidCommand
+    async def _reply_to(
+        self, message: Message, command: CommandRequest | InvalidCommand
     ) -> tuple[Json, ...]:
         """Run a command; return the messages that report its result."""
         try:
-            by = await self.orderers.of(message.reply_to)
+            by = await self.senders.caller(message.reply_to)
             return (
                 text_messages(NOT_FOR_OUTSIDERS)
                 if by is None
-                else await self._carried_out(message, order, by)
+                else await self._execute(message, command, by)
             )
         except BotError as error:
             log.warning("teams.order_failed", error=type(error).__name__, why=str(error))
@@ -212,27 +159,54 @@ class MessageCommands:
             log.exception("teams.order_broke", error=type(error).__name__)
         return text_messages(LATER)
 
-    async def _carried_out(
-        self, message: Message, order: CommandRequest | InvalidCommand, by: CommandCaller
+    async def _execute(
+        self, message: Message, command: CommandRequest | InvalidCommand, by: CommandCaller
     ) -> tuple[Json, ...]:
-        match order:
+        match command:
             case InvalidCommand(text) | AskRequest(text):
                 return text_messages(text)
             case SettingsRequest():
                 return await self.settings.answer(message, by)
             case StatusRequest():
-                return await self.standing.answer(message, by)
+                return await self._status(message, by)
             case WhyRequest():
-                return await self.why.answer(message, by)
+                return await self._why(message, by)
             case ReindexRequest():
-                return await self.reindexing.begin(order, message, by)
+                return await self.reindexing.begin(command, message, by)
             case _:
-                return text_messages((await self.office.orders.answer(order, by)).text)
+                return text_messages((await self.context.orders.answer(command, by)).text)
+
+    async def _status(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
+        """Return the state of the bot and the index, unless outsiders read along.
+
+        The reply names every space.
+        """
+        if not by.alone and await self.channel.outside_readers.outside(message.reply_to):
+            return text_messages(_STATUS_NOT_HERE)
+        return text_messages((await self.context.orders.status(by)).text)
+
+    async def _why(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
+        """Return the explanation of the caller's newest answer, and a button to rate it.
+
+        Everybody in the conversation can read it, so it is limited like the text below an answer.
+        The rating dialog is an extra, which no client depends on.
+        """
+        try:
+            newest = await self.context.explaining.newest(
+                self.context.tenant, "teams", message.thread.channel, by.person.id
+            )
+            explanation = await self.explain.explain(newest, by.person.id)
+        except InteractionUnknown:
+            return text_messages(NOTHING_YET)
+        rated = can_be_rated(newest.outcome)
+        buttons = [dialog_button(SAY_WHAT_WAS_WRONG, SHOW_WHY, newest.id)] if rated else []
+        summary = {"type": "message", "summary": explanation_title(explanation)}
+        return (with_card(summary, explanation_card(explanation, actions=buttons)),)
 
 
 def _command_in(message: Message) -> CommandRequest | InvalidCommand | None:
     """Return the command in a message; None if the text is more likely a question."""
     if message.overheard or message.attachments:
         return None
-    order = parse_message_text(message.text, COMMAND_SPELLING)
-    return None if isinstance(order, AskRequest) else order
+    command = parse_message_text(message.text, COMMAND_SPELLING)
+    return None if isinstance(command, AskRequest) else command

@@ -23,27 +23,35 @@ from bot.chat.commands.run_progress import Progress, progress_of, text_bar
 from bot.chat.commands.run_status import RunStatus
 from bot.chat.commands.types import CommandCaller, Refused, ReindexRequest
 from bot.domain.capabilities import Introduces
-from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import Message, Person, Thread
 from bot.domain.text.markdown import clip
-from bot.platforms.teams.client.connector import Connector
+from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import RateLimited
-from bot.platforms.teams.payloads.actions import CANCEL_RUN, Press, text_answer
-from bot.platforms.teams.payloads.activity import Json, is_private, text_at, thread_root_of
-from bot.platforms.teams.payloads.references import (
+from bot.platforms.teams.payloads.actions import CANCEL_RUN, Press
+from bot.platforms.teams.payloads.activity import (
+    Json,
+    channel_in,
+    is_private,
     message_link,
     read_reference,
     reference_of,
-    room_in,
+    text_at,
+    thread_root_of,
     user_in,
 )
-from bot.platforms.teams.rendering.cards import card, execute_button, text_block, with_card
-from bot.platforms.teams.rendering.plain_text import text_messages
+from bot.platforms.teams.rendering.cards import (
+    card,
+    execute_button,
+    text_answer,
+    text_block,
+    text_messages,
+    with_card,
+)
 from bot.platforms.teams.rendering.text import card_plain
-from bot.platforms.teams.tenant.conversations import Conversations
-from bot.platforms.teams.tenant.identity import COMMAND_SPELLING, NOT_FOR_OUTSIDERS, CommandSenders
+from bot.platforms.teams.tenant.members import COMMAND_SPELLING, NOT_FOR_OUTSIDERS, CommandSenders
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 _LONGEST_LINE = 1_000
@@ -71,7 +79,7 @@ def link_to_run(shown: RunLease) -> str | None:
     """Return a link to a run's message; None if only the caller can see it."""
     there = read_reference(shown.place)
     return message_link(
-        PostedRef(room_in(shown.place), shown.posted),
+        PostedRef(channel_in(shown.place), shown.posted),
         tenant=text_at(there, "conversation", "tenantId"),
         root=thread_root_of(there),
     )
@@ -104,23 +112,20 @@ class RunMessages:
     A place is a ``reply_to``. Teams can't be searched for posted messages.
     """
 
-    def __init__(
-        self, connector: Connector, places: Conversations, people: Introduces, *, tenant: str
-    ) -> None:
-        self._connector = connector
-        self._places = places
+    def __init__(self, client: TeamsClient, people: Introduces, *, tenant: str) -> None:
+        self._client = client
         self._people = people
         self._tenant = tenant
 
     async def place_of(self, shown: RunLease) -> str:
         """Return the conversation of the command, unless outsiders may read it."""
-        if self.is_alone(shown.channel) or await self._is_ours(shown):
+        if self.is_alone(shown.channel) or await self._is_for_colleagues(shown):
             return shown.channel
         return await self.direct(shown)
 
     async def direct(self, shown: RunLease) -> str:
         """Return the caller's personal chat."""
-        return await self._places.open_chat(shown.user, user_id=user_in(shown.channel))
+        return await self._client.open_chat(shown.user, user_id=user_in(shown.channel))
 
     def is_alone(self, place: str) -> bool:
         """Return whether a place is a personal chat."""
@@ -128,8 +133,8 @@ class RunMessages:
 
     async def post(self, shown: RunLease, told: RunStatus) -> str:
         """Post a run's message; return its id."""
-        with _reporting_rate_limits():
-            posted = await self._connector.send(shown.place, self._message(shown, told))
+        with _as_not_taken():
+            posted = await self._client.send(shown.place, self._message(shown, told))
         if not posted:
             raise DeliveryFailed("Teams did not say where the run's message is.")
         return posted
@@ -140,18 +145,18 @@ class RunMessages:
 
     async def edit(self, shown: RunLease, told: RunStatus) -> None:
         """Edit a run's message."""
-        with _reporting_rate_limits():
-            await self._connector.update(shown.place, shown.posted, self._message(shown, told))
+        with _as_not_taken():
+            await self._client.update(shown.place, shown.posted, self._message(shown, told))
 
     def _message(self, shown: RunLease, told: RunStatus) -> Json:
         name = text_at(read_reference(shown.channel), "user", "name")
         return run_message(told, name=name, alone=self.is_alone(shown.place))
 
-    async def _is_ours(self, shown: RunLease) -> bool:
+    async def _is_for_colleagues(self, shown: RunLease) -> bool:
         """Return whether no outsider is known to read the conversation of the command."""
         asked = Message(
             id="",
-            thread=Thread("teams", self._tenant, room_in(shown.channel), ""),
+            thread=Thread("teams", self._tenant, channel_in(shown.channel), ""),
             author=Person(shown.user),
             text="",
             received_at=datetime.now(UTC),
@@ -164,7 +169,7 @@ class RunMessages:
 
 
 @contextmanager
-def _reporting_rate_limits() -> Iterator[None]:
+def _as_not_taken() -> Iterator[None]:
     """Translate RateLimited into NotTaken: Teams certainly did nothing."""
     try:
         yield
@@ -188,11 +193,10 @@ log = structlog.get_logger(__name__)
 class ReindexListener:
     """Starts runs, and handles the cancel button. Implements `Listener`."""
 
-    orders: CommandExecutor
-    orderers: CommandSenders
+    channel: TeamsChannel
+    executor: CommandExecutor
+    senders: CommandSenders
     followers: RunFollowers
-    connector: Connector
-    errands: BackgroundTasks
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_press(CANCEL_RUN, self._cancel)
@@ -201,9 +205,9 @@ class ReindexListener:
         self, order: ReindexRequest, message: Message, by: CommandCaller
     ) -> tuple[Json, ...]:
         """Start a run; return the immediate reply."""
-        answer = await self.orders.reindex(order, by)
+        answer = await self.executor.reindex(order, by)
         if isinstance(answer, Refused):
-            return text_messages(answer.text, *await self._way_to(answer.run_id))
+            return text_messages(answer.text, *await self._link_to(answer.run_id))
 
         await self.followers.begin(
             answer.run_id,
@@ -213,7 +217,7 @@ class ReindexListener:
         )
         return text_messages(answer.text)
 
-    async def _way_to(self, run_id: str) -> tuple[str, ...]:
+    async def _link_to(self, run_id: str) -> tuple[str, ...]:
         """Return a link to the run's message, if others than its caller can see it."""
         try:
             shown = await self.followers.shown_as(run_id) if run_id else None
@@ -225,11 +229,13 @@ class ReindexListener:
 
     def _say_elsewhere(self, reply_to: str, where: str) -> None:
         (told,) = text_messages(f"{_SHOWN_ELSEWHERE} {_PLACE_WORDS[where]}")
-        self.errands.run(self.connector.send(reply_to, told), what="told of a run's place")
+        self.channel.background.run(
+            self.channel.client.send(reply_to, told), what="told of a run's place"
+        )
 
     async def _cancel(self, press: Press) -> Json:
-        by = await self.orderers.of(reference_of(press.body), alone=True)
+        by = await self.senders.caller(reference_of(press.body), alone=True)
         if by is None:
             raise ActionRejected(NOT_FOR_OUTSIDERS)
-        answer = await self.orders.stop(text_at(press.data, "run"), by)
+        answer = await self.executor.stop(text_at(press.data, "run"), by)
         return text_answer(answer.text)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from functools import partial
-from typing import Protocol
 
 from bot.chat.actions import ASKER_ONLY, GONE, ActionRejected
+from bot.chat.adapters import ChatContext
 from bot.domain.cases import Act, Actor
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import Message
 from bot.escalations.asker_notices import remark_on
-from bot.escalations.cards import CardActions, Recorded
-from bot.escalations.case_view import CaseView, buttons_for_asker, last_act
-from bot.escalations.casework import IdempotentActs, Works
+from bot.escalations.cards import CardActions
+from bot.escalations.case_view import buttons_for_asker, last_act
+from bot.escalations.casework import IdempotentActs
+from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.escalations.card_view import (
     VERSION_KEY,
     PresserNote,
@@ -22,18 +23,10 @@ from bot.platforms.teams.escalations.card_view import (
     words_in,
 )
 from bot.platforms.teams.escalations.notices import asker_card
-from bot.platforms.teams.payloads.actions import ASKER_ACTIONS, CASE_ACTIONS, Press, card_answer
+from bot.platforms.teams.payloads.actions import ASKER_ACTIONS, CASE_ACTIONS, Press
 from bot.platforms.teams.payloads.activity import Json, text_at
-from bot.platforms.teams.tenant.identity import Experts
+from bot.platforms.teams.rendering.cards import card_answer
 from bot.platforms.teams.transport.dispatch import Dispatch
-
-
-class Faces(Protocol):
-    """Renders case cards for a presser, and stores where a card is: PeopleChannel."""
-
-    def face(self, message: Message, view: CaseView, aside: PresserNote | None = None) -> Json: ...
-
-    async def found(self, message: Message, at: PostedRef) -> None: ...
 
 
 class CaseButtons:
@@ -43,50 +36,47 @@ class CaseButtons:
     action is refused sees the reason, and keeps their text.
     """
 
-    def __init__(
-        self,
-        *,
-        tenant: str,
-        works: Works,
-        saying: IdempotentActs,
-        cards: CardActions,
-        faces: Faces,
-        experts: Experts,
-    ) -> None:
-        self._tenant = tenant
-        self._works = works
-        self._saying = saying
-        self._cards = cards
-        self._faces = faces
-        self._experts = experts
+    def __init__(self, channel: TeamsChannel, context: ChatContext) -> None:
+        self._tenant = tenant = context.tenant
+        self._casework = casework = context.casework
+        self._idempotent = IdempotentActs(tenant=tenant, works=casework, notes=context.notes)
+        self._cards = CardActions(
+            tenant=tenant,
+            sees=casework,
+            recorded=context.interactions,
+            cards=channel,
+            errands=channel.background,
+        )
+        self._own_cards = channel.people.cards
+        self._colleagues = channel.colleagues
 
     def register(self, dispatch: Dispatch) -> None:
         for act, name in CASE_ACTIONS.items():
             dispatch.on_press(name, partial(self._pressed, act))
 
     async def _pressed(self, act: Act, press: Press) -> Json:
-        actor = await self._experts.actor(press)
+        actor = await self._colleagues.expert(press)
         try:
             message, at = await self._cards.place(press.about, press.channel)
-            aside = await self._done(act, press, actor)
+            note = await self._apply(act, press, actor)
             view = await self._cards.view(press.about)
         except InteractionUnknown as error:
             raise ActionRejected(GONE) from error
         if not at.id:
-            await self._faces.found(message, PostedRef(press.channel, press.on))
-        if aside is not None:
+            await self._own_cards.adopt(message, PostedRef(press.channel, press.on))
+        if note is not None:
             self._cards.refresh(message)
-        return card_answer(self._faces.face(message, view, aside))
+        return card_answer(self._own_cards.card_for_presser(message, view, note))
 
-    async def _done(self, act: Act, press: Press, actor: Actor) -> PresserNote | None:
+    async def _apply(self, act: Act, press: Press, actor: Actor) -> PresserNote | None:
         """Apply an action; return a note for the presser if it was refused, else None."""
         words = words_in(act, press.data) if asks_for_words(act) else ""
         try:
             if asks_for_words(act):
                 key = _form_key(act, press, actor, words)
-                await self._saying.say(key, press.about, act, actor, words)
+                await self._idempotent.say(key, press.about, act, actor, words)
             else:
-                await self._works.act(self._tenant, press.about, act, actor)
+                await self._casework.act(self._tenant, press.about, act, actor)
         except ActRefused as error:
             return PresserNote(str(error), words)
         return None
@@ -104,23 +94,23 @@ def _form_key(act: Act, press: Press, actor: Actor, words: str) -> str:
 class AskerButtons:
     """Handles the asker's buttons, which others see but can't use. Implements `Listener`."""
 
-    def __init__(self, *, tenant: str, works: Works, recorded: Recorded) -> None:
-        self._tenant = tenant
-        self._works = works
-        self._recorded = recorded
+    def __init__(self, context: ChatContext) -> None:
+        self._tenant = context.tenant
+        self._casework = context.casework
+        self._interactions = context.interactions
 
     def register(self, dispatch: Dispatch) -> None:
         for act, name in ASKER_ACTIONS.items():
             dispatch.on_press(name, partial(self._pressed, act))
 
     async def _pressed(self, act: Act, press: Press) -> Json:
-        message = await self._asked_there(press)
+        message = await self._question_of(press)
         if message.author.id != press.person.id:
             raise ActionRejected(ASKER_ONLY)
         actor = Actor(message.author.id, message.author.name, "asker")
         try:
-            await self._works.act(self._tenant, press.about, act, actor)
-            view = await self._works.bare(self._tenant, press.about)
+            await self._casework.act(self._tenant, press.about, act, actor)
+            view = await self._casework.bare(self._tenant, press.about)
         except InteractionUnknown as error:
             raise ActionRejected(GONE) from error
         except ActRefused as error:
@@ -129,9 +119,9 @@ class AskerButtons:
         offers = buttons_for_asker(view.case.standing.state)
         return card_answer(asker_card(press.about, offers, remark_on(did) if did else ""))
 
-    async def _asked_there(self, press: Press) -> Message:
+    async def _question_of(self, press: Press) -> Message:
         """Return the question. Raises ActionRejected if it was not asked in this conversation."""
-        asked = await self._recorded.get(press.about)
+        asked = await self._interactions.get(press.about)
         thread = asked.message.thread if asked else None
         if asked is None or thread is None:
             raise ActionRejected(GONE)

@@ -32,8 +32,7 @@ from bot.escalations.case_view import (
 from bot.escalations.casework import LONGEST_REPLY
 from bot.escalations.lifecycle import display_name
 from bot.platforms.teams.payloads.actions import CASE_ACTIONS
-from bot.platforms.teams.payloads.activity import Body, Json, kind_of, text_at
-from bot.platforms.teams.payloads.references import read_reference
+from bot.platforms.teams.payloads.activity import Body, Json, kind_of, read_reference, text_at
 from bot.platforms.teams.rendering.cards import (
     card,
     execute_button,
@@ -138,32 +137,32 @@ class PresserNote:
     words: str = ""
 
 
-def card_message(message: Message, view: CaseView, ways: CaseLinks, *, now: datetime) -> Json:
+def card_message(message: Message, view: CaseView, links: CaseLinks, *, now: datetime) -> Json:
     """Return the card of a case as a message."""
     summary = f"{_OPENING} from {inert_text(_who(message, view))}"
-    shown = case_card(message, view, ways, now=now)
+    shown = case_card(message, view, links, now=now)
     return with_card({"type": "message", "summary": summary}, shown)
 
 
 def case_card(
     message: Message,
     view: CaseView,
-    ways: CaseLinks,
+    links: CaseLinks,
     *,
     now: datetime,
-    aside: PresserNote | None = None,
+    note: PresserNote | None = None,
 ) -> Json:
     """Return the card of a case in its current state, with the available actions.
 
     The pages found and the earlier exchanges are left out if the card would be too large for Teams.
     """
-    first = [*_presser_note(aside), *_question(message, view, ways)]
+    first = [*_presser_note(note), *_question(message, view, links)]
     last = [_state(view), *map(_step, acts_in(view.steps)[-_MOST_STEPS:])]
     below = case_buttons(view.case)
     room = CONTENT_BUDGET - size(card([*first, *last], below))
     found = [
         *_missing_facts(view.finding),
-        *_pages(view.finding, ways, now),
+        *_pages(view.finding, links, now),
         *_earlier_exchanges(view.before),
     ]
     return card([*first, *_fitting_parts(found, room), *last], below)
@@ -178,36 +177,40 @@ def _fitting_parts(parts: Sequence[Json], room: int) -> Iterator[Json]:
         yield part
 
 
-def _presser_note(aside: PresserNote | None) -> list[Json]:
-    if aside is None or not aside.remark:
+def _presser_note(note: PresserNote | None) -> list[Json]:
+    if note is None or not note.remark:
         return []
-    kept = split(aside.words, _QUESTION_BYTES, size)[0]
+    kept = split(note.words, _QUESTION_BYTES, size)[0]
     yours = (
         [text_run("You wrote:", **_SUBTLE), *text_run_paragraphs(kept, most=_MOST_LINES)]
         if kept
         else []
     )
-    return [_box("warning", [text_run(aside.remark, **_BOLD), *yours])]
+    return [_container([text_run(note.remark, **_BOLD), *yours], style="warning")]
 
 
-def _question(message: Message, view: CaseView, ways: CaseLinks) -> list[Json]:
+def _question(message: Message, view: CaseView, links: CaseLinks) -> list[Json]:
     case = view.case
     asked = split(without_backticks(case.question[:_QUESTION_LIMIT]), _QUESTION_BYTES, size)[0]
     from_whom = f" from {_who(message, view)}: {ESCALATION_REASONS[case.reason]}"
     opening = text_runs((_OPENING, _BOLD), (from_whom, {}))
     shown = text_run_paragraphs(asked, most=_MOST_LINES) or [text_run("(no words)", **_SUBTLE)]
     unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.standing.state) else ""
-    return [opening, _box("emphasis", shown), text_block(f"{_where(message, ways)}{unread}")]
+    return [
+        opening,
+        _container(shown, style="emphasis"),
+        text_block(f"{_where(message, links)}{unread}"),
+    ]
 
 
 def _who(message: Message, view: CaseView) -> str:
     return f"{display_name(view.case.asker_name or message.author.name)}{view.case.asker_mark}"
 
 
-def _where(message: Message, ways: CaseLinks) -> str:
+def _where(message: Message, links: CaseLinks) -> str:
     asked = "Asked in a personal chat" if message.private else _where_shared(message)
-    thread = web_url(ways.thread) if ways.thread else None
-    board = web_url(ways.board) if ways.board else None
+    thread = web_url(links.thread) if links.thread else None
+    board = web_url(links.board) if links.board else None
     opened = f"[Open the thread]({thread})" if thread else asked
     return f"{opened} \u00b7 [Open on the board]({board})" if board else opened
 
@@ -225,13 +228,13 @@ def _missing_facts(finding: SearchFinding | None) -> list[Json]:
     return [text_runs((MISSING_INTRO, _BOLD), (f" {said}", {}))]
 
 
-def _pages(finding: SearchFinding | None, ways: CaseLinks, now: datetime) -> list[Json]:
+def _pages(finding: SearchFinding | None, links: CaseLinks, now: datetime) -> list[Json]:
     """Return the found pages that everyone may read."""
     if finding is None:
         return []
     found = finding.suggestions[:_MOST_PAGES]
     shown = [
-        _page(each, way, ways, now) for each, way in zip(offered_pages(found), found, strict=True)
+        _page(each, way, links, now) for each, way in zip(offered_pages(found), found, strict=True)
     ]
     if finding.hidden:
         pages = "page was" if finding.hidden == 1 else "pages were"
@@ -240,12 +243,12 @@ def _pages(finding: SearchFinding | None, ways: CaseLinks, now: datetime) -> lis
     return [_heading(pages_heading(finding)), *shown] if shown else []
 
 
-def _page(page: SourceLine, source: Source, ways: CaseLinks, now: datetime) -> Json:
-    url = web_url(public_link(source.url, ways.public_url))
+def _page(page: SourceLine, source: Source, links: CaseLinks, now: datetime) -> Json:
+    url = web_url(public_link(source.url, links.public_url))
     label = without_card_functions(teams_label(page.label))
     name = text_block(f"[{label}]({url})") if url else text_run(page.label)
     about = ", ".join(part for part in (page.space, freshness(page, now)) if part)
-    return _group([name, text_run(about, **_SUBTLE)] if about else [name])
+    return _container([name, text_run(about, **_SUBTLE)] if about else [name], spacing="Small")
 
 
 def _earlier_exchanges(exchanges: Sequence[EarlierExchange]) -> list[Json]:
@@ -257,7 +260,7 @@ def _exchange(exchange: EarlierExchange) -> Json:
     if exchange.withheld:
         answer = "an answer from pages that not everyone may read"
     said = text_run(f"\u2022 {clip(without_backticks(exchange.question), _LINE_LENGTH)}")
-    return _group([said, text_run(f"\u2192 {answer}", **_SUBTLE)])
+    return _container([said, text_run(f"\u2192 {answer}", **_SUBTLE)], spacing="Small")
 
 
 def _state(view: CaseView) -> Json:
@@ -287,9 +290,5 @@ def _heading(words: str) -> Json:
     return text_block(words, weight="Bolder", separator=True)
 
 
-def _box(style: str, items: Sequence[Json]) -> Json:
-    return {"type": "Container", "style": style, "items": list(items)}
-
-
-def _group(items: Sequence[Json]) -> Json:
-    return {"type": "Container", "spacing": "Small", "items": list(items)}
+def _container(items: Sequence[Json], **looks: object) -> Json:
+    return {"type": "Container", **looks, "items": list(items)}

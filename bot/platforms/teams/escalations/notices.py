@@ -15,9 +15,8 @@ from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
 from bot.domain.text.markdown import clip, disarm, plain_code, split
 from bot.escalations.asker_notices import LatestNotice, notice_text
-from bot.escalations.case_view import STATE_AFTER_STEP, CaseButton, CaseView, buttons_for_asker
-from bot.escalations.ports import SeesCases
-from bot.platforms.teams.client.connector import Connector
+from bot.escalations.case_view import STATE_AFTER_STEP, CaseButton, buttons_for_asker
+from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.messages.replies import PostedActivities
 from bot.platforms.teams.payloads.actions import ASKER_ACTIONS
 from bot.platforms.teams.payloads.activity import Json
@@ -49,7 +48,7 @@ def notice_activities(
     """
     news = notice_text(notice)
     opening = f"**{teams_plain(clip(news.name, _NAME_LENGTH))}** {news.did}"
-    about = f"> {_recalled_question(message.text)}" if message.private else ""
+    about = f"> {_inert_markdown(clip(message.text, _QUESTION_LENGTH))}" if message.private else ""
     whole = "\n\n".join(part for part in (about, opening, with_links(news.words)) if part)
     parts = split(whole, CONTENT_BUDGET - _BUTTONS_BYTES, size)
     said_so = [_activity(part, number, len(parts)) for number, part in enumerate(parts, start=1)]
@@ -63,7 +62,11 @@ def notice_activities(
 def asker_card(case_id: InteractionId, offers: Sequence[CaseButton], remark: str = "") -> Json:
     """Return the card with the asker's buttons, below a line of ours."""
     remarks = [text_block(remark, isSubtle=True)] if remark else []
-    return card(remarks, [_button(offer, case_id) for offer in offers])
+    buttons = [
+        execute_button(offer.label, ASKER_ACTIONS[offer.act], case_id, first=offer.first)
+        for offer in offers
+    ]
+    return card(remarks, buttons)
 
 
 def with_links(words: str) -> str:
@@ -71,17 +74,9 @@ def with_links(words: str) -> str:
     return _ADDRESS.sub(_link, _inert_markdown(words))
 
 
-def _button(offer: CaseButton, case_id: InteractionId) -> Json:
-    return execute_button(offer.label, ASKER_ACTIONS[offer.act], case_id, first=offer.first)
-
-
 def _link(found: re.Match[str]) -> str:
     url = web_url(found[1])
     return found[0] if url is None else f"[{teams_label(found[1])}]({url})"
-
-
-def _recalled_question(question: str) -> str:
-    return _inert_markdown(clip(question, _QUESTION_LENGTH))
 
 
 def _inert_markdown(words: str) -> str:
@@ -95,49 +90,30 @@ def _activity(text: str, number: int, of: int) -> Json:
 
 
 class AskerNotices:
-    """Posts and updates notices to askers. Implements bot.escalations.ports.Tells.
+    """Posts and updates notices to askers. Implements `Tells` and `EditsNotices`.
 
     Teams can't be searched for posts: a retry posts the messages not known to be posted, so one
     whose post succeeded unseen is repeated. The returned reference is the first message's.
     """
 
-    def __init__(self, connector: Connector, parts: PostedActivities, notes: Notes) -> None:
-        self._connector = connector
-        self._parts = parts
-        self._last = LatestNotice(_NoticeEditor(connector), notes, "teams")
-
-    def attend(self, sees: SeesCases) -> None:
-        """Set the source of current case views."""
-        self._last.attend(sees)
+    def __init__(self, client: TeamsClient, posted: PostedActivities, notes: Notes) -> None:
+        self._client = client
+        self._posted = posted
+        self.latest = LatestNotice(self, notes, "teams")
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
         """Post a person's action, with their name and words. Raises DeliveryFailed."""
         state = STATE_AFTER_STEP.get(notice.step)
         shown = notice_activities(message, notice, buttons_for_asker(state) if state else ())
         several = len(shown) > 1
-        posted = [*await self._parts.of(message, notice.id, several=several)]
+        posted = [*await self._posted.ids_of(message, notice.id, several=several)]
         for activity in shown[len(posted) :]:
-            posted.append(await self._connector.send(message.reply_to, activity))
-            await self._parts.keep(message, notice.id, posted, several=several)
+            posted.append(await self._client.send(message.reply_to, activity))
+            await self._posted.store(message, notice.id, posted, several=several)
         channel = message.thread.channel
         if state:
-            await self._last.came(message, notice, PostedRef(channel, posted[-1]), state)
+            await self.latest.came(message, notice, PostedRef(channel, posted[-1]), state)
         return PostedRef(channel, posted[0])
-
-    async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:  # noqa: ARG002  # the port's
-        """Return None: Teams can't be searched. A notice may be posted twice, but is never lost."""
-        return None
-
-    async def show(self, message: Message, view: CaseView) -> None:
-        """Update the buttons of the last notice. Raises DeliveryFailed."""
-        await self._last.show(message, view)
-
-
-class _NoticeEditor:
-    """Edits the buttons of a notice. Implements bot.escalations.asker_notices.EditsNotices."""
-
-    def __init__(self, connector: Connector) -> None:
-        self._connector = connector
 
     async def edit(
         self,
@@ -147,9 +123,10 @@ class _NoticeEditor:
         offers: Sequence[CaseButton],
         remark: str,
     ) -> None:
+        """Edit the buttons of a notice, which are its last message. Raises DeliveryFailed."""
         if offers or remark:
             shown = notice_activities(message, notice, offers, remark)[-1]
-            await self._connector.update(message.reply_to, at.id, shown)
+            await self._client.update(message.reply_to, at.id, shown)
         else:
-            # The buttons are a separate message: delete it, as editing would leave an empty card.
-            await self._connector.delete(message.reply_to, at.id)
+            # Editing would leave an empty card.
+            await self._client.delete(message.reply_to, at.id)

@@ -19,15 +19,13 @@ from bot.domain.messages import Message
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.domain.text.markdown import clip
-from bot.platforms.teams.client.connector import Connector
+from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import BotRemoved, Gone
 from bot.platforms.teams.client.rate_limits import Pause
-from bot.platforms.teams.payloads.activity import Json
-from bot.platforms.teams.payloads.references import user_in
+from bot.platforms.teams.payloads.activity import Json, user_in
 from bot.platforms.teams.rendering.answers import answer_activities
 from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity
 from bot.platforms.teams.rendering.text import teams_plain
-from bot.platforms.teams.tenant.conversations import Conversations
 
 _ATTEMPTS = 3
 _SECONDS = 20.0
@@ -60,16 +58,14 @@ class PrivateReplies:
 
     def __init__(
         self,
-        connector: Connector,
-        places: Conversations,
+        client: TeamsClient,
         notes: Notes,
         settings: Settings,
         *,
         sensitivity: Sensitivity = NO_SENSITIVITY,
         pause: Pause = asyncio.sleep,
     ) -> None:
-        self._connector = connector
-        self._places = places
+        self._client = client
         self._notes = notes
         self._install_url = _install_url(settings)
         self._sensitivity = sensitivity
@@ -94,25 +90,25 @@ class PrivateReplies:
             return
         for activity_id in sent.ids:
             with suppress(DeliveryRefused):
-                await self._connector.delete(sent.chat, activity_id)
+                await self._client.delete(sent.chat, activity_id)
 
     async def _send(self, delivery: Delivery, private: Reply) -> None:
         message, shown = delivery.message, self._shown(delivery, private)
         sent = await self._sent(message)
         try:
-            sent = sent or _SentReply(await self._patiently(lambda: self._chat(message)))
+            sent = sent or _SentReply(await self._retried(lambda: self._open_chat(message)))
             for activity in shown[len(sent.ids) :]:
                 sent = await self._add(message, sent, activity)
         except (Gone, BotRemoved) as error:
             log.info("teams.no_chat", interaction_id=message.interaction_id, why=str(error))
-            await self._places.forget_chat(message.author.id)
+            await self._client.conversations.forget_chat(message.author.id)
             await self._invite(message)
 
-    async def _chat(self, message: Message) -> str:
-        return await self._places.open_chat(message.author.id, user_id=user_in(message.reply_to))
+    async def _open_chat(self, message: Message) -> str:
+        return await self._client.open_chat(message.author.id, user_id=user_in(message.reply_to))
 
     async def _add(self, message: Message, sent: _SentReply, activity: Json) -> _SentReply:
-        posted = await self._patiently(lambda: self._connector.send(sent.chat, activity))
+        posted = await self._retried(lambda: self._client.send(sent.chat, activity))
         now = replace(sent, ids=(*sent.ids, posted))
         text = json.dumps({"chat": now.chat, "ids": list(now.ids)})
         about = message.interaction_id
@@ -127,7 +123,7 @@ class PrivateReplies:
             return
         asked = f"teams:invited:{message.thread.channel}:{message.author.id}"
         if await self._notes.first(message.thread.tenant, asked):
-            await self._connector.send(message.reply_to, _invitation(message, self._install_url))
+            await self._client.send(message.reply_to, _invitation(message, self._install_url))
 
     def _shown(self, delivery: Delivery, private: Reply) -> tuple[Json, ...]:
         asked = teams_plain(clip(delivery.message.text, _QUESTION_LENGTH))
@@ -147,7 +143,7 @@ class PrivateReplies:
         read = json.loads(noted)
         return _SentReply(read["chat"], tuple(read["ids"]))
 
-    async def _patiently(self, act: Callable[[], Awaitable[_T]]) -> _T:
+    async def _retried(self, act: Callable[[], Awaitable[_T]]) -> _T:
         """Run ``act``, with retries while Teams may succeed soon."""
         for _ in range(_ATTEMPTS - 1):
             try:

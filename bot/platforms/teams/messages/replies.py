@@ -17,7 +17,7 @@ from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
-from bot.platforms.teams.client.connector import Connector
+from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import (
     ContentRefused,
     Gone,
@@ -28,13 +28,13 @@ from bot.platforms.teams.client.errors import (
 from bot.platforms.teams.messages.streams import Streams, stream_id_of
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.answers import answer_activities
-from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity
-from bot.platforms.teams.rendering.plain_text import (
+from bot.platforms.teams.rendering.cards import (
     keys_of,
     marked_as_repeated,
     plain_form,
     refused_notice,
 )
+from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity
 
 REPLY = "reply"
 """Name of the answer to a question, beside the ids of notices."""
@@ -55,7 +55,7 @@ class PostedActivities:
         self._notes = notes
         self._posted: OrderedDict[tuple[InteractionId, str], tuple[str, ...]] = OrderedDict()
 
-    async def of(self, message: Message, name: str, *, several: bool) -> tuple[str, ...]:
+    async def ids_of(self, message: Message, name: str, *, several: bool) -> tuple[str, ...]:
         """Return the posted ids of a reply or notice. Raises StoreUnavailable.
 
         The notes are read only with ``several``: replies of one activity are not written there.
@@ -67,7 +67,7 @@ class PostedActivities:
             await self._notes.get(message.thread.tenant, _activities_key(message, name))
         )
 
-    async def keep(
+    async def store(
         self, message: Message, name: str, posted: Sequence[str], *, several: bool
     ) -> None:
         """Store the ids posted so far; if the notes fail, this process still has them."""
@@ -78,7 +78,7 @@ class PostedActivities:
                 message, _question_key(message.thread.channel, posted[-1]), message.interaction_id
             )
 
-    async def all_of(self, message: Message) -> tuple[str, ...]:
+    async def all_ids_of(self, message: Message) -> tuple[str, ...]:
         """Return all known posted ids of a question, including notices.
 
         Raises StoreUnavailable.
@@ -143,55 +143,58 @@ class Replies:
 
     def __init__(
         self,
-        connector: Connector,
+        client: TeamsClient,
         streams: Streams,
-        parts: PostedActivities,
+        posted_activities: PostedActivities,
         *,
         sensitivity: Sensitivity = NO_SENSITIVITY,
     ) -> None:
-        self._connector = connector
+        self._client = client
         self._streams = streams
-        self._parts = parts
+        self._posted_activities = posted_activities
         self._sensitivity = sensitivity
         self._doubtful: OrderedDict[InteractionId, bool] = OrderedDict()
 
-    def begun(self, message: Message) -> None:
+    def mark_unposted(self, message: Message) -> None:
         """Mark a question as new in this process: nothing of its answer is posted yet."""
-        self._doubt(message, before=False)
+        self._mark_doubtful(message, before=False)
 
-    def begun_elsewhere(self, message: Message) -> None:
+    def mark_maybe_posted(self, message: Message) -> None:
         """Mark an answer as possibly posted, unless this process already has a mark."""
-        self._doubt(message, before=True)
+        self._mark_doubtful(message, before=True)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
         """Post the missing activities of an answer. Raises DeliveryFailed, StoreUnavailable.
 
         After DeliveryRefused the progress message is removed, as far as Teams allows.
         """
-        message, shown = delivery.message, self._shown(delivery)
+        message = delivery.message
+        shown = answer_activities(
+            delivery.outcome, message, now=datetime.now(UTC), sensitivity=self._sensitivity
+        )
         several = len(shown) > 1
-        posted = [*await self._parts.of(message, REPLY, several=several)]
+        posted = [*await self._posted_activities.ids_of(message, REPLY, several=several)]
         for activity in shown[len(posted) :]:
-            if posted and _has_only_buttons(activity):
-                posted += await self._buttons(message, activity)
+            if posted and plain_form(activity) is None:
+                posted += await self._post_buttons(message, activity)
             elif posted:
-                posted.append(await self._put(delivery, activity, None))
+                posted.append(await self._post_or_simplify(delivery, activity, None))
             else:
-                posted.append(await self._first(delivery, activity))
+                posted.append(await self._post_first(delivery, activity))
             # Store the id at once: people may react to a part before all are posted.
-            await self._parts.keep(message, REPLY, posted, several=several)
+            await self._posted_activities.store(message, REPLY, posted, several=several)
         return PostedRef(message.thread.channel, posted[0])
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         """Delete the recorded posts, and all other known posts of a question."""
         here = [ref.id for ref in posted if not stream_id_of(ref)]
-        ended = {*here, *(everything := await self._parts.all_of(message))}
+        ended = {*here, *(everything := await self._posted_activities.all_ids_of(message))}
         for stream in dict.fromkeys(filter(None, map(stream_id_of, posted))):
             if stream not in ended:
                 await self._streams.drop(message, stream)
         for activity_id in dict.fromkeys([*here, *everything]):
             with suppress(Gone):
-                await self._connector.delete(message.reply_to, activity_id)
+                await self._client.delete(message.reply_to, activity_id)
 
     async def close(self, message: Message, placeholder: PostedRef) -> None:
         """Remove the progress message or stream of a question that will get no reply.
@@ -202,24 +205,26 @@ class Replies:
             await self._streams.drop(message, stream)
             return
         with suppress(Gone):
-            await self._connector.delete(message.reply_to, placeholder.id)
+            await self._client.delete(message.reply_to, placeholder.id)
 
-    async def _first(self, delivery: Delivery, activity: Json) -> str:
+    async def _post_first(self, delivery: Delivery, activity: Json) -> str:
         """Post the first activity of an answer, in the place of its placeholder if there is one."""
         message, where = delivery.message, delivery.placeholder
         if where is not None:
-            return await self._put(delivery, activity, where)
+            return await self._post_or_simplify(delivery, activity, where)
         shown = (
             marked_as_repeated(activity) if self._doubtful.get(message.interaction_id) else activity
         )
         try:
-            return await self._put(delivery, shown, None)
+            return await self._post_or_simplify(delivery, shown, None)
         except DeliveryFailed as error:
             if not isinstance(error, _NOTHING_DONE):
                 self._doubtful[message.interaction_id] = True
             raise
 
-    async def _put(self, delivery: Delivery, activity: Json, where: PostedRef | None) -> str:
+    async def _post_or_simplify(
+        self, delivery: Delivery, activity: Json, where: PostedRef | None
+    ) -> str:
         """Post an activity, in plain form if Teams rejects its content; return its id.
 
         If Teams rejects that too, a short notice is posted and DeliveryRefused raised.
@@ -231,13 +236,13 @@ class Replies:
             _log_refused(message, activity, error)
             plain = plain_form(activity, shorten=error.too_long)
         try:
-            return await self._plainly(message, plain or activity, where)
+            return await self._post_plain(message, plain or activity, where)
         except ContentRefused as error:
             _log_refused(message, plain or activity, error)
-            await self._say_so(delivery, where)
+            await self._post_notice(delivery, where)
             raise
 
-    async def _plainly(self, message: Message, activity: Json, where: PostedRef | None) -> str:
+    async def _post_plain(self, message: Message, activity: Json, where: PostedRef | None) -> str:
         """Post an activity in its place; as a new message if the stream can't end with it."""
         try:
             return await self._post(message, activity, where)
@@ -245,17 +250,17 @@ class Replies:
             stream = stream_id_of(where)
             if not stream:
                 raise
-        posted = await self._connector.send(message.reply_to, activity)
+        posted = await self._client.send(message.reply_to, activity)
         with suppress(DeliveryFailed):
             await self._streams.drop(message, stream)
         return posted
 
-    async def _say_so(self, delivery: Delivery, where: PostedRef | None) -> None:
+    async def _post_notice(self, delivery: Delivery, where: PostedRef | None) -> None:
         """Post a short notice instead of a rejected answer; at least remove the placeholder."""
         message = delivery.message
         try:
             if not message.overheard:
-                await self._plainly(message, refused_notice(delivery), where)
+                await self._post_plain(message, refused_notice(delivery), where)
         except DeliveryRefused as error:
             log.warning(
                 "teams.nothing_taken", interaction_id=message.interaction_id, why=str(error)
@@ -264,14 +269,14 @@ class Replies:
                 with suppress(DeliveryFailed):
                     await self.close(message, where)
 
-    async def _buttons(self, message: Message, activity: Json) -> Sequence[str]:
+    async def _post_buttons(self, message: Message, activity: Json) -> Sequence[str]:
         """Post the buttons below an answer; return their id, or nothing if it is unknown.
 
         Not retried after an unknown result: the answer is posted, and text can replace the buttons.
         Raises DeliveryFailed only if Teams did nothing and may accept them later.
         """
         try:
-            return [await self._connector.send(message.reply_to, activity)]
+            return [await self._client.send(message.reply_to, activity)]
         except DeliveryFailed as error:
             if isinstance(error, _NOTHING_DONE) and not isinstance(error, DeliveryRefused):
                 raise
@@ -287,30 +292,17 @@ class Replies:
             return await self._streams.finish(message, stream, activity)
         if where is not None:
             try:
-                await self._connector.update(message.reply_to, where.id, activity)
+                await self._client.update(message.reply_to, where.id, activity)
             except Gone:
                 log.info("teams.placeholder_gone", interaction_id=message.interaction_id)
             else:
                 return where.id
-        return await self._connector.send(message.reply_to, activity)
+        return await self._client.send(message.reply_to, activity)
 
-    def _shown(self, delivery: Delivery) -> tuple[Json, ...]:
-        return answer_activities(
-            delivery.outcome,
-            delivery.message,
-            now=datetime.now(UTC),
-            sensitivity=self._sensitivity,
-        )
-
-    def _doubt(self, message: Message, *, before: bool) -> None:
+    def _mark_doubtful(self, message: Message, *, before: bool) -> None:
         self._doubtful.setdefault(message.interaction_id, before)
         while len(self._doubtful) > _REMEMBERED:
             self._doubtful.popitem(last=False)
-
-
-def _has_only_buttons(activity: Json) -> bool:
-    """Return whether an activity has no text, only buttons."""
-    return plain_form(activity) is None
 
 
 def _log_refused(message: Message, activity: Json, error: DeliveryFailed) -> None:

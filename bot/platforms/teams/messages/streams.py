@@ -16,7 +16,7 @@ from bot.chat.response_view import activity_text
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import Activity, InteractionId, Message
-from bot.platforms.teams.client.connector import PATIENCE_SECONDS, Connector
+from bot.platforms.teams.client.api import PATIENCE_SECONDS, TeamsClient
 from bot.platforms.teams.client.errors import BotRemoved, ContentRefused, Gone, StreamRefused
 from bot.platforms.teams.client.rate_limits import Cooldowns
 from bot.platforms.teams.payloads.activity import Json, text_at
@@ -29,6 +29,10 @@ _UNAVAILABLE_SECONDS = 600.0
 _REMEMBERED = 1_000
 _STREAM_PREFIX = "stream:"
 _ENDED_TEXT = "This has ended."
+
+_REFUSED_PAUSE_SECONDS = 60.0
+_TYPING_SECONDS = 10.0
+"""Teams shows typing for a few seconds; each typing activity counts against the rate limits."""
 
 StopHandler = Callable[[InteractionId], Awaitable[None]]
 """Withdraws a question whose asker pressed Stop."""
@@ -49,14 +53,18 @@ def stream_id_of(ref: PostedRef | None) -> str:
 class Streams:
     """Opens streams, updates them, and ends them with a message that gets the stream's id.
 
+    Only streams show progress as text, as Teams ends them by itself: a progress message whose post
+    succeeded unseen could never be found and removed. Elsewhere a typing indicator is shown.
+
     Only the process that opened a stream has its sequence number and can update it; any process can
-    end it, as the final message has no number. Raises DeliveryFailed, as the connector does.
+    end it, as the final message has no number. Raises DeliveryFailed, as the client does.
     """
 
-    def __init__(self, connector: Connector) -> None:
-        self._connector = connector
+    def __init__(self, client: TeamsClient) -> None:
+        self._client = client
         self._sequences: OrderedDict[str, int] = OrderedDict()
         self._unavailable = Cooldowns()
+        self._pacing = Cooldowns()
         self._stopped: StopHandler | None = None
 
     def on_stopped(self, stopped: StopHandler) -> None:
@@ -67,21 +75,19 @@ class Streams:
         """Return whether a stream may be tried here; the message is answered in any case."""
         return message.private and self._unavailable.is_due(message.thread.channel)
 
-    async def open(
-        self, message: Message, words: str, *, patience_seconds: float = 0.0
-    ) -> PostedRef | None:
+    async def open(self, message: Message, *, needed: bool = False) -> PostedRef | None:
         """Open a stream with a progress text; None if Teams allows none.
 
-        After a refusal no stream is tried in that chat for ten minutes.
+        If ``needed``, wait for the rate limit as a reply does. After a refusal no stream is tried
+        in that chat for ten minutes.
         """
         chat = message.thread.channel
         if not self.may_open(message):
             return None
-        begun = _update_activity(words, sequence=1)
+        begun = _update_activity(text_at(progress_message(), "text"), sequence=1)
+        patience = PATIENCE_SECONDS if needed else 0.0
         try:
-            stream_id = await self._connector.send(
-                message.reply_to, begun, patience_seconds=patience_seconds
-            )
+            stream_id = await self._client.send(message.reply_to, begun, patience_seconds=patience)
         except BotRemoved:
             raise
         except DeliveryRefused as error:
@@ -91,9 +97,35 @@ class Streams:
         if not stream_id:
             raise DeliveryFailed("Teams did not say where the stream is.")
         self._remember(stream_id, 1)
+        self._pacing.hold(message.interaction_id, PAUSE_SECONDS)
         return stream_ref(chat, stream_id)
 
-    async def inform(self, message: Message, stream_id: str, words: str) -> None:
+    async def show(
+        self, message: Message, activity: Activity, placeholder: PostedRef | None
+    ) -> None:
+        """Update the stream's progress text; without a stream show a typing indicator.
+
+        Updates that follow too soon are dropped. After a refusal updates of that message pause for
+        as long as Teams asks, else for a minute.
+        """
+        if not activity_text(activity) or not self._pacing.is_due(message.interaction_id):
+            return
+        try:
+            await self._show(message, activity, placeholder)
+        except DeliveryFailed as error:
+            pause = error.retry_after_seconds or _REFUSED_PAUSE_SECONDS
+            self._pacing.hold(message.interaction_id, pause)
+            log.info("teams.progress_unavailable", error=str(error))
+
+    async def _show(self, message: Message, activity: Activity, where: PostedRef | None) -> None:
+        if stream := stream_id_of(where):
+            self._pacing.hold(message.interaction_id, PAUSE_SECONDS)
+            await self._update(message, stream, text_at(progress_message(activity), "text"))
+        else:
+            self._pacing.hold(message.interaction_id, _TYPING_SECONDS)
+            await self._client.send(message.reply_to, typing_activity(), patience_seconds=0.0)
+
+    async def _update(self, message: Message, stream_id: str, words: str) -> None:
         """Update the progress text; does nothing for a stream that another process opened."""
         sequence = self._sequences.get(stream_id, 0) + 1
         if sequence == 1:
@@ -101,7 +133,7 @@ class Streams:
         self._remember(stream_id, sequence)
         update = _update_activity(words, sequence=sequence, stream_id=stream_id)
         try:
-            await self._connector.send(message.reply_to, update, patience_seconds=0.0)
+            await self._client.send(message.reply_to, update, patience_seconds=0.0)
         except StreamRefused as error:
             self._sequences.pop(stream_id, None)
             log.info("teams.stream_ended", interaction_id=message.interaction_id, why=error.why)
@@ -118,29 +150,29 @@ class Streams:
         """
         self._sequences.pop(stream_id, None)
         try:
-            await self._connector.send(message.reply_to, _final_activity(activity, stream_id))
+            await self._client.send(message.reply_to, _final_activity(activity, stream_id))
         except (ContentRefused, BotRemoved):
             raise
         except DeliveryRefused as error:
-            return await self._after(message, stream_id, activity, error)
+            return await self._finish_refused(message, stream_id, activity, error)
         return stream_id
 
     async def drop(self, message: Message, stream_id: str) -> None:
         """Delete a stream that may still be open; if it must be ended first, end and delete it."""
         try:
-            await self._connector.delete(message.reply_to, stream_id)
+            await self._client.delete(message.reply_to, stream_id)
         except DeliveryRefused:
             log.info("teams.stream_closed_first", interaction_id=message.interaction_id)
         else:
             return
         closing = {"type": "message", "text": _ENDED_TEXT, "textFormat": "plain"}
         try:
-            await self._connector.send(message.reply_to, _final_activity(closing, stream_id))
-            await self._connector.delete(message.reply_to, stream_id)
+            await self._client.send(message.reply_to, _final_activity(closing, stream_id))
+            await self._client.delete(message.reply_to, stream_id)
         except DeliveryRefused as error:
             log.info("teams.stream_gone", why=str(error))
 
-    async def _after(
+    async def _finish_refused(
         self, message: Message, stream_id: str, activity: Json, error: DeliveryRefused
     ) -> str:
         """Post the message after Teams refused it as the end of a stream."""
@@ -153,14 +185,14 @@ class Streams:
             return stream_id
         if not isinstance(error, Gone):
             try:
-                await self._connector.update(message.reply_to, stream_id, activity)
+                await self._client.update(message.reply_to, stream_id, activity)
             except (ContentRefused, BotRemoved):
                 raise
             except DeliveryRefused as refusal:
                 log.info("teams.stream_not_edited", why=str(refusal))
             else:
                 return stream_id
-        return await self._connector.send(message.reply_to, activity)
+        return await self._client.send(message.reply_to, activity)
 
     async def _withdraw(self, message: Message) -> None:
         if self._stopped is not None:
@@ -185,59 +217,3 @@ def _final_activity(activity: Json, stream_id: str) -> Json:
     others: Sequence[object] = entities if isinstance(entities, list) else ()
     info = {"type": "streaminfo", "streamId": stream_id, "streamType": "final"}
     return {**activity, "entities": [*others, info]}
-
-
-_REFUSED_PAUSE_SECONDS = 60.0
-_TYPING_SECONDS = 10.0
-"""Teams shows typing for a few seconds; each typing activity counts against the rate limits."""
-
-
-class ProgressStatus:
-    """Shows the progress of a question; best effort, nothing waits for it.
-
-    Only streams show progress as text, as Teams ends them by itself: a progress message whose post
-    succeeded unseen could never be found and removed.
-    """
-
-    def __init__(self, connector: Connector, streams: Streams) -> None:
-        self._connector = connector
-        self._streams = streams
-        self._pacing = Cooldowns()
-
-    async def open(self, message: Message, *, needed: bool = False) -> PostedRef | None:
-        """Open a stream; None if Teams allows none. Raises DeliveryFailed.
-
-        If ``needed``, wait for the rate limit as a reply does.
-        """
-        patience = PATIENCE_SECONDS if needed else 0.0
-        stream = await self._streams.open(
-            message, text_at(progress_message(), "text"), patience_seconds=patience
-        )
-        if stream is not None:
-            self._pacing.hold(message.interaction_id, PAUSE_SECONDS)
-        return stream
-
-    async def show(
-        self, message: Message, activity: Activity, placeholder: PostedRef | None
-    ) -> None:
-        """Update the stream's progress text; without a stream show a typing indicator.
-
-        Updates that follow too soon are dropped. After a refusal updates of that message pause for
-        as long as Teams asks, else for a minute.
-        """
-        if not activity_text(activity) or not self._pacing.is_due(message.interaction_id):
-            return
-        try:
-            await self._show(message, activity, placeholder)
-        except DeliveryFailed as error:
-            pause = error.retry_after_seconds or _REFUSED_PAUSE_SECONDS
-            self._pacing.hold(message.interaction_id, pause)
-            log.info("teams.progress_unavailable", error=str(error))
-
-    async def _show(self, message: Message, activity: Activity, where: PostedRef | None) -> None:
-        if stream := stream_id_of(where):
-            self._pacing.hold(message.interaction_id, PAUSE_SECONDS)
-            await self._streams.inform(message, stream, text_at(progress_message(activity), "text"))
-        else:
-            self._pacing.hold(message.interaction_id, _TYPING_SECONDS)
-            await self._connector.send(message.reply_to, typing_activity(), patience_seconds=0.0)

@@ -1,14 +1,13 @@
-"""Define the actions of our cards, parse presses, and build responses to invokes; pure.
+"""Define the actions of our cards, and parse presses; pure.
 
 The names and keys are a contract with cards that were posted long ago: a name never changes its
-meaning. Teams waits a few seconds for a response. Nothing in a press is verified here.
+meaning. Nothing in a press is verified here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from bot.chat.actions import ActingUser, interaction_named
 from bot.domain.cases import Act
@@ -20,9 +19,9 @@ from bot.platforms.teams.payloads.activity import (
     is_private,
     object_at,
     person_of,
+    reference_of,
     text_at,
 )
-from bot.platforms.teams.payloads.references import reference_of
 
 INTERACTION_KEY = "about"
 """Key in a button's data for the id of its interaction."""
@@ -46,39 +45,6 @@ ASKER_ACTIONS: Mapping[Act, str] = {
     "reopen": "frontdesk.asker.reopen",
 }
 """Buttons below a notice to the asker, by action."""
-
-
-CARD_TYPE = "application/vnd.microsoft.card.adaptive"
-_TEXT_TYPE = "application/vnd.microsoft.activity.message"
-
-Height = Literal["small", "medium", "large"]
-
-
-def card_answer(card: Json) -> Json:
-    """Return the response that replaces the card for its presser."""
-    return {"statusCode": 200, "type": CARD_TYPE, "value": card}
-
-
-def text_answer(words: str) -> Json:
-    """Return the response that shows a text to the presser only; the card stays."""
-    return {"statusCode": 200, "type": _TEXT_TYPE, "value": words}
-
-
-def dialog(title: str, card: Json, *, height: Height = "medium") -> Json:
-    """Return the response that opens a dialog (formerly task module) with a card."""
-    shown = {"title": title, "height": height, "width": "medium", "card": card_attachment(card)}
-    return {"task": {"type": "continue", "value": shown}}
-
-
-def dialog_text(words: str) -> Json:
-    """Return the response that opens a dialog with a text only."""
-    return {"task": {"type": "message", "value": words}}
-
-
-def card_attachment(card: Json) -> Json:
-    """Return a card as an attachment of a message or a dialog."""
-    return {"contentType": CARD_TYPE, "content": card}
-
 
 EMPTY_ANSWER: Json = {}
 """Acknowledges an invoke: closes a dialog, leaves a card unchanged."""

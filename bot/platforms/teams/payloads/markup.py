@@ -103,42 +103,42 @@ class _HtmlReader:
         self.own: list[str] = []
         self.quotes: list[_QuoteBuilder] = []
         self.attached: list[str] = []
-        self._quoting: _QuoteBuilder | None = None
-        self._naming: etree._Element | None = None
-        self._unsaid = 0
+        self._quote: _QuoteBuilder | None = None
+        self._author_element: etree._Element | None = None
+        self._hidden_depth = 0
 
     def begin(self, element: etree._Element) -> None:
         """Process the start of an element and its text."""
-        if element.tag == "blockquote" and self._quoting is None:
-            self._quoting = _QuoteBuilder(element)
-            self.quotes.append(self._quoting)
-        elif self._quoting and element.get("itemprop") == "mri":
-            self._naming, self._quoting.author_id = element, element.get("itemid") or ""
-        self._unsaid += element.tag in _HIDDEN
+        if element.tag == "blockquote" and self._quote is None:
+            self._quote = _QuoteBuilder(element)
+            self.quotes.append(self._quote)
+        elif self._quote and element.get("itemprop") == "mri":
+            self._author_element, self._quote.author_id = element, element.get("itemid") or ""
+        self._hidden_depth += element.tag in _HIDDEN
         if element.tag == "attachment" and element.get("id"):
             self.attached.append(element.get("id") or "")
-        self._say("\n" if element.tag in _BLOCKS else "")
-        self._say(element.get("alt") if element.tag in _PICTURES else element.text)
+        self._add("\n" if element.tag in _BLOCKS else "")
+        self._add(element.get("alt") if element.tag in _PICTURES else element.text)
 
     def end(self, element: etree._Element) -> None:
         """Process the end of an element and the text after it."""
-        self._unsaid -= element.tag in _HIDDEN
-        self._say("\n" if element.tag in _BLOCKS else "")
-        if self._naming is element:
-            self._naming = None
-        if self._quoting and self._quoting.element is element:
-            self._quoting = None
-        self._say(element.tail)
+        self._hidden_depth -= element.tag in _HIDDEN
+        self._add("\n" if element.tag in _BLOCKS else "")
+        if self._author_element is element:
+            self._author_element = None
+        if self._quote and self._quote.element is element:
+            self._quote = None
+        self._add(element.tail)
 
-    def _say(self, words: str | None) -> None:
-        if not words or self._unsaid:
+    def _add(self, words: str | None) -> None:
+        if not words or self._hidden_depth:
             return
-        if self._quoting is None:
+        if self._quote is None:
             self.own.append(words)
-        elif self._naming is not None:
-            self._quoting.author.append(words)
+        elif self._author_element is not None:
+            self._quote.author.append(words)
         else:
-            self._quoting.words.append(words)
+            self._quote.words.append(words)
 
 
 def _joined_lines(words: list[str]) -> str:
@@ -186,7 +186,7 @@ def without_mentions(body: Body, text: str, *, shown: Callable[[str], str] = str
             left[_mention_key(mention.written)].append(mention)
     if not left:
         return text.strip()
-    return _MentionReplacer(left, bot=text_at(body, "recipient", "id"), shown=shown).of(text)
+    return _MentionReplacer(left, bot=text_at(body, "recipient", "id"), shown=shown).replace(text)
 
 
 class _MentionReplacer:
@@ -200,7 +200,7 @@ class _MentionReplacer:
         self._shown = shown
         self._leads = False
 
-    def of(self, text: str) -> str:
+    def replace(self, text: str) -> str:
         bare = sorted(
             (key for key in self._left if not _MENTION_TAG.fullmatch(key)), key=len, reverse=True
         )

@@ -22,6 +22,7 @@ from bot.platforms.teams.payloads.activity import (
     is_private,
     objects_at,
     person_of,
+    reference_of,
     text_at,
     thread_id_of,
     thread_root_of,
@@ -34,7 +35,6 @@ from bot.platforms.teams.payloads.markup import (
     read_html,
     without_mentions,
 )
-from bot.platforms.teams.payloads.references import reference_of
 
 HTML_TYPE = "text/html"
 _QUOTED = re.compile(r'<quoted messageId="[^"<>]*"\s*/>')

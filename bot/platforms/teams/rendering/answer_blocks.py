@@ -194,18 +194,14 @@ def _split_code(code: Code, fits: Callable[[Json], bool]) -> tuple[Code, Code | 
     """Return the longest beginning that fits, and the rest or None."""
     lines = code.text.split("\n")
     count = largest_fitting(
-        len(lines), lambda n: fits(_with_text("\n".join(lines[:n]), code).element())
+        len(lines), lambda n: fits(replace(code, text="\n".join(lines[:n])).element())
     )
     whole = "\n".join(lines[:count])
-    end = largest_fitting(len(whole), lambda n: fits(_with_text(whole[:n], code).element()))
+    end = largest_fitting(len(whole), lambda n: fits(replace(code, text=whole[:n]).element()))
     rest = code.text[end:]
     first = code.first + whole[:end].count("\n") + rest.startswith("\n")
     left = Code(rest.removeprefix("\n"), code.language, first)
-    return _with_text(whole[:end], code), left if left.text else None
-
-
-def _with_text(text: str, code: Code) -> Code:
-    return replace(code, text=text)
+    return replace(code, text=whole[:end]), left if left.text else None
 
 
 AnswerBlock = str | Table | Code

@@ -154,7 +154,7 @@ class _Frame:
     feedback: bool
     buttons: tuple[Json, ...]
 
-    def words(self, units: Sequence[Unit], mark: str, *, first: bool) -> Json:
+    def text_message(self, units: Sequence[Unit], mark: str, *, first: bool) -> Json:
         """Return the message with the text of units."""
         text = "\n\n".join(part for part in (mark, *(unit.text for unit in units)) if part)
         marked = marks_in(text)
@@ -164,7 +164,7 @@ class _Frame:
         labelled = {**said, **self._label(citations)}
         return {**labelled, **judged} if first and self.feedback else labelled
 
-    def below(self, units: Sequence[Unit], *, last: bool) -> Json | None:
+    def card_message(self, units: Sequence[Unit], *, last: bool) -> Json | None:
         """Return the card message below units, with the buttons if ``last``; None if empty."""
         shown = [element for unit in units for element in unit.below]
         actions = self.buttons if last else ()
@@ -173,19 +173,19 @@ class _Frame:
         said: Json = {"type": "message", "summary": _summary(shown or actions)}
         return with_card({**said, **(self._label(()) if shown else {})}, card(shown, actions))
 
-    def most(self, units: Sequence[Unit]) -> int:
+    def count_fitting(self, units: Sequence[Unit]) -> int:
         """Return how many of the first units fit into one message and the card message below it."""
         return largest_fitting(len(units), lambda count: self._fits(units[:count]))
 
     def _fits(self, units: Sequence[Unit]) -> bool:
-        both = self.words(units, "", first=True), self.below(units, last=True) or {}
+        both = self.text_message(units, "", first=True), self.card_message(units, last=True) or {}
         return max(map(size, both)) <= CONTENT_BUDGET - _PART_MARK
 
-    def room(self) -> int:
+    def unit_limit(self) -> int:
         """Return the size limit of one unit in bytes, whatever it cites."""
         marks = "".join(f"[{number}]" for number in self.citations)
         around = [Unit(marks, ({},))]
-        both = self.words(around, "", first=True), self.below(around, last=True) or {}
+        both = self.text_message(around, "", first=True), self.card_message(around, last=True) or {}
         return CONTENT_BUDGET - _PART_MARK - _UNIT_FRAME - max(map(size, both))
 
     def _label(self, citations: Sequence[Json]) -> Json:
@@ -232,13 +232,13 @@ def answer_activities(
         buttons=buttons,
     )
     below = _pages_and_remarks(rendered, citations, now)
-    room = frame.room()
+    room = frame.unit_limit()
     units = [
         *_text_units(opening, room),
         *units_of(text, citations, room),
         *_text_units(below, room),
     ]
-    return _activities(frame, units)
+    return tuple(_messages_of(frame, list(_units_by_message(frame, units)) or [()]))
 
 
 def progress_message(activity: Activity | None = None) -> Json:
@@ -253,16 +253,11 @@ def typing_activity() -> Json:
     return {"type": "typing"}
 
 
-def _activities(frame: _Frame, units: Sequence[Unit]) -> tuple[Json, ...]:
-    parts = list(_units_by_message(frame, units)) or [()]
-    return tuple(_messages_of(frame, parts))
-
-
 def _messages_of(frame: _Frame, parts: Sequence[Sequence[Unit]]) -> Iterator[Json]:
     of = len(parts)
     for number, part in enumerate(parts, start=1):
-        yield frame.words(part, f"_({number} of {of})_" if of > 1 else "", first=number == 1)
-        below = frame.below(part, last=number == of)
+        yield frame.text_message(part, f"_({number} of {of})_" if of > 1 else "", first=number == 1)
+        below = frame.card_message(part, last=number == of)
         if below is not None:
             yield below
 
@@ -270,7 +265,7 @@ def _messages_of(frame: _Frame, parts: Sequence[Sequence[Unit]]) -> Iterator[Jso
 def _units_by_message(frame: _Frame, units: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
     left = units
     while left:
-        count = frame.most(left)
+        count = frame.count_fitting(left)
         yield left[:count]
         left = left[count:]
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from bot.answering.reply_text import tables_as_text
 from bot.chat.response_view import SourceLine
 from bot.domain.errors import SettingInvalid
-from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response, Source
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response
 from bot.domain.text.formatting import freshness, superseded_text, updated_text
 from bot.domain.text.markdown import clip
 from bot.platforms.teams.payloads.activity import Json
@@ -109,7 +109,8 @@ class Sensitivity:
 
         All pages count, cited, listed or suggested; the most sensitive label is used.
         """
-        labels = {label.casefold() for source in _pages_of(response) for label in source.labels}
+        pages = response.sources if isinstance(response, Reply) else response.suggestions
+        labels = {label.casefold() for page in pages for label in page.labels}
         found = (shown for label, shown in self.marks if label in labels)
         name = next(found, None)
         return None if name is None else {"@type": "CreativeWork", "name": name}
@@ -140,10 +141,6 @@ def _parsed_label(given: str) -> tuple[str, str]:
             "internal=Internal only."
         )
     return label.casefold(), name
-
-
-def _pages_of(response: Response) -> Sequence[Source]:
-    return response.sources if isinstance(response, Reply) else response.suggestions
 
 
 _GENERIC_PURPOSE = "generic"

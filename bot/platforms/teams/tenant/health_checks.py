@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from bot.domain.errors import BotError, DeliveryFailed, DeliveryRefused
 from bot.domain.health import ComponentStatus, teams
 from bot.domain.settings import Settings
-from bot.platforms.teams.client.connector import Connector
+from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.registration import Cloud, TokenRefusal
-from bot.platforms.teams.tenant.conversations import Conversations
 from bot.platforms.teams.tenant.members import OutsideReaders
 from bot.platforms.teams.transport.auth import SigningKeys
 
@@ -34,19 +33,17 @@ class HealthChecks:
     def __init__(
         self,
         keys: SigningKeys | None,
-        connector: Connector,
+        client: TeamsClient,
         cloud: Cloud,
         settings: Settings,
         *,
-        places: Conversations,
-        onlookers: OutsideReaders,
+        outside_readers: OutsideReaders,
     ) -> None:
         self._keys = keys
-        self._connector = connector
+        self._client = client
         self._cloud = cloud
         self._settings = settings
-        self._places = places
-        self._onlookers = onlookers
+        self._outside_readers = outside_readers
 
     async def parts(self) -> Sequence[ComponentStatus]:
         """Return one status per configured component; the first is about keys and token."""
@@ -54,7 +51,7 @@ class HealthChecks:
             return [teams(self._settings)]
         try:
             await self._keys.prefetch()
-            await self._connector.sign_in(self._cloud)
+            await self._client.sign_in(self._cloud)
         except BotError as error:
             return [ComponentStatus(TEAMS_PART, "failed", str(error))]
         signed_in = ComponentStatus(
@@ -64,14 +61,15 @@ class HealthChecks:
 
     async def _people(self) -> ComponentStatus:
         """Check the channel where people are asked."""
-        where, channel = await self._places.people(), self._settings.teams_escalation_channel
-        if where is None:
+        channel = self._settings.teams_escalation_channel
+        if channel is None:
             cure = "Set TEAMS_ESCALATION_CHANNEL to the id (19:\u2026) of the channel to ask in."
             return ComponentStatus(
                 PEOPLE_PART, "absent", "nobody is asked in Teams; the board shows cases.", cure
             )
         try:
-            outside = await self._onlookers.outside(where)
+            where = await self._client.conversations.channel(channel)
+            outside = await self._outside_readers.outside(where)
         except DeliveryRefused:
             unseen = f"{channel} is not there, or its team is without the app."
             return ComponentStatus(PEOPLE_PART, "failed", unseen, PEOPLE_CHANNEL_CURE)

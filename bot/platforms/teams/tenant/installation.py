@@ -10,6 +10,7 @@ from bot.chat.commands.help_texts import CHAT_HELLO, HELLO, PERSONAL_HELLO
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import StoreUnavailable
 from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.payloads.activity import (
     Body,
     ConversationKind,
@@ -18,10 +19,10 @@ from bot.platforms.teams.payloads.activity import (
     kind_of,
     objects_at,
     person_of,
+    reference_of,
+    reference_to,
     text_at,
 )
-from bot.platforms.teams.payloads.references import reference_of, reference_to
-from bot.platforms.teams.tenant.conversations import Conversations, Removals
 from bot.platforms.teams.tenant.members import OutsideReaders
 from bot.platforms.teams.transport.dispatch import Dispatch
 
@@ -86,15 +87,13 @@ class InstallationEvents:
 
     def __init__(
         self,
-        places: Conversations,
-        presence: Removals,
-        onlookers: OutsideReaders,
-        errands: BackgroundTasks,
+        client: TeamsClient,
+        outside_readers: OutsideReaders,
+        background: BackgroundTasks,
     ) -> None:
-        self._places = places
-        self._presence = presence
-        self._onlookers = onlookers
-        self._errands = errands
+        self._conversations, self._removals = client.conversations, client.removals
+        self._outside_readers = outside_readers
+        self._background = background
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_every(self._note)
@@ -102,33 +101,33 @@ class InstallationEvents:
     async def _note(self, body: Body) -> None:
         """Store what is new; known facts are not written again. Raises StoreUnavailable."""
         try:
-            await self._noted(body)
+            await self._observe(body)
         except StoreUnavailable:
             # Teams redelivers an activity but not an invoke, whose presser sees an error text
             # instead.
             if text_at(body, "type") != "invoke":
                 raise
 
-    async def _noted(self, body: Body) -> None:
+    async def _observe(self, body: Body) -> None:
         change, conversation = installation_change_of(body), conversation_of(body)
         if not conversation:
             return
         if change in _REASONS_TO_STOP:
-            await self._left(body, _REASONS_TO_STOP[change])
+            await self._store_removal(body, _REASONS_TO_STOP[change])
             return
         if change is None:
-            await self._presence.back(conversation)
+            await self._removals.clear(conversation)
             # In the background: this runs for each activity, and the acknowledgement must not wait.
-            self._errands.run(self._places.note(body), what="place noted")
+            self._background.run(self._conversations.note(body), what="place noted")
         else:
-            await self._presence.added(changed_conversation_of(body))
-            await self._places.note(body, anew=change == "added")
-        await self._onlookers.note(body)
+            await self._removals.clear_added(changed_conversation_of(body))
+            await self._conversations.note(body, anew=change == "added")
+        await self._outside_readers.note(body)
 
-    async def _left(self, body: Body, why: str) -> None:
-        await self._presence.gone(changed_conversation_of(body), why)
+    async def _store_removal(self, body: Body, why: str) -> None:
+        await self._removals.mark_removed(changed_conversation_of(body), why)
         if is_private(body) and person_of(body).id:
-            await self._places.forget_chat(person_of(body).id)
+            await self._conversations.forget_chat(person_of(body).id)
 
 
 _PATIENCE_SECONDS = 30.0
@@ -145,26 +144,26 @@ class Greetings:
     Handles both installationUpdate and conversationUpdate, as Teams sends both.
     """
 
-    def __init__(self, channel: TeamsChannel, office: ChatContext) -> None:
-        self._connector = channel.connector
-        self._errands = channel.errands
-        self._office = office
+    def __init__(self, channel: TeamsChannel, context: ChatContext) -> None:
+        self._client = channel.client
+        self._background = channel.background
+        self._context = context
 
     def register(self, dispatch: Dispatch) -> None:
-        dispatch.on_activity("installationUpdate", self._arrived)
-        dispatch.on_activity("conversationUpdate", self._arrived)
+        dispatch.on_activity("installationUpdate", self._greet_if_new)
+        dispatch.on_activity("conversationUpdate", self._greet_if_new)
 
-    async def _arrived(self, body: Body) -> bool:
+    async def _greet_if_new(self, body: Body) -> bool:
         conversation = conversation_of(body)
         if installation_change_of(body) != "added" or not conversation:
             return False
-        if await self._office.notes.first(self._office.tenant, f"teams:hello:{conversation}"):
-            self._errands.run(self._hello(body), what="hello")
+        if await self._context.notes.first(self._context.tenant, f"teams:hello:{conversation}"):
+            self._background.run(self._greet(body), what="hello")
         return True
 
-    async def _hello(self, body: Body) -> None:
+    async def _greet(self, body: Body) -> None:
         """Post a greeting in the activity's conversation; in a team that is its channel General."""
         kind = kind_of(body)
         where = reference_to(reference_of(body), conversation_of(body), kind=kind)
-        said = {"type": "message", "text": _HELLO_WORDS[kind], "textFormat": "plain"}
-        await self._connector.send(where, said, patience_seconds=_PATIENCE_SECONDS)
+        greeting = {"type": "message", "text": _HELLO_WORDS[kind], "textFormat": "plain"}
+        await self._client.send(where, greeting, patience_seconds=_PATIENCE_SECONDS)

@@ -1,27 +1,46 @@
-"""Query the members of a conversation, who of them is a colleague, and outside readers."""
+"""Identify people in Teams: askers, colleagues who act on cases or give commands, outside readers.
+
+Identities come from Teams' members API, cached for ten minutes. Only colleagues may act on cases
+and give commands.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import structlog
 
+from bot.chat.actions import COLLEAGUES_ONLY, ActionRejected
+from bot.chat.commands.executor import parse_admins
+from bot.chat.commands.types import CommandCaller, CommandSyntax
+from bot.domain.cases import Actor, expert_of
 from bot.domain.concurrency import TtlCache
 from bot.domain.errors import DeliveryFailed
 from bot.domain.messages import Outsider, Person
 from bot.domain.ports import Notes
-from bot.platforms.teams.client.connector import Connector, ConnectorCall
+from bot.domain.settings import Settings
+from bot.platforms.teams.client.api import TeamsClient
+from bot.platforms.teams.client.errors import Gone
+from bot.platforms.teams.payloads.actions import Press
 from bot.platforms.teams.payloads.activity import (
     Body,
+    channel_in,
+    conversation_in,
     conversation_of,
     display_name,
+    is_private,
+    object_at,
     objects_at,
+    person_of,
+    read_reference,
+    reference_of,
+    reference_to,
     text_at,
+    user_in,
 )
-from bot.platforms.teams.payloads.references import conversation_in, reference_to, room_in
 from rag.types import EVERYONE, Principal
 
 _GUEST_ROLES = frozenset({"guest", "anonymous"})
@@ -109,63 +128,8 @@ def _principal_name(told: Body, home: HomeTenant) -> str:
     return address if name and domain and not set(address) & set(" \t\r\n") else ""
 
 
-PAGE_SIZE = 500
-"""Members per page; Teams returns at most as many, and sometimes fewer."""
-
-_PATIENCE_SECONDS = 2.0
 LOOKUP_SECONDS = 5.0
 """Timeout of a lookup while a person waits; an asker not identified by then gets no answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class RosterPage:
-    """A page of members; ``onwards`` is the token of the next page, "" after the last."""
-
-    people: Sequence[Body]
-    onwards: str = ""
-
-
-class Roster:
-    """Queries members, with a timeout. Raises DeliveryFailed, Gone for an unknown one."""
-
-    def __init__(self, connector: Connector, *, seconds: float = LOOKUP_SECONDS) -> None:
-        self._connector = connector
-        self.seconds = seconds
-
-    async def one(self, reply_to: str, user_id: str) -> Body:
-        """Return the member with a connector id (29:…) in the conversation of a reference."""
-        there = room_in(reply_to)
-
-        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-            return await conversations.get_conversation_member(there, user_id)
-
-        return _member_body(await self._asked(reply_to, act))
-
-    async def page(self, reply_to: str, onwards: str = "", *, size: int = PAGE_SIZE) -> RosterPage:
-        """Return a page of the members of a reference's conversation."""
-        there = room_in(reply_to)
-
-        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-            return await conversations.get_conversation_paged_members(there, size, onwards or None)
-
-        answer = await self._asked(reply_to, act)
-        people = [_member_body(each) for each in getattr(answer, "members", None) or ()]
-        return RosterPage(people, str(getattr(answer, "continuation_token", None) or ""))
-
-    async def _asked(self, reply_to: str, act: ConnectorCall) -> Any:  # noqa: ANN401  # botbuilder has no types
-        try:
-            async with asyncio.timeout(self.seconds):
-                return await self._connector.call(reply_to, act, patience_seconds=_PATIENCE_SECONDS)
-        except TimeoutError as error:
-            raise DeliveryFailed("Teams did not say in time who is there.") from error
-
-
-def _member_body(account: Any) -> Body:  # noqa: ANN401  # botbuilder has no types
-    """Return a member's JSON; botbuilder puts fields it does not define in a separate dict."""
-    extra: Mapping[str, object] = getattr(account, "additional_properties", None) or {}
-    known = {"id": "id", "name": "name", "aadObjectId": "aad_object_id"}
-    return {**extra, **{key: getattr(account, field, None) for key, field in known.items()}}
-
 
 _ANSWER_SECONDS = 600.0
 _MOST_ANSWERS = 1_000
@@ -184,12 +148,12 @@ class OutsideReaders:
     a process that receives an activity about new members clears its cache at once.
     """
 
-    def __init__(self, roster: Roster, home: HomeTenant, notes: Notes, *, tenant: str) -> None:
-        self._roster = roster
+    def __init__(self, client: TeamsClient, home: HomeTenant, notes: Notes, *, tenant: str) -> None:
+        self._client = client
         self._home = home
         self._notes = notes
         self._tenant = tenant
-        self._shared = TtlCache(self._noted, seconds=_ANSWER_SECONDS, most=_MOST_ANSWERS)
+        self._shared = TtlCache(self._is_shared_noted, seconds=_ANSWER_SECONDS, most=_MOST_ANSWERS)
         self._open = TtlCache(self._is_open, seconds=_ANSWER_SECONDS, most=_MOST_ANSWERS)
 
     async def note(self, body: Body) -> None:
@@ -200,43 +164,43 @@ class OutsideReaders:
         if objects_at(body, "membersAdded"):
             # A new team member is reported in the channel General only, but joins all channels.
             self._open.forget()
-        room = _shared_room(body, self._home)
-        if room and not await self._shared.get(room):
-            await self._notes.put(self._tenant, _shared_key(room), "shared")
-            self._shared.put(room, answer=True)
+        channel = _shared_room(body, self._home)
+        if channel and not await self._shared.get(channel):
+            await self._notes.put(self._tenant, _shared_key(channel), "shared")
+            self._shared.put(channel, answer=True)
 
     async def outside(self, reply_to: str) -> bool:
         """Return whether outsiders read the conversation of a reference.
 
         Raises DeliveryFailed while Teams fails, StoreUnavailable.
         """
-        room = room_in(reply_to)
-        if await self._shared.get(room):
+        channel = channel_in(reply_to)
+        if await self._shared.get(channel):
             return True
-        return await self._open.get(reference_to(reply_to, room))
+        return await self._open.get(reference_to(reply_to, channel))
 
-    async def _noted(self, room: str) -> bool:
-        return await self._notes.get(self._tenant, _shared_key(room)) is not None
+    async def _is_shared_noted(self, channel: str) -> bool:
+        return await self._notes.get(self._tenant, _shared_key(channel)) is not None
 
     async def _is_open(self, where: str) -> bool:
         try:
-            async with asyncio.timeout(self._roster.seconds):
-                return await self._looked_at(where)
+            async with asyncio.timeout(LOOKUP_SECONDS):
+                return await self._has_outsiders(where)
         except TimeoutError as error:
             raise DeliveryFailed("Teams did not say in time who reads along.") from error
 
-    async def _looked_at(self, where: str) -> bool:
-        onwards, seen = "", False
+    async def _has_outsiders(self, where: str) -> bool:
+        next_page, seen = "", False
         for _ in range(_MOST_PAGES):
-            page = await self._roster.page(where, onwards)
+            page = await self._client.members(where, next_page)
             people = [
-                each for each in page.people if not text_at(each, "id").startswith(_BOT_PREFIX)
+                each for each in page.members if not text_at(each, "id").startswith(_BOT_PREFIX)
             ]
             seen = seen or bool(people)
             if not all(member_of(each, self._home).colleague for each in people):
                 return True
-            onwards = page.onwards
-            if not onwards:
+            next_page = page.next_page
+            if not next_page:
                 return not seen
         log.info("teams.too_many_to_look_at", conversation=conversation_in(where))
         return True
@@ -254,5 +218,101 @@ def _shared_room(body: Body, home: HomeTenant) -> str:
     return conversation_of(body) if foreign else ""
 
 
-def _shared_key(room: str) -> str:
-    return f"teams:shared:{room}"
+def _shared_key(channel: str) -> str:
+    return f"teams:shared:{channel}"
+
+
+_KEPT_SECONDS = 600.0
+_MOST = 1_000
+
+
+class Colleagues:
+    """Identifies colleagues among all users.
+
+    A person is looked up as the user of a reference, in its conversation. Raises
+    bot.domain.errors.DeliveryFailed while Teams fails; nobody is then treated as a colleague.
+    """
+
+    def __init__(
+        self, client: TeamsClient, home: HomeTenant, *, timeout_seconds: float = LOOKUP_SECONDS
+    ) -> None:
+        self._client = client
+        self._home = home
+        self._timeout_seconds = timeout_seconds
+        self._members = TtlCache(self._look_up, seconds=_KEPT_SECONDS, most=_MOST)
+
+    async def of(self, reply_to: str) -> Member | None:
+        """Return the colleague; None for guests, outsiders and unknown people."""
+        member = await self.member(reply_to)
+        return member if member.colleague else None
+
+    async def member(self, reply_to: str) -> Member:
+        """Return the user of a reference as a member, colleague or not."""
+        person = _user_of(reply_to)
+        if not user_in(reply_to):
+            return unknown_member(person)
+        member = await self._members.get(_member_key(reply_to))
+        if member.person.id.lower() != person.id.lower():
+            return unknown_member(person)
+        return replace(member, person=replace(member.person, id=person.id))
+
+    async def expert(self, press: Press) -> Actor:
+        """Return the presser, with the same identity as on Slack, the web and the board.
+
+        Raises ActionRejected if not a colleague.
+        """
+        colleague = await self.of(reference_of(press.body))
+        if colleague is None:
+            raise ActionRejected(COLLEAGUES_ONLY)
+        return expert_of("teams", colleague.person)
+
+    async def _look_up(self, key: str) -> Member:
+        where, user_id = json.loads(key)
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                return member_of(await self._client.member(where, user_id), self._home)
+        except Gone:
+            return unknown_member(Person(user_id))
+        except TimeoutError as error:
+            raise DeliveryFailed("Teams did not say in time who is there.") from error
+
+
+def home_tenant_of(settings: Settings) -> HomeTenant:
+    """Return the tenant and domains of colleagues."""
+    domains = (each.lower().removeprefix("@") for each in settings.teams_allowed_domains)
+    tenant = settings.microsoft_app_tenant_id or "" if settings.microsoft_app_id else None
+    return HomeTenant(tenant, frozenset(domains))
+
+
+def _user_of(reply_to: str) -> Person:
+    """Return the user of a reference, in the form of an activity's sender."""
+    return person_of({"from": object_at(read_reference(reply_to), "user")})
+
+
+def _member_key(reply_to: str) -> str:
+    """Return the cache key of a lookup: a user in a conversation."""
+    return json.dumps([reference_to(reply_to, channel_in(reply_to)), user_in(reply_to)])
+
+
+NOT_FOR_OUTSIDERS = "Only colleagues can do this."
+COMMAND_SPELLING = CommandSyntax(alone=" in a chat with me alone")
+
+
+class CommandSenders:
+    """Identifies callers of commands. Raises bot.domain.errors.DeliveryFailed if Teams fails."""
+
+    def __init__(self, colleagues: Colleagues, admins: Iterable[str]) -> None:
+        self._colleagues = colleagues
+        self._admins = parse_admins(admins, setting="TEAMS_ADMINS", is_group=lambda _: False)
+
+    async def caller(self, reply_to: str, *, alone: bool | None = None) -> CommandCaller | None:
+        """Return the caller, the user of a reference; None for guests and outsiders.
+
+        ``alone``: nobody else will read the reply; None derives it from the conversation.
+        """
+        member = await self._colleagues.of(reply_to)
+        if member is None:
+            return None
+        if alone is None:
+            alone = is_private(read_reference(reply_to))
+        return CommandCaller(member.person, "teams", self._admins, COMMAND_SPELLING, alone=alone)

@@ -52,7 +52,7 @@ class SigningKeys:
         tried = self._tried_at is not None
         return _NO_KEYS.format(self._url) if tried and self._age() > _USABLE_SECONDS else ""
 
-    async def named(self, key_id: str) -> jwt.PyJWK | None:
+    async def key(self, key_id: str) -> jwt.PyJWK | None:
         """Return a key by id, fetched again if that may help; None for an unknown one.
 
         Raises KeysUnavailable, also if an unknown key may be new and the fetch failed, and
@@ -217,7 +217,7 @@ class RequestAuthenticator:
         """Return the key that a token names. Raises PyJWTError if there is none."""
         key_id = jwt.get_unverified_header(token).get("kid")
         try:
-            key = await keys.named(key_id) if isinstance(key_id, str) else None
+            key = await keys.key(key_id) if isinstance(key_id, str) else None
         except KeysUnavailable as error:
             log.warning("teams.keys_unavailable", error=str(error))
             raise web.HTTPServiceUnavailable(text="Tokens cannot be checked now.") from error
@@ -241,5 +241,5 @@ class InboundAuth:
     """
 
     adapter: CloudAdapter
-    gatekeeper: RequestAuthenticator
+    authenticator: RequestAuthenticator
     keys: SigningKeys | None

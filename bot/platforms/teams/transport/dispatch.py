@@ -16,25 +16,14 @@ import structlog
 
 from bot.chat.actions import LATER, UNKNOWN, ActionRejected
 from bot.domain.errors import BotError, InboxUnavailable, RecordRefused, StoreUnavailable
-from bot.platforms.teams.payloads.actions import (
-    EMPTY_ANSWER,
-    Press,
-    dialog_text,
-    parse_press,
-    text_answer,
-)
+from bot.platforms.teams.payloads.actions import EMPTY_ANSWER, Press, parse_press
 from bot.platforms.teams.payloads.activity import Body, Json, text_at
+from bot.platforms.teams.rendering.cards import dialog_text, text_answer
 
 INVOKE_SECONDS = 4.0
 """Time limit for an invoke: a person waits, and Teams shows an error after some seconds."""
 
 _LONGEST_LOGGED_NAME = 80
-
-_CARD_INVOKE, _DIALOG_OPEN_INVOKE, _DIALOG_SUBMIT_INVOKE = (
-    "adaptiveCard/action",
-    "task/fetch",
-    "task/submit",
-)
 
 ActivityHandler = Callable[[Body], Awaitable[bool]]
 """Returns whether it took the activity; then no other handler is called."""
@@ -51,21 +40,24 @@ class Dispatch:
     """Routes activities and invokes to the registered handlers."""
 
     def __init__(self) -> None:
-        self._notes: list[ActivityObserver] = []
-        self._takers: defaultdict[str, list[ActivityHandler]] = defaultdict(list)
-        self._invokes: dict[str, InvokeHandler] = {_CARD_INVOKE: self._pressed}
-        self._invokes |= {_DIALOG_OPEN_INVOKE: self._opened, _DIALOG_SUBMIT_INVOKE: self._sent}
+        self._observers: list[ActivityObserver] = []
+        self._handlers: defaultdict[str, list[ActivityHandler]] = defaultdict(list)
         self._presses: dict[str, ActionHandler] = {}
         self._dialogs: dict[str, ActionHandler] = {}
         self._forms: dict[str, ActionHandler] = {}
+        self._invokes: dict[str, InvokeHandler] = {
+            "adaptiveCard/action": partial(_answer_action, self._presses, text_answer),
+            "task/fetch": partial(_answer_action, self._dialogs, dialog_text),
+            "task/submit": partial(_answer_action, self._forms, dialog_text),
+        }
 
-    def on_every(self, note: ActivityObserver) -> None:
+    def on_every(self, observer: ActivityObserver) -> None:
         """Register an observer of all activities, called before any handler."""
-        self._notes.append(note)
+        self._observers.append(observer)
 
     def on_activity(self, kind: str, take: ActivityHandler) -> None:
         """Register a handler for a type of activity; the first registered is called first."""
-        self._takers[kind].append(take)
+        self._handlers[kind].append(take)
 
     def on_invoke(self, name: str, answer: InvokeHandler) -> None:
         """Register a handler for an invoke, with a time limit; on failure the response is empty."""
@@ -85,25 +77,16 @@ class Dispatch:
 
     async def take(self, body: Body) -> Json:
         """Dispatch an activity; return the response to an invoke. Raises BotError."""
-        for note in self._notes:
-            await note(body)
+        for observe in self._observers:
+            await observe(body)
         kind = text_at(body, "type")
         if kind == "invoke":
             answer = self._invokes.get(text_at(body, "name"))
             return await answer(body) if answer else EMPTY_ANSWER
-        for take in self._takers.get(kind, ()):
+        for take in self._handlers.get(kind, ()):
             if await take(body):
                 break
         return EMPTY_ANSWER
-
-    async def _pressed(self, body: Body) -> Json:
-        return await _answer_action(body, self._presses, text_answer)
-
-    async def _opened(self, body: Body) -> Json:
-        return await _answer_action(body, self._dialogs, dialog_text)
-
-    async def _sent(self, body: Body) -> Json:
-        return await _answer_action(body, self._forms, dialog_text)
 
 
 class Listener(Protocol):
@@ -119,27 +102,27 @@ class Listener(Protocol):
 
 
 async def _answer_action(
-    body: Body, acts: dict[str, ActionHandler], words: Callable[[str], Json]
+    handlers: dict[str, ActionHandler], text_response: Callable[[str], Json], body: Body
 ) -> Json:
     """Respond to a press; if its handler fails, with a text for the presser."""
     press = parse_press(body)
-    act = acts.get(press.name) if press else None
+    act = handlers.get(press.name) if press else None
     if press is None or act is None:
         log.info(
             "teams.press_not_understood", name=press.name[:_LONGEST_LOGGED_NAME] if press else ""
         )
-        return words(UNKNOWN)
+        return text_response(UNKNOWN)
     try:
         async with asyncio.timeout(INVOKE_SECONDS):
             return await act(press)
     except ActionRejected as error:
-        return words(str(error))
+        return text_response(str(error))
     except (BotError, TimeoutError) as error:
         log.warning("teams.press_not_taken", error=type(error).__name__, why=str(error))
-        return words(LATER)
+        return text_response(LATER)
     except Exception:
         log.exception("teams.press_not_taken")
-        return words(LATER)
+        return text_response(LATER)
 
 
 async def _answer_in_time(answer: InvokeHandler, body: Body) -> Json:

@@ -37,11 +37,11 @@ _LONGEST_PAUSE_SECONDS = 60.0
 log = structlog.get_logger(__name__)
 
 
-def mount(app: web.Application, channel: TeamsChannel, office: ChatContext) -> None:
+def mount(app: web.Application, channel: TeamsChannel, context: ChatContext) -> None:
     """Add the endpoint for Teams' requests to an app."""
-    channel.on_stopped(office.inbox.cancel)
-    followers = followers_of(channel, office)
-    endpoint = Endpoint(channel, dispatch_to(listeners(channel, office, followers=followers)))
+    channel.streams.on_stopped(context.inbox.cancel)
+    followers = followers_of(channel, context)
+    endpoint = Endpoint(channel, dispatch_to(listeners(channel, context, followers=followers)))
     app.router.add_post(ENDPOINT_PATH, endpoint.handle)
     app.cleanup_ctx.append(endpoint.running)
     followers.mount(app)
@@ -56,13 +56,13 @@ class Endpoint:
 
     async def handle(self, request: web.Request) -> web.Response:
         """Handle one request; botbuilder's own handler fails for every response with a body."""
-        if self._channel.door.keys is None:
+        if self._channel.inbound.keys is None:
             _check_host(request)
-        gatekeeper, header = self._channel.door.gatekeeper, _authorization(request)
-        await gatekeeper.check(header)
+        authenticator, header = self._channel.inbound.authenticator, _authorization(request)
+        await authenticator.check(header)
         body = await _read_body(request)
         activity = _activity(body)
-        admitted = await gatekeeper.admit(header, body, activity)
+        admitted = await authenticator.admit(header, body, activity)
         answers: list[Json] = []
 
         async def turn(_: TurnContext) -> None:
@@ -70,7 +70,7 @@ class Endpoint:
 
         try:
             async with asyncio.timeout(_ACCEPT_SECONDS):
-                await self._channel.door.adapter.process_activity(admitted, activity, turn)
+                await self._channel.inbound.adapter.process_activity(admitted, activity, turn)
         except RateExceeded:
             # Acknowledged: it was logged and counted, and Teams would only redeliver it.
             return web.Response()
@@ -86,10 +86,10 @@ class Endpoint:
 
     async def running(self, _: web.Application) -> AsyncIterator[None]:
         """Fetch the signing keys in the background while the server already runs."""
-        keys = self._channel.door.keys
+        keys = self._channel.inbound.keys
         fetching = asyncio.create_task(_prefetch(keys)) if keys else None
         yield
-        await self._channel.errands.finish()
+        await self._channel.background.finish()
         if fetching:
             fetching.cancel()
             with suppress(asyncio.CancelledError):
@@ -134,7 +134,7 @@ async def _read_body(request: web.Request) -> Body:
     try:
         body = json.loads(raw)
         if b"\\ud" in raw.lower():
-            body = json.loads(_without_half_surrogates(json.dumps(body, ensure_ascii=False)))
+            body = _without_half_surrogates(body)
     except (ValueError, RecursionError) as error:
         raise web.HTTPBadRequest(text="The body is not JSON.") from error
     if not isinstance(body, dict) or not text_at(body, "type"):
@@ -142,9 +142,10 @@ async def _read_body(request: web.Request) -> Body:
     return body
 
 
-def _without_half_surrogates(text: str) -> str:
+def _without_half_surrogates(body: object) -> object:
     """Replace lone surrogates, which are no characters and can't be encoded later."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    raw = json.dumps(body, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
+    return json.loads(raw.decode("utf-16-le", "replace"))
 
 
 def _activity(body: Body) -> Activity:

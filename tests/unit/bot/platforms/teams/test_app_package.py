@@ -24,15 +24,19 @@ from bot.chat.commands.parsing import parse_message_text
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
-from bot.platforms.teams.app_package.builder import (
+from bot.platforms.teams.app_package import (
     FOLDER,
     READ_ALONG_PERMISSIONS,
     PackageOptions,
+    manifest_problems,
     package_of,
+    schema_of,
 )
-from bot.platforms.teams.app_package.manifest_schema import VERSIONS, manifest_problems, schema_of
 from bot.platforms.teams.payloads.activity import ConversationKind
-from bot.platforms.teams.tenant.identity import COMMAND_SPELLING
+from bot.platforms.teams.tenant.members import COMMAND_SPELLING
+
+VERSIONS = ("1.30", "1.29", "1.28")
+"""Newest first."""
 
 _BYTES_A_PIXEL = {2: 3, 6: 4}
 

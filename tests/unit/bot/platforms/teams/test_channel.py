@@ -17,7 +17,7 @@ from bot.domain.interactions import Reply
 from bot.domain.messages import Activity, Stage
 from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
-from bot.platforms.teams.payloads.references import reference_to
+from bot.platforms.teams.payloads.activity import reference_to
 from bot.platforms.teams.rendering.answers import typing_activity
 from bot.platforms.teams.transport.http import mount
 from tests.fakes.desk import ANSWER, HANDED_OVER, LOCAL, VPN, delivery
@@ -139,7 +139,7 @@ async def test_twenty_sends_fetch_one_token(
     """Botbuilder makes new credentials, and so a token request, for every turn."""
     message = question(teams, private=True)
     for _ in range(20):
-        await channel.connector.send(message.reply_to, typing_activity())
+        await channel.client.send(message.reply_to, typing_activity())
     assert (credentials.made, credentials.fetched) == (1, 1)
     assert [sent.activity["type"] for sent in teams.sent] == ["typing"] * 20
 
@@ -161,9 +161,7 @@ async def test_sends_run_side_by_side_once_the_server_runs(
     async with TestClient(TestServer(app, host="127.0.0.1")):
         asked = question(teams).reply_to
         places = [reference_to(asked, f"{CHANNEL};messageid={number}") for number in range(7)]
-        await asyncio.gather(
-            *(channel.connector.send(place, typing_activity()) for place in places)
-        )
+        await asyncio.gather(*(channel.client.send(place, typing_activity()) for place in places))
     assert len(teams.sent) == 7
 
 

@@ -74,7 +74,7 @@ async def test_each_kind_of_registration_asks_its_own_authority_once(
     teams: FakeTeams, settings: Settings, login: LoginServer, kind: str, authority: str
 ) -> None:
     registered = settings.model_copy(update={"microsoft_app_type": kind})
-    connector = connect(registered, cloud=Cloud()).connector
+    connector = connect(registered, cloud=Cloud()).client
     for _ in range(3):
         await connector.send(question(teams).reply_to, WORDS)
     assert login.authorities == [f"https://{LOGIN_HOST}/{authority}"]
@@ -87,7 +87,7 @@ async def test_a_managed_identity_is_asked_of_the_machine_without_a_secret(
     monkeypatch.setenv("IDENTITY_ENDPOINT", login.identity)
     monkeypatch.setenv("IDENTITY_HEADER", "header")
     managed = {"microsoft_app_type": "UserAssignedMSI", "microsoft_app_password": None}
-    connector = connect(settings.model_copy(update=managed), cloud=Cloud()).connector
+    connector = connect(settings.model_copy(update=managed), cloud=Cloud()).client
     for _ in range(3):
         await connector.send(question(teams).reply_to, WORDS)
     assert login.resources == [(APP_ID, "https://api.botframework.com")]
@@ -110,13 +110,13 @@ async def test_a_refused_token_is_told_in_one_line_with_its_cure(
     login.refusal = words
     channel = connect(settings, cloud=Cloud())
     with pytest.raises(DeliveryFailed, match=why) as failed:
-        await channel.connector.send(question(teams).reply_to, WORDS)
+        await channel.client.send(question(teams).reply_to, WORDS)
     part = channel.part()
     assert (part.state, why in part.detail, cure in part.cure) == ("failed", True, True)
     assert "AADSTS" not in f"{failed.value}{part.line()}"
     assert not teams.calls
     login.refusal = ""
-    await channel.connector.send(question(teams).reply_to, WORDS)
+    await channel.client.send(question(teams).reply_to, WORDS)
     assert channel.part().state == "ready"
 
 
@@ -126,7 +126,7 @@ async def test_a_login_that_cannot_be_reached_is_told(
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
     channel = connect(settings, cloud=Cloud())
     with pytest.raises(DeliveryFailed, match="cannot be reached"):
-        await channel.connector.send(question(teams).reply_to, WORDS)
+        await channel.client.send(question(teams).reply_to, WORDS)
     assert channel.part().cure == "Check the network."
     assert not login.authorities
 
@@ -306,7 +306,7 @@ async def test_every_turn_makes_new_credentials(
 
     before = credentials.made
     for _ in range(3):
-        await channel.connector.send(json.dumps(reference.serialize()), WORDS)
+        await channel.client.send(json.dumps(reference.serialize()), WORDS)
     assert credentials.made == before + 1
 
 
@@ -317,7 +317,7 @@ async def test_what_goes_on_with_a_stream_is_told_no_id(
     there = _reference(teams)
     info = {"type": "streaminfo", "streamType": "informative", "streamSequence": 1}
     begun = {"type": "typing", "text": "Looking", "entities": [info]}
-    stream = await channel.connector.send(there, begun)
+    stream = await channel.client.send(there, begun)
     assert stream
 
     def goes_on(number: int) -> dict[str, Any]:
@@ -333,7 +333,7 @@ async def test_what_goes_on_with_a_stream_is_told_no_id(
     assert not any(each and each.id for each in told)
     assert len(told) == 1
 
-    assert await channel.connector.send(there, goes_on(3)) == ""
+    assert await channel.client.send(there, goes_on(3)) == ""
 
 
 async def test_an_expired_secret_is_no_error_of_its_own(
@@ -357,7 +357,7 @@ async def test_an_expired_secret_is_no_error_of_its_own(
 
         ours = connect(settings, cloud=Cloud())
         with pytest.raises(DeliveryFailed, match="secret has expired"):
-            await ours.connector.send(_reference(teams), WORDS)
+            await ours.client.send(_reference(teams), WORDS)
     assert "MICROSOFT_APP_PASSWORD" in ours.part().cure
     assert not teams.sent
 
@@ -393,7 +393,7 @@ async def test_sends_share_the_threads_that_the_loop_has_by_default(
     await asyncio.wait([stuck], timeout=0.3)
     assert not teams.messages
 
-    client = await channel.connector._clients.conversations(teams.url)  # noqa: SLF001
+    client = await channel.client._connectors.conversations(teams.url)  # noqa: SLF001
     sent = Activity().deserialize({**WORDS, "from": {"id": "b"}})
     await client.send_to_conversation(reference.conversation.id, sent)
     assert len(teams.messages) == 1

@@ -18,7 +18,7 @@ from bot.platforms.teams.payloads.actions import (
     INTERACTION_KEY,
     SHOW_WHY,
 )
-from bot.platforms.teams.payloads.references import conversation_in, read_reference
+from bot.platforms.teams.payloads.activity import conversation_in, read_reference
 from tests.fakes.desk import HANDED_OVER, TRACE
 from tests.fakes.durable_inbox import wait_until_posted
 from tests.fakes.http_server import wait_until

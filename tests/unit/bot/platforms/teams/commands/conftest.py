@@ -20,7 +20,7 @@ from bot.domain.settings import Settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.commands.reindex_runs import RunMessages
-from bot.platforms.teams.payloads.references import reference_of
+from bot.platforms.teams.payloads.activity import reference_of
 from bot.store.database import Store
 from ingestion.records.types import Failure
 from tests.fakes.chat_context import RUN, RUNNING, MemoryDocuments, chat_context_over, document
@@ -82,7 +82,7 @@ class RunScenario:
         said = activities.message(
             self.teams, self.teams.people[by], place, "1", text="reindex HR", mention=True
         )
-        await self.channel.places.note(said)
+        await self.channel.client.conversations.note(said)
         await followers.begin(
             "r1", user=by, channel=reference_of(said), elsewhere=self._gone_elsewhere
         )
@@ -127,7 +127,7 @@ class RunScenario:
         return RunFollowers(
             orders=replace(office.orders, watch=watch),
             notes=self.notes(owner),
-            screen=RunMessages(channel.connector, channel.places, channel, tenant="acme"),
+            screen=RunMessages(channel.client, channel, tenant="acme"),
             time=Clock(hurried, clock),
         )
 

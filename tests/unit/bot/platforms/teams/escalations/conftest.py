@@ -37,7 +37,7 @@ async def scene(
 ) -> AsyncIterator[CaseScenario]:
     """Yield a bot whose people are asked, with its board at desk.example.com."""
     channel, app = process(), web.Application()
-    await channel.places.note(_arrived(teams))
+    await channel.client.conversations.note(_arrived(teams))
     mount(app, channel, office)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         yield CaseScenario(teams, store, channel, office, client)

@@ -136,7 +136,7 @@ def test_whatever_was_written_it_fits(attack: str, state: State) -> None:
     page = replace(VPN, title=attack, section=attack, space=attack)
     view = seen(state, attack, name=attack, sources=(page,) * 5)
     assert size(card_message(ASKED, view, WAYS, now=NOW)) <= CONTENT_BUDGET + 1_000
-    assert size(card(view, aside=PresserNote("No.", attack))) <= CONTENT_BUDGET + 8_000
+    assert size(card(view, note=PresserNote("No.", attack))) <= CONTENT_BUDGET + 8_000
 
 
 def test_a_card_says_who_asked_what_where_and_why() -> None:
@@ -232,7 +232,7 @@ def test_what_can_be_done_depends_on_how_it_stands(state: State, labels: list[st
 
 
 def test_who_came_too_late_sees_why_and_what_they_wrote() -> None:
-    made = card(seen("claimed"), aside=PresserNote("Anna has it already.", "My\nanswer."))
+    made = card(seen("claimed"), note=PresserNote("Anna has it already.", "My\nanswer."))
     assert cards.words(made).splitlines()[:4] == [
         "Anna has it already.",
         "You wrote:",

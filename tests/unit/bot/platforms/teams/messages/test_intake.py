@@ -22,7 +22,7 @@ from bot.domain.messages import Attachment, InteractionId, Policy
 from bot.domain.settings import Settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
-from bot.platforms.teams.messages.files import Files
+from bot.platforms.teams.messages.intake import Files
 from bot.platforms.teams.payloads.messages import INLINE_PREFIX
 from bot.store.database import Store
 from tests.fakes.bot_ports import PdfOfText
@@ -502,7 +502,7 @@ async def test_a_file_that_does_not_come_is_given_up(
     file_host: FileHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     soon = aiohttp.ClientTimeout(total=0.2)
-    monkeypatch.setattr("bot.platforms.teams.messages.files._TIMEOUT", soon)
+    monkeypatch.setattr("bot.platforms.teams.messages.intake._TIMEOUT", soon)
     file_host.fail(FileFault(seconds=30.0))
     with pytest.raises(DeliveryFailed, match="TimeoutError"):
         await Files(file_host.connector).fetch(shared(file_host), most=10_000_000)

@@ -190,11 +190,11 @@ async def test_the_way_to_install_is_the_one_that_is_configured(
 async def test_who_removed_the_app_is_told_how_to_get_it_back(
     teams: FakeTeams, channel: TeamsChannel, store: Store
 ) -> None:
-    await channel.places.note(in_person(teams, "hi"))
+    await channel.client.conversations.note(in_person(teams, "hi"))
     teams.conversations[chat_of(ALICE)].has_bot = False
     await channel.deliver(delivery(await asked(teams, store), ANSWER, SECRET))
     assert "/l/app/" in teams.posts_in(HELP)[-1].text
-    assert await channel.places.chat_with(ALICE) is None
+    assert await channel.client.conversations.chat_with(ALICE) is None
 
 
 async def test_a_withdrawn_question_takes_its_whisper_along(

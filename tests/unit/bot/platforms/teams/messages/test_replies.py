@@ -37,7 +37,7 @@ def shown(teams: FakeTeams) -> list[str]:
 async def placed(channel: TeamsChannel, message: Message) -> PostedRef:
     """Return where an older version said that it looks something up."""
     said = {"type": "message", "text": "Looking this up", "textFormat": "plain"}
-    return PostedRef(CHANNEL, await channel.connector.send(message.reply_to, said))
+    return PostedRef(CHANNEL, await channel.client.send(message.reply_to, said))
 
 
 def test_teams_opens_placeholders_and_takes_replies_back(channel: TeamsChannel) -> None:
@@ -120,7 +120,7 @@ async def test_where_the_bot_was_removed_nothing_is_tried_until_something_comes_
     with pytest.raises(DeliveryRefused, match="removed"):
         await noted_restart().deliver(delivery(message))
     assert teams.calls == ["message"]
-    await noted_restart().presence.back(message.thread.channel)
+    await noted_restart().client.removals.clear(message.thread.channel)
     await noted_restart().deliver(delivery(message))
     assert len(teams.messages) == 1
 
@@ -229,10 +229,10 @@ async def test_each_further_part_leads_to_its_question(
     message = question(teams)
     await store.work.open(message, "here")
     await noted_restart().deliver(delivery(message, LONG))
-    parts = noted_restart().parts
+    posted = noted_restart().posted
     for sent in teams.messages:
-        assert await parts.question_of("acme", CHANNEL, sent.id) == message.interaction_id
-    assert await parts.question_of("acme", CHANNEL, "another") is None
+        assert await posted.question_of("acme", CHANNEL, sent.id) == message.interaction_id
+    assert await posted.question_of("acme", CHANNEL, "another") is None
 
 
 async def test_eight_thousand_characters_are_one_activity(
@@ -308,18 +308,18 @@ MESSAGE = Message("1", THREAD, Person("alice-object-id"), "vpn?", NOON)
 async def test_a_single_part_is_remembered_and_not_noted(store: Store) -> None:
     await store.work.open(MESSAGE, "here")
     here = PostedActivities(store.notes)
-    await here.keep(MESSAGE, REPLY, ["a"], several=False)
-    assert await here.of(MESSAGE, REPLY, several=False) == ("a",)
-    assert await here.all_of(MESSAGE) == ("a",)
-    assert await PostedActivities(store.notes).all_of(MESSAGE) == ()
+    await here.store(MESSAGE, REPLY, ["a"], several=False)
+    assert await here.ids_of(MESSAGE, REPLY, several=False) == ("a",)
+    assert await here.all_ids_of(MESSAGE) == ("a",)
+    assert await PostedActivities(store.notes).all_ids_of(MESSAGE) == ()
 
 
 async def test_several_parts_are_known_to_every_process_in_their_order(store: Store) -> None:
     await store.work.open(MESSAGE, "here")
     here, there = PostedActivities(store.notes), PostedActivities(store.notes)
     for posted in (["b"], ["b", "a"]):
-        await here.keep(MESSAGE, REPLY, posted, several=True)
-    assert await there.of(MESSAGE, REPLY, several=True) == ("b", "a")
+        await here.store(MESSAGE, REPLY, posted, several=True)
+    assert await there.ids_of(MESSAGE, REPLY, several=True) == ("b", "a")
     assert await there.question_of("acme", THREAD.channel, "a") == MESSAGE.interaction_id
     assert await there.question_of("acme", "another", "a") is None
     assert await there.question_of("another", THREAD.channel, "a") is None
@@ -328,19 +328,19 @@ async def test_several_parts_are_known_to_every_process_in_their_order(store: St
 async def test_replies_and_notices_of_one_question_are_found_together(store: Store) -> None:
     await store.work.open(MESSAGE, "here")
     here = PostedActivities(store.notes)
-    await here.keep(MESSAGE, REPLY, ["a"], several=False)
-    await PostedActivities(store.notes).keep(MESSAGE, "notice-1", ["b", "c"], several=True)
+    await here.store(MESSAGE, REPLY, ["a"], several=False)
+    await PostedActivities(store.notes).store(MESSAGE, "notice-1", ["b", "c"], several=True)
     other = replace(MESSAGE, id="2")
-    await here.keep(other, REPLY, ["d"], several=False)
-    assert await here.all_of(MESSAGE) == ("a", "b", "c")
-    assert await here.of(MESSAGE, "notice-2", several=True) == ()
+    await here.store(other, REPLY, ["d"], several=False)
+    assert await here.all_ids_of(MESSAGE) == ("a", "b", "c")
+    assert await here.ids_of(MESSAGE, "notice-2", several=True) == ()
 
 
 async def test_what_can_not_be_noted_is_known_here_all_the_same(tmp_path: Path) -> None:
     away = unopened(f"sqlite+aiosqlite:///{tmp_path}/nowhere/frontdesk.sqlite")
     here = PostedActivities(away.notes)
-    await here.keep(MESSAGE, REPLY, ["a", "b"], several=True)
-    assert await here.of(MESSAGE, REPLY, several=True) == ("a", "b")
+    await here.store(MESSAGE, REPLY, ["a", "b"], several=True)
+    assert await here.ids_of(MESSAGE, REPLY, several=True) == ("a", "b")
     await away.close()
 
 
@@ -348,8 +348,8 @@ async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(module, "_REMEMBERED", 2)
     here = PostedActivities(NullNotes())
     for name in "123":
-        await here.keep(replace(MESSAGE, id=name), REPLY, [name], several=False)
-    known = [await here.all_of(replace(MESSAGE, id=name)) for name in "123"]
+        await here.store(replace(MESSAGE, id=name), REPLY, [name], several=False)
+    known = [await here.all_ids_of(replace(MESSAGE, id=name)) for name in "123"]
     assert known == [(), ("2",), ("3",)]
 
 

@@ -24,7 +24,7 @@ from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
-from bot.platforms.teams.rendering.plain_text import MAY_BE_TWICE
+from bot.platforms.teams.rendering.cards import MAY_BE_TWICE
 from bot.store.database import Store
 from tests.fakes.desk import ANSWER, HANDED_OVER, TRACE, delivery
 from tests.fakes.durable_inbox import record_answer, wait_for_interaction
@@ -102,7 +102,7 @@ def _channel(teams: FakeTeams) -> TeamsChannel:
 
 
 When = Literal["before", "after"]
-_CALLS = ("send", "update", "delete", "call")
+_CALLS = ("send", "update", "delete", "member", "members", "open_chat")
 _NOTES = ("get", "put", "first", "remove", "beginning")
 _BEGINNING = 22
 """Characters by which a message is told from others; further on are ids."""
@@ -162,7 +162,7 @@ class ProcessScenario:
         notes: Any = Noted(self.store.notes, death) if death else self.store.notes
         channel = connect(self.settings, notes, cloud=self.cloud, credentials=CountingCredentials())
         if death:
-            death.on(channel.connector, *_CALLS)
+            death.on(channel.client, *_CALLS)
         return channel
 
     async def delivered(self, sent: Delivery, death: Death) -> PostedRef:

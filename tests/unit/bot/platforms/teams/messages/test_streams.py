@@ -286,7 +286,7 @@ async def test_who_presses_stop_withdraws_the_question_and_nothing_is_posted(
     teams: FakeTeams, channel: TeamsChannel, time: Time
 ) -> None:
     stopped: list[str] = []
-    channel.on_stopped(_noting(stopped))
+    channel.streams.on_stopped(_noting(stopped))
     message = asked(teams)
     opened = await streamed(channel, message)
     connector_api.stop_stream(teams, CHAT)
@@ -301,7 +301,7 @@ async def test_a_stop_that_is_seen_only_at_the_end_withdraws_too_and_posts_no_pa
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
     stopped: list[str] = []
-    channel.on_stopped(_noting(stopped))
+    channel.streams.on_stopped(_noting(stopped))
     message = asked(teams)
     opened = await streamed(channel, message)
     connector_api.stop_stream(teams, CHAT)

@@ -12,14 +12,13 @@ import pytest
 
 from bot.chat.messages import ReceivedMessage
 from bot.domain.messages import Attachment, Message
-from bot.platforms.teams.payloads.activity import sent_at
+from bot.platforms.teams.payloads.activity import question_link, reference_of, sent_at
 from bot.platforms.teams.payloads.messages import (
     FILE_TYPE,
     INLINE_PREFIX,
     parse_message,
     question_of,
 )
-from bot.platforms.teams.payloads.references import question_link, reference_of
 from tests.fakes.teams import names
 from tests.fakes.teams.activities import (
     PLAIN_BOT,

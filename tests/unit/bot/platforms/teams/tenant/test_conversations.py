@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
-from bot.platforms.teams.payloads.references import conversation_in, read_reference
-from bot.platforms.teams.tenant.conversations import Removals
+from bot.platforms.teams.client.conversations import Removals
+from bot.platforms.teams.payloads.activity import conversation_in, read_reference
 from tests.fakes.teams.credentials import CountingCredentials
 from tests.fakes.teams.names import ALICE, APP_ID, BOB, CAROL, ENTRA, PEOPLE
 from tests.fakes.teams.server import FakeTeams
@@ -51,21 +51,15 @@ def said(person: str, chat: str, service: str = SERVICE) -> dict[str, Any]:
 
 
 async def test_before_anything_has_arrived_the_configured_service_is_used() -> None:
-    places = process(SharedNotes(), teams_escalation_channel=PEOPLE).places
+    people = await process(SharedNotes()).client.conversations.channel(PEOPLE)
 
-    people = await places.people()
-    assert people is not None
     assert read_reference(people)["serviceUrl"] == "https://smba.trafficmanager.net/teams/"
     assert conversation_in(people) == PEOPLE
 
 
-async def test_without_a_channel_to_ask_in_there_is_none() -> None:
-    assert await process(SharedNotes()).places.people() is None
-
-
 async def test_what_is_known_is_not_written_again() -> None:
     written = SharedNotes()
-    first, second = process(written).places, process(written).places
+    first, second = process(written).client.conversations, process(written).client.conversations
     for _ in range(3):
         await first.note(said(ALICE, "a:1"))
         await second.note(said(ALICE, "a:1"))
@@ -75,7 +69,7 @@ async def test_what_is_known_is_not_written_again() -> None:
 
 async def test_a_company_in_two_regions_does_not_write_at_each_message() -> None:
     written = SharedNotes()
-    places = process(written).places
+    places = process(written).client.conversations
     for service in ("emea", "amer") * 5:
         await places.note(said(ALICE, "a:1", f"https://smba.trafficmanager.net/{service}/"))
 
@@ -86,10 +80,10 @@ async def test_a_chat_is_opened_once_and_then_known_to_all(
     teams: FakeTeams, channel: TeamsChannel, alice: Visitor
 ) -> None:
     await alice.say(alice.chat, "hello")
-    opened = await channel.places.open_chat(BOB, user_id="29:bob")
-    known = await channel.places.chat_with(BOB)
+    opened = await channel.client.open_chat(BOB, user_id="29:bob")
+    known = await channel.client.conversations.chat_with(BOB)
 
-    assert known == opened == await channel.places.open_chat(BOB, user_id="29:bob")
+    assert known == opened == await channel.client.open_chat(BOB, user_id="29:bob")
     assert teams.calls.count("create") == 1
 
 
@@ -103,7 +97,7 @@ def test_every_process_knows_a_chat_as_it_was_left_last(steps: list[tuple[str, s
 
     async def lived() -> None:
         written = SharedNotes()
-        processes = [process(written).places for _ in range(3)]
+        processes = [process(written).client.conversations for _ in range(3)]
         for number, (what, person, by) in enumerate(steps):
             places, chat = processes[by], f"a:{number}"
             left[person] = chat if what == "add" else None
@@ -136,39 +130,39 @@ def here(notes: SharedNotes) -> Removals:
 async def test_a_place_that_the_bot_was_removed_from_is_gone_for_all_processes(
     here: Removals, notes: SharedNotes
 ) -> None:
-    await here.gone(CHAT, "The bot was removed.")
+    await here.mark_removed(CHAT, "The bot was removed.")
 
-    assert await here.is_gone(CHAT)
-    assert await Removals(notes, "acme").is_gone(CHAT)
-    assert not await Removals(notes, "globex").is_gone(CHAT)
-    assert not await here.is_gone(HELP)
+    assert await here.is_removed(CHAT)
+    assert await Removals(notes, "acme").is_removed(CHAT)
+    assert not await Removals(notes, "globex").is_removed(CHAT)
+    assert not await here.is_removed(HELP)
 
 
 async def test_what_comes_from_there_shows_that_the_bot_is_back(
     here: Removals, notes: SharedNotes
 ) -> None:
     elsewhere = Removals(notes, "acme")
-    await here.gone(CHAT, "The bot was removed.")
-    await elsewhere.back(CHAT)
+    await here.mark_removed(CHAT, "The bot was removed.")
+    await elsewhere.clear(CHAT)
 
-    assert not await elsewhere.is_gone(CHAT)
-    assert not await here.is_gone(CHAT)
+    assert not await elsewhere.is_removed(CHAT)
+    assert not await here.is_removed(CHAT)
     assert not notes.texts
 
 
 async def test_a_team_that_the_bot_is_added_to_brings_all_channels_back(here: Removals) -> None:
     for place in (HELP, GROUP, CHAT):
-        await here.gone(place, "403")
-    await here.added("19:general@thread.tacv2")
+        await here.mark_removed(place, "403")
+    await here.clear_added("19:general@thread.tacv2")
 
-    assert [await here.is_gone(place) for place in (HELP, GROUP, CHAT)] == [False, False, True]
+    assert [await here.is_removed(place) for place in (HELP, GROUP, CHAT)] == [False, False, True]
 
 
 async def test_what_comes_from_where_the_bot_is_writes_nothing(
     here: Removals, notes: SharedNotes
 ) -> None:
-    await here.back(CHAT)
-    await here.back(CHAT)
+    await here.clear(CHAT)
+    await here.clear(CHAT)
 
     assert notes.writes == 0
 
@@ -176,11 +170,11 @@ async def test_what_comes_from_where_the_bot_is_writes_nothing(
 async def test_while_the_record_is_away_nothing_is_held_back(
     here: Removals, notes: SharedNotes
 ) -> None:
-    await here.gone(CHAT, "403")
+    await here.mark_removed(CHAT, "403")
     notes.broken = True
 
-    assert not await here.is_gone(CHAT)
-    assert not await here.is_gone(HELP)
+    assert not await here.is_removed(CHAT)
+    assert not await here.is_removed(HELP)
 
 
 REMOVAL_STEPS = st.lists(
@@ -195,8 +189,8 @@ def test_no_process_holds_back_what_another_knows_to_be_there(steps: list[tuple[
         processes = [Removals(written, "acme") for _ in range(3)]
         for what, number in steps:
             each = processes[number]
-            await (each.added(CHAT) if what == "added" else each.gone(CHAT, "403"))
-        return [await each.is_gone(CHAT) for each in processes]
+            await (each.clear_added(CHAT) if what == "added" else each.mark_removed(CHAT, "403"))
+        return [await each.is_removed(CHAT) for each in processes]
 
     told = asyncio.run(lived())
     last, by = steps[-1]

@@ -171,7 +171,7 @@ async def test_how_it_stands_tells_of_a_token_that_is_refused_until_it_is_not(
     await channel.check()
     expiring.expired = True
     with pytest.raises(DeliveryFailed):
-        await channel.connector.send(question(teams).reply_to, {"type": "message", "text": "x"})
+        await channel.client.send(question(teams).reply_to, {"type": "message", "text": "x"})
     part = channel.part()
     assert (part.state, "MICROSOFT_APP_PASSWORD" in part.cure) == ("failed", True)
     assert "AADSTS" not in part.line()

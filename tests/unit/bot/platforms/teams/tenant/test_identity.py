@@ -15,8 +15,12 @@ from bot.domain.errors import DeliveryFailed
 from bot.domain.messages import Message, Person
 from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
-from bot.platforms.teams.tenant.identity import Colleagues, home_tenant_of
-from bot.platforms.teams.tenant.members import HomeTenant, Roster, member_of
+from bot.platforms.teams.tenant.members import (
+    Colleagues,
+    HomeTenant,
+    home_tenant_of,
+    member_of,
+)
 from bot.store.database import Store
 from rag.types import EVERYONE, Principal
 from tests.fakes.desk import KeepingInbox
@@ -131,7 +135,7 @@ async def test_a_sender_of_another_tenant_shows_that_a_chat_is_open(
 ) -> None:
     message = await asked(alice, inbox, GROUP)
     (sent,) = alice.sent
-    await channel.onlookers.note({**sent, "from": {**sent["from"], "tenantId": "another"}})
+    await channel.outside_readers.note({**sent, "from": {**sent["from"], "tenantId": "another"}})
 
     assert (await channel.introduce(message)).outsiders
 
@@ -165,7 +169,7 @@ async def test_where_nobody_is_named_somebody_may_be_from_outside(
     message = await asked(alice, inbox, HELP)
     teams.conversations[HELP].members.clear()
 
-    assert await channel.onlookers.outside(message.reply_to)
+    assert await channel.outside_readers.outside(message.reply_to)
 
 
 @pytest.mark.parametrize("call", ["member", "members"])
@@ -184,7 +188,7 @@ async def test_nobody_waits_long_for_a_slow_roster(
     teams: FakeTeams, channel: TeamsChannel, alice: Visitor, inbox: KeepingInbox
 ) -> None:
     message = await asked(alice, inbox)
-    hasty = Colleagues(Roster(channel.connector, seconds=0.05), home_tenant_of(channel.settings))
+    hasty = Colleagues(channel.client, home_tenant_of(channel.settings), timeout_seconds=0.05)
     teams.fail(Fault(200, seconds=30), call="member")
 
     with pytest.raises(DeliveryFailed, match="in time"):
@@ -229,7 +233,7 @@ async def test_domains_narrow_who_is_a_colleague(
     message = await asked(alice, inbox)
     for domains, colleague in ((("@Acme.example",), True), (("partner.example",), False)):
         narrowed = channel.settings.model_copy(update={"teams_allowed_domains": domains})
-        colleagues = Colleagues(Roster(channel.connector), home_tenant_of(narrowed))
+        colleagues = Colleagues(channel.client, home_tenant_of(narrowed))
         assert bool(await colleagues.of(message.reply_to)) is colleague
     assert teams.calls.count("member") == 2
 

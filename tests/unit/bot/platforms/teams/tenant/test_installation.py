@@ -83,12 +83,12 @@ async def test_a_chat_is_known_from_when_the_app_is_added_until_it_is_removed(
 ) -> None:
     carol = Visitor(teams, client, CAROL)
     await carol.install()
-    assert await noted_restart().places.chat_with(CAROL)
+    assert await noted_restart().client.conversations.chat_with(CAROL)
     await carol.uninstall()
 
-    assert await noted_restart().places.chat_with(CAROL) is None
-    assert await channel.presence.is_gone(carol.chat)
-    assert await noted_restart().presence.is_gone(carol.chat)
+    assert await noted_restart().client.conversations.chat_with(CAROL) is None
+    assert await channel.client.removals.is_removed(carol.chat)
+    assert await noted_restart().client.removals.is_removed(carol.chat)
 
 
 async def test_a_chat_is_back_with_the_app_though_it_was_removed_elsewhere(
@@ -96,43 +96,43 @@ async def test_a_chat_is_back_with_the_app_though_it_was_removed_elsewhere(
 ) -> None:
     carol, elsewhere = Visitor(teams, client, CAROL), noted_restart()
     await carol.install()
-    await elsewhere.places.forget_chat(CAROL)
-    await elsewhere.presence.gone(carol.chat, "The bot was removed.")
+    await elsewhere.client.conversations.forget_chat(CAROL)
+    await elsewhere.client.removals.mark_removed(carol.chat, "The bot was removed.")
     await carol.install()
 
-    assert await channel.places.chat_with(CAROL)
-    assert not await elsewhere.presence.is_gone(carol.chat)
+    assert await channel.client.conversations.chat_with(CAROL)
+    assert not await elsewhere.client.removals.is_removed(carol.chat)
 
 
 async def test_a_removed_team_is_back_with_all_its_channels(
     channel: TeamsChannel, alice: Visitor
 ) -> None:
     await alice.uninstall(HELP)
-    await channel.presence.gone(HELP, "403")
-    assert await channel.presence.is_gone(GENERAL)
+    await channel.client.removals.mark_removed(HELP, "403")
+    assert await channel.client.removals.is_removed(GENERAL)
     await alice.install(HELP)
 
-    assert not await channel.presence.is_gone(GENERAL)
-    assert not await channel.presence.is_gone(HELP)
+    assert not await channel.client.removals.is_removed(GENERAL)
+    assert not await channel.client.removals.is_removed(HELP)
 
 
 @pytest.mark.parametrize("where", [HELP, GROUP, "a:alice-and-bot"])
 async def test_whatever_comes_from_a_place_shows_that_the_bot_is_there(
     channel: TeamsChannel, alice: Visitor, where: str
 ) -> None:
-    await channel.presence.gone(where, "403")
+    await channel.client.removals.mark_removed(where, "403")
     await alice.say(where, "vpn?")
 
-    assert not await channel.presence.is_gone(where)
+    assert not await channel.client.removals.is_removed(where)
 
 
 async def test_a_press_shows_it_too(channel: TeamsChannel, alice: Visitor) -> None:
     said = await alice.say(HELP, "vpn?")
-    await channel.presence.gone(HELP, "403")
+    await channel.client.removals.mark_removed(HELP, "403")
     pressed = {**said.activity, "type": "invoke", "name": "adaptiveCard/action", "value": {}}
     await alice.deliver(pressed)
 
-    assert not await channel.presence.is_gone(HELP)
+    assert not await channel.client.removals.is_removed(HELP)
 
 
 async def test_who_comes_and_goes_changes_nothing(
@@ -142,7 +142,7 @@ async def test_who_comes_and_goes_changes_nothing(
     await carol.joins(GROUP)
     await carol.leaves(GROUP)
 
-    assert not await channel.presence.is_gone(GROUP)
+    assert not await channel.client.removals.is_removed(GROUP)
     assert [answer.status for answer in carol.answers] == [200, 200]
 
 
@@ -154,8 +154,8 @@ async def test_a_deleted_channel_is_gone_and_a_restored_one_is_back(
     for event, gone in (("channelDeleted", True), ("channelRestored", False)):
         channel_data = {**said.activity["channelData"], "channel": {"id": HELP}, "eventType": event}
         await alice.deliver({**told, "channelData": channel_data})
-        assert await channel.presence.is_gone(HELP) is gone
-        assert not await channel.presence.is_gone(GENERAL)
+        assert await channel.client.removals.is_removed(HELP) is gone
+        assert not await channel.client.removals.is_removed(GENERAL)
 
 
 async def test_what_is_known_of_a_place_is_not_written_again(
@@ -164,16 +164,16 @@ async def test_what_is_known_of_a_place_is_not_written_again(
     written = SharedNotes()
     other = connect(settings, written, credentials=CountingCredentials())
     dispatch = dispatch_to(
-        [InstallationEvents(other.places, other.presence, other.onlookers, other.errands)]
+        [InstallationEvents(other.client, other.outside_readers, other.background)]
     )
     said = [await alice.say(where, "vpn?") for where in (alice.chat, HELP, GROUP)]
     for each in said:
         await dispatch.take(each.activity)
-    await other.errands.finish()
+    await other.background.finish()
     once = written.writes
     for each in said:
         await dispatch.take(each.activity)
-    await other.errands.finish()
+    await other.background.finish()
 
     assert once == written.writes == 2
     assert {key for _, key in written.texts} == {"teams:service", f"teams:chat:{ALICE}"}
@@ -181,12 +181,10 @@ async def test_what_is_known_of_a_place_is_not_written_again(
 
 @pytest.mark.parametrize("odd", [{}, {"conversation": {}}, {"conversation": "x", "from": []}])
 async def test_what_names_no_place_is_left(channel: TeamsChannel, odd: dict[str, Any]) -> None:
-    lifecycle = InstallationEvents(
-        channel.places, channel.presence, channel.onlookers, channel.errands
-    )
+    lifecycle = InstallationEvents(channel.client, channel.outside_readers, channel.background)
     await dispatch_to([lifecycle]).take({"type": "message", **odd})
 
-    assert not await channel.presence.is_gone("")
+    assert not await channel.client.removals.is_removed("")
 
 
 @pytest.mark.parametrize(("kind", "taken"), [("invoke", True), ("message", False)])
@@ -197,7 +195,7 @@ async def test_while_the_record_is_away_a_press_goes_on_and_a_message_is_sent_ag
     written.broken = True
     other = connect(settings, written, credentials=CountingCredentials())
     dispatch = dispatch_to(
-        [InstallationEvents(other.places, other.presence, other.onlookers, other.errands)]
+        [InstallationEvents(other.client, other.outside_readers, other.background)]
     )
     said = await alice.say(HELP, "vpn?")
     with nullcontext() if taken else pytest.raises(StoreUnavailable):
@@ -212,8 +210,9 @@ async def test_a_channel_that_was_shared_just_now_is_known_to_be(
     told = {**said.activity, "type": "conversationUpdate", "id": "f:1"}
     await alice.deliver({**told, "channelData": {**said.activity["channelData"], **shared}})
 
-    assert await channel.onlookers.outside(await channel.places.channel(HELP))
-    assert not await channel.onlookers.outside(await channel.places.channel(GENERAL))
+    places, outside = channel.client.conversations, channel.outside_readers.outside
+    assert await outside(await places.channel(HELP))
+    assert not await outside(await places.channel(GENERAL))
 
 
 @pytest.mark.parametrize(

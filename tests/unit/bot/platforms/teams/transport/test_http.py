@@ -19,7 +19,7 @@ from bot.domain.errors import InboxFull, InboxUnavailable, RateExceeded
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import connect
-from bot.platforms.teams.client.connector import parsed_reference
+from bot.platforms.teams.client.api import parsed_reference
 from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.transport.http import mount
 from tests.fakes.desk import KeepingInbox

@@ -5,28 +5,21 @@ Kept in notes, shared by all processes, as messages are also sent without a rece
 
 from __future__ import annotations
 
-from typing import Any
-
 import structlog
-from botbuilder.schema import ChannelAccount, ConversationParameters
 
 from bot.domain.concurrency import TtlCache
-from bot.domain.errors import DeliveryRefused, StoreUnavailable
+from bot.domain.errors import StoreUnavailable
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
-from bot.platforms.teams.client.connector import Connector, ConnectorCall
 from bot.platforms.teams.payloads.activity import (
     Body,
     conversation_of,
+    initial_reference,
     is_private,
     person_of,
-    text_at,
-)
-from bot.platforms.teams.payloads.references import (
-    initial_reference,
-    read_reference,
     reference_to,
     service_reference_of,
+    text_at,
 )
 
 _SERVICE_KEY = "teams:service"
@@ -39,11 +32,10 @@ _MOST_SERVICES = 10
 class Conversations:
     """Stores the connector's service URL and the ids of personal chats. Raises StoreUnavailable.
 
-    All methods return a ``reply_to`` for bot.platforms.teams.client.connector.Connector.
+    All methods return a ``reply_to`` for bot.platforms.teams.client.api.TeamsClient.
     """
 
-    def __init__(self, connector: Connector, notes: Notes, settings: Settings) -> None:
-        self._connector = connector
+    def __init__(self, notes: Notes, settings: Settings) -> None:
         self._notes = notes
         self._tenant = settings.tenant
         self._first = initial_reference(
@@ -51,10 +43,11 @@ class Conversations:
             app_id=settings.microsoft_app_id or "",
             tenant=settings.microsoft_app_tenant_id or "",
         )
-        self._people = settings.teams_escalation_channel
         self._noted = TtlCache(self._read, seconds=_KEPT_SECONDS, most=_MOST)
         # A company in several regions uses several service URLs in turn; any of them works.
-        self._services = TtlCache(self._settle, seconds=_SERVICE_SECONDS, most=_MOST_SERVICES)
+        self._services = TtlCache(
+            self._store_service, seconds=_SERVICE_SECONDS, most=_MOST_SERVICES
+        )
 
     async def note(self, body: Body, *, anew: bool = False) -> None:
         """Store where an activity came from, unless that is stored already.
@@ -65,15 +58,11 @@ class Conversations:
             await self._services.get(service_reference_of(body))
         person = person_of(body).id
         if is_private(body) and person:
-            await self._keep_chat(person, conversation_of(body), anew=anew)
+            await self.keep_chat(person, conversation_of(body), anew=anew)
 
     async def service(self) -> str:
         """Return a reference to the service, without a conversation."""
         return await self._read(_SERVICE_KEY) or self._first
-
-    async def people(self) -> str | None:
-        """Return a reference to the configured people's channel; None if none is set."""
-        return await self.channel(self._people) if self._people else None
 
     async def channel(self, conversation: str) -> str:
         """Return a reference to a channel or, with ``;messageid=``, to a thread of it."""
@@ -87,34 +76,18 @@ class Conversations:
         chat = await self._read(_chat_key(person_id))
         return reference_to(await self.service(), chat, kind="personal") if chat else None
 
-    async def open_chat(self, person_id: str, *, user_id: str) -> str:
-        """Return a reference to a person's personal chat, created if there is none.
-
-        ``user_id`` is the connector's id (29:…). Raises DeliveryRefused if the person has not added
-        the app, DeliveryFailed.
-        """
-        known = await self.chat_with(person_id)
-        if known is not None:
-            return known
-        service = await self.service()
-        made = await self._connector.call(service, _open_chat_call(service, user_id))
-        chat = str(getattr(made, "id", None) or "")
-        if not chat:
-            raise DeliveryRefused("Teams did not say where the chat is.")
-        await self._keep_chat(person_id, chat, anew=True)
-        return reference_to(service, chat, kind="personal")
-
     async def forget_chat(self, person_id: str) -> None:
         """Remove a personal chat: the app was uninstalled there."""
         await self._notes.remove(self._tenant, _chat_key(person_id))
         self._noted.put(_chat_key(person_id), None)
 
-    async def _settle(self, service: str) -> str:
+    async def _store_service(self, service: str) -> str:
         if await self._read(_SERVICE_KEY) != service:
             await self._notes.put(self._tenant, _SERVICE_KEY, service)
         return service
 
-    async def _keep_chat(self, person_id: str, chat: str, *, anew: bool) -> None:
+    async def keep_chat(self, person_id: str, chat: str, *, anew: bool) -> None:
+        """Store a person's personal chat; ``anew`` is as in ``note``."""
         key = _chat_key(person_id)
         if anew or await self._noted.get(key) != chat:
             await self._notes.put(self._tenant, key, chat)
@@ -126,24 +99,6 @@ class Conversations:
 
 def _chat_key(person_id: str) -> str:
     return f"teams:chat:{person_id}"
-
-
-def _open_chat_call(service: str, user_id: str) -> ConnectorCall:
-    """Return the call that creates a personal chat; idempotent, it returns an existing one."""
-    read = read_reference(service)
-    tenant = text_at(read, "conversation", "tenantId")
-    wanted = ConversationParameters(
-        is_group=False,
-        bot=ChannelAccount(id=text_at(read, "bot", "id")),
-        members=[ChannelAccount(id=user_id)],
-        # botbuilder sends its own field as "tenantID", which Teams ignores.
-        channel_data={"tenant": {"id": tenant}},
-    )
-
-    async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-        return await conversations.create_conversation(wanted)
-
-    return act
 
 
 _CHANNEL_PREFIX = "19:"
@@ -163,29 +118,29 @@ class Removals:
         self._tenant = tenant
         self._kept = TtlCache(self._noted, seconds=_KEPT_SECONDS, most=_MOST)
 
-    async def gone(self, conversation: str, why: str) -> None:
+    async def mark_removed(self, conversation: str, why: str) -> None:
         """Store that the bot can't post in a conversation any more. Raises StoreUnavailable."""
         await self._notes.put(self._tenant, _removal_key(conversation), why)
         self._kept.put(conversation, why)
         log.info("teams.gone_from", conversation=conversation, why=why)
 
-    async def back(self, conversation: str) -> None:
+    async def clear(self, conversation: str) -> None:
         """Clear the removal: an activity came from there. Raises StoreUnavailable."""
         if await self._kept.get(conversation) is not None:
-            await self._here(conversation)
+            await self._remove_note(conversation)
 
-    async def added(self, conversation: str) -> None:
+    async def clear_added(self, conversation: str) -> None:
         """Clear the removal even if this process has not cached one. Raises StoreUnavailable.
 
         Teams reports a team only through its channel General, without naming the other channels
         that the bot is back in, so the removals of all channels are cleared.
         """
-        await self._here(conversation)
+        await self._remove_note(conversation)
         if conversation.startswith(_CHANNEL_PREFIX):
             for key in await self._notes.beginning(self._tenant, _removal_key(_CHANNEL_PREFIX)):
-                await self._here(key.removeprefix(_removal_key("")))
+                await self._remove_note(key.removeprefix(_removal_key("")))
 
-    async def is_gone(self, conversation: str) -> bool:
+    async def is_removed(self, conversation: str) -> bool:
         """Return whether the bot was removed from there; False if the store is unavailable."""
         try:
             if await self._kept.get(conversation) is None:
@@ -194,7 +149,7 @@ class Removals:
         except StoreUnavailable:
             return False
 
-    async def _here(self, conversation: str) -> None:
+    async def _remove_note(self, conversation: str) -> None:
         await self._notes.remove(self._tenant, _removal_key(conversation))
         self._kept.put(conversation, None)
 

@@ -1,20 +1,30 @@
-"""Send, edit and delete activities in a conversation, through botbuilder's connector client."""
+"""Call Teams through botbuilder's connector client: activities, members and personal chats."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from botbuilder.core import TurnContext
-from botbuilder.schema import Activity, ConversationReference
+from botbuilder.schema import (
+    Activity,
+    ChannelAccount,
+    ConversationParameters,
+    ConversationReference,
+)
 from msrest.exceptions import ClientException
 
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
-from bot.platforms.teams.client.connections import TIMEOUT_SECONDS, ConnectorClients
+from bot.platforms.teams.client.connections import (
+    TIMEOUT_SECONDS,
+    CachedCredentials,
+    ConnectorClients,
+)
+from bot.platforms.teams.client.conversations import Conversations, Removals
 from bot.platforms.teams.client.errors import (
     BotRemoved,
     NoToken,
@@ -29,9 +39,16 @@ from bot.platforms.teams.client.rate_limits import (
     RateLimiter,
     Timing,
 )
-from bot.platforms.teams.client.registration import CachedCredentials, Cloud, TokenRefusal
-from bot.platforms.teams.payloads.activity import Json, object_at, objects_at, text_at
-from bot.platforms.teams.payloads.references import room_in
+from bot.platforms.teams.client.registration import Cloud, TokenRefusal
+from bot.platforms.teams.payloads.activity import (
+    Body,
+    Json,
+    channel_in,
+    objects_at,
+    read_reference,
+    reference_to,
+    text_at,
+)
 
 _STREAM_ENTITY, _FINAL_STREAM = "streaminfo", "final"
 
@@ -56,14 +73,14 @@ def addressed_activity(content: Json, reference: ConversationReference) -> Activ
 
 def ends_a_stream(content: Json) -> bool:
     """Return whether an activity ends a stream; Teams rejects a second one without any effect."""
-    told = objects_at(object_at({"activity": content}, "activity"), "entities")
     return any(
         text_at(each, "type") == _STREAM_ENTITY and text_at(each, "streamType") == _FINAL_STREAM
-        for each in told
+        for each in objects_at(content, "entities")
     )
 
 
-ConnectorCall = Callable[[Any], Awaitable[Any]]
+_ConversationsCall = Callable[[Any], Awaitable[Any]]
+"""A call of botbuilder's ``conversations`` operations."""
 
 PATIENCE_SECONDS = 2.0
 """Longest wait for a rate limit within a call; for longer waits the inbox retries."""
@@ -73,15 +90,16 @@ _TURN_SECONDS = 5.0
 
 _FIRST_RETRY_SECONDS = 0.5
 
+PAGE_SIZE = 500
+"""Members per page; Teams returns at most as many, and sometimes fewer."""
 
-class KnowsAbsence(Protocol):
-    """Stores the conversations that the bot was removed from."""
 
-    async def is_gone(self, conversation: str) -> bool: ...
+@dataclass(frozen=True, slots=True)
+class MembersPage:
+    """A page of members; ``next_page`` is the token of the next page, "" after the last."""
 
-    async def gone(self, conversation: str, why: str) -> None:
-        """Record a conversation as gone. Raises StoreUnavailable."""
-        ...
+    members: Sequence[Body]
+    next_page: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +110,19 @@ class _Call:
     """
 
     reply_to: str
-    act: ConnectorCall
-    patience: float
-    spans: tuple[RateLimit, ...] = SEND_LIMITS
+    act: _ConversationsCall
+    patience: float = PATIENCE_SECONDS
+    limits: tuple[RateLimit, ...] = SEND_LIMITS
     repeatable: bool = False
     posts: bool = False
 
     @property
-    def room(self) -> str:
-        return room_in(self.reply_to)
+    def channel(self) -> str:
+        return channel_in(self.reply_to)
 
 
-class Connector:
-    """Client for outbound calls to Teams.
+class TeamsClient:
+    """Client for outbound calls to Teams, with what is stored on how to reach people and channels.
 
     The target is a message's ``reply_to``, a conversation reference as JSON, which works in any
     process. All methods raise DeliveryFailed, Gone and DeliveryRefused. A call with a patience of 0
@@ -113,16 +131,18 @@ class Connector:
 
     def __init__(
         self,
-        clients: ConnectorClients,
+        connectors: ConnectorClients,
         credentials: CachedCredentials,
-        absence: KnowsAbsence,
         *,
+        conversations: Conversations,
+        removals: Removals,
         app_id: str,
         timing: Timing,
     ) -> None:
-        self._clients = clients
+        self.conversations = conversations
+        self.removals = removals
+        self._connectors = connectors
         self._credentials = credentials
-        self._absence = absence
         self._app_id = app_id
         self._rates = RateLimiter(timing)
 
@@ -154,16 +174,16 @@ class Connector:
         A reference without a message id posts to the conversation, not as a reply.
         """
         activity = addressed_activity(content, parsed_reference(reply_to))
+        where, replied_to = activity.conversation.id, activity.reply_to_id
 
-        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-            there = activity.conversation.id
-            if not activity.reply_to_id:
-                return await conversations.send_to_conversation(there, activity)
-            return await conversations.reply_to_activity(there, activity.reply_to_id, activity)
+        def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
+            if not replied_to:
+                return conversations.send_to_conversation(where, activity)
+            return conversations.reply_to_activity(where, replied_to, activity)
 
         ends = ends_a_stream(content)
         call = _Call(reply_to, act, patience_seconds, repeatable=ends, posts=True)
-        response = await self._done(call)
+        response = await self._run(call)
         return str(getattr(response, "id", None) or "")
 
     async def update(
@@ -176,68 +196,110 @@ class Connector:
     ) -> None:
         """Replace an activity; idempotent. Raises Gone."""
         activity = addressed_activity({**content, "id": activity_id}, parsed_reference(reply_to))
-
-        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-            return await conversations.update_activity(
-                activity.conversation.id, activity_id, activity
-            )
-
-        await self._done(_Call(reply_to, act, patience_seconds, repeatable=True, posts=True))
+        where = activity.conversation.id
+        call = _Call(
+            reply_to,
+            lambda conversations: conversations.update_activity(where, activity_id, activity),
+            patience_seconds,
+            repeatable=True,
+            posts=True,
+        )
+        await self._run(call)
 
     async def delete(self, reply_to: str, activity_id: str) -> None:
         """Delete an activity. Raises Gone."""
-        reference = parsed_reference(reply_to)
+        where = parsed_reference(reply_to).conversation.id
+        call = _Call(
+            reply_to,
+            lambda conversations: conversations.delete_activity(where, activity_id),
+            repeatable=True,
+        )
+        await self._run(call)
 
-        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-            return await conversations.delete_activity(reference.conversation.id, activity_id)
+    async def member(self, reply_to: str, user_id: str) -> Body:
+        """Return the member with a connector id (29:…) in the conversation. Raises Gone."""
+        where = channel_in(reply_to)
+        call = _Call(
+            reply_to,
+            lambda conversations: conversations.get_conversation_member(where, user_id),
+            limits=LOOKUP_LIMITS,
+        )
+        return _member_body(await self._run(call))
 
-        await self._done(_Call(reply_to, act, PATIENCE_SECONDS, repeatable=True))
+    async def members(self, reply_to: str, page: str = "", *, size: int = PAGE_SIZE) -> MembersPage:
+        """Return a page of the members of a reference's conversation."""
+        where, token = channel_in(reply_to), page or None
+        call = _Call(
+            reply_to,
+            lambda conversations: conversations.get_conversation_paged_members(where, size, token),
+            limits=LOOKUP_LIMITS,
+        )
+        answer = await self._run(call)
+        members = [_member_body(each) for each in getattr(answer, "members", None) or ()]
+        return MembersPage(members, str(getattr(answer, "continuation_token", None) or ""))
 
-    async def call(
-        self,
-        reply_to: str,
-        act: ConnectorCall,
-        *,
-        patience_seconds: float = PATIENCE_SECONDS,
-    ) -> Any:  # noqa: ANN401  # botbuilder has no types
-        """Run ``act`` with botbuilder's ``conversations`` of the reference's service.
+    async def open_chat(self, person_id: str, *, user_id: str) -> str:
+        """Return a reference to a person's personal chat, created if there is none.
 
-        Returns what ``act`` returns.
+        ``user_id`` is the connector's id (29:…). Raises DeliveryRefused if the person has not added
+        the app, StoreUnavailable.
         """
-        return await self._done(_Call(reply_to, act, patience_seconds, spans=LOOKUP_LIMITS))
+        known = await self.conversations.chat_with(person_id)
+        if known is not None:
+            return known
+        service = await self.conversations.service()
+        reference = read_reference(service)
+        wanted = ConversationParameters(
+            is_group=False,
+            bot=ChannelAccount(id=text_at(reference, "bot", "id")),
+            members=[ChannelAccount(id=user_id)],
+            # botbuilder sends its own field as "tenantID", which Teams ignores.
+            channel_data={"tenant": {"id": text_at(reference, "conversation", "tenantId")}},
+        )
+        call = _Call(
+            service,
+            lambda conversations: conversations.create_conversation(wanted),
+            limits=LOOKUP_LIMITS,
+        )
+        created = await self._run(call)
+        chat = str(getattr(created, "id", None) or "")
+        if not chat:
+            raise DeliveryRefused("Teams did not say where the chat is.")
+        await self.conversations.keep_chat(person_id, chat, anew=True)
+        return reference_to(service, chat, kind="personal")
 
-    async def _done(self, call: _Call) -> Any:  # noqa: ANN401  # botbuilder has no types
+    async def _run(self, call: _Call) -> Any:  # noqa: ANN401  # botbuilder has no types
         """Run a call unless the bot was removed from the conversation; record a removal."""
-        reference, room = parsed_reference(call.reply_to), call.room
-        if room and await self._absence.is_gone(room):
+        reference, where = parsed_reference(call.reply_to), call.channel
+        if where and await self.removals.is_removed(where):
             raise BotRemoved(
-                f"The bot was removed from {room!r}, or is blocked there.", lasting=True
+                f"The bot was removed from {where!r}, or is blocked there.", lasting=True
             )
         try:
-            return await self._patiently(call, reference)
+            return await self._retried(call, reference)
         except BotRemoved as error:
             if call.posts and error.lasting:
                 with suppress(StoreUnavailable):
-                    await self._absence.gone(room, str(error))
+                    await self.removals.mark_removed(where, str(error))
             raise
 
-    async def _patiently(self, call: _Call, reference: ConversationReference) -> Any:  # noqa: ANN401
+    async def _retried(self, call: _Call, reference: ConversationReference) -> Any:  # noqa: ANN401
         """Run a call within the rate limits; retry while patience lasts and a retry is safe."""
         now, left, pause = self._rates.now(), call.patience, _FIRST_RETRY_SECONDS
         while True:
-            now = await self._rates.take(
-                call.room,
-                call.spans,
+            now = await self._rates.acquire(
+                call.channel,
+                call.limits,
                 now=now,
                 patience_seconds=_TURN_SECONDS if call.patience else 0.0,
             )
             try:
-                return await self._tried(reference, call.act)
+                return await self._call_once(reference, call.act)
             except (RateLimited, Unavailable) as error:
                 wait = max(error.retry_after_seconds or 0.0, pause)
                 now = self._rates.now(now)
                 if isinstance(error, RateLimited):
-                    self._rates.hold(call.room, call.spans, until=now + wait)
+                    self._rates.hold(call.channel, call.limits, until=now + wait)
                 elif not call.repeatable:
                     raise
                 if wait > left:
@@ -245,10 +307,10 @@ class Connector:
                 left, pause = left - wait, 2 * pause
                 now = await self._rates.wait(wait, now=now)
 
-    async def _tried(self, reference: ConversationReference, act: ConnectorCall) -> Any:  # noqa: ANN401
+    async def _call_once(self, reference: ConversationReference, act: _ConversationsCall) -> Any:  # noqa: ANN401
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                conversations = await self._clients.conversations(reference.service_url)
+                conversations = await self._connectors.conversations(reference.service_url)
                 await self._credentials.warm()
                 return await act(conversations)
         except DeliveryFailed:
@@ -260,3 +322,10 @@ class Connector:
         except Exception as error:
             # botbuilder raises many types.
             raise DeliveryFailed(f"Teams could not be asked: {type(error).__name__}.") from error
+
+
+def _member_body(account: Any) -> Body:  # noqa: ANN401  # botbuilder has no types
+    """Return a member's JSON; botbuilder puts fields it does not define in a separate dict."""
+    extra: Mapping[str, object] = getattr(account, "additional_properties", None) or {}
+    known = {"id": "id", "name": "name", "aadObjectId": "aad_object_id"}
+    return {**extra, **{key: getattr(account, field, None) for key, field in known.items()}}

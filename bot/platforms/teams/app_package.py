@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from jsonschema import Draft202012Validator, ValidationError
+
 from bot.chat.commands.help_texts import SUGGESTED_PROMPTS
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings
 from bot.domain.urls import is_local_host
-from bot.platforms.teams.app_package.manifest_schema import manifest_problems
 
 SOURCE = "infra/teams/manifest.json"
 READ_ALONG_PERMISSIONS = ("ChannelMessage.Read.Group", "ChatMessage.Read.Chat")
@@ -52,36 +53,37 @@ class PackageOptions:
     terms_url: str | None = None
 
 
-def manifest_for(source: Mapping[str, Any], settings: Settings, wishes: PackageOptions) -> Json:
+def manifest_for(source: Mapping[str, Any], settings: Settings, options: PackageOptions) -> Json:
     """Return the manifest for an installation.
 
     Raises SettingInvalid for missing settings, and for values that Teams would reject.
     """
     app_id, home = _app_id(settings), _public_url(settings)
     try:
-        manifest = _filled_manifest(source, app_id, home, wishes)
+        manifest = _filled_manifest(source, app_id, home, options)
     except (AttributeError, KeyError, TypeError) as error:
         raise SettingInvalid(
             f"{SOURCE} is not formed as that of the repository ({error}). Begin with that one."
         ) from error
-    _refuse_problems(manifest_problems(manifest))
+    if problems := manifest_problems(manifest):
+        raise SettingInvalid(f"Teams would not take {SOURCE}: {'; '.join(problems)}. Correct that.")
     return manifest
 
 
 def _filled_manifest(
-    source: Mapping[str, Any], app_id: str, home: str, wishes: PackageOptions
+    source: Mapping[str, Any], app_id: str, home: str, options: PackageOptions
 ) -> Json:
     manifest = _with_bot(source, app_id)
     manifest["id"] = app_id
-    manifest["version"] = wishes.version or source["version"]
+    manifest["version"] = options.version or source["version"]
     manifest["developer"] = {
         **source["developer"],
         "websiteUrl": home,
-        "privacyUrl": wishes.privacy_url or home,
-        "termsOfUseUrl": wishes.terms_url or home,
+        "privacyUrl": options.privacy_url or home,
+        "termsOfUseUrl": options.terms_url or home,
     }
     manifest["validDomains"] = [urlsplit(home).hostname]
-    return manifest | _reading_along(manifest, app_id) if wishes.follow_ups else manifest
+    return manifest | _reading_along(manifest, app_id) if options.follow_ups else manifest
 
 
 def _app_id(settings: Settings) -> str:
@@ -146,7 +148,7 @@ def _reading_along(manifest: Mapping[str, Any], app_id: str) -> Json:
     """Return the keys that request all messages, and the reason, which Microsoft requires."""
     told, permissions = (
         manifest["description"],
-        [_permission(name) for name in READ_ALONG_PERMISSIONS],
+        [{"name": name, "type": "Application"} for name in READ_ALONG_PERMISSIONS],
     )
     return {
         "description": {**told, "full": f"{told['full']} {_READS_ALONG}"},
@@ -155,16 +157,7 @@ def _reading_along(manifest: Mapping[str, Any], app_id: str) -> Json:
     }
 
 
-def _permission(name: str) -> Json:
-    return {"name": name, "type": "Application"}
-
-
-def _refuse_problems(found: tuple[str, ...]) -> None:
-    if found:
-        raise SettingInvalid(f"Teams would not take {SOURCE}: {'; '.join(found)}. Correct that.")
-
-
-FOLDER = Path(__file__).parents[4] / "infra" / "teams"
+FOLDER = Path(__file__).parents[3] / "infra" / "teams"
 MANIFEST = "manifest.json"
 
 ICON_SIZES = {"color": 192, "outline": 32}
@@ -177,9 +170,9 @@ _FILE_MODE = 0o100644 << 16  # A regular file; Unix modes are in the upper 16 bi
 _UNIX_SYSTEM = 3  # Set on every system, so that the bytes are the same.
 
 
-def package_of(settings: Settings, wishes: PackageOptions, *, folder: Path = FOLDER) -> bytes:
+def package_of(settings: Settings, options: PackageOptions, *, folder: Path = FOLDER) -> bytes:
     """Return the package. Raises SettingInvalid: the missing or invalid setting, and its cure."""
-    manifest = manifest_for(_source(folder / MANIFEST), settings, wishes)
+    manifest = manifest_for(_source(folder / MANIFEST), settings, options)
     said = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
     icons = {
         name: _icon(folder / name, ICON_SIZES[kind]) for kind, name in manifest["icons"].items()
@@ -225,3 +218,62 @@ def _zip(files: Mapping[str, bytes]) -> bytes:
             entry.create_system, entry.external_attr = _UNIX_SYSTEM, _FILE_MODE
             archive.writestr(entry, content)
     return written.getvalue()
+
+
+_CHANNEL_FEATURES = "supportsChannelFeatures"
+_SCHEMA = Path(__file__).with_name("manifest_schema.json")
+
+
+def manifest_problems(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return why Teams would reject the manifest, each with its path; empty if it is valid.
+
+    The published schema, which ``manifest_schema.json`` follows, has no rules between keys.
+    """
+    validator = Draft202012Validator(json.loads(_SCHEMA.read_bytes()))
+    found = [text for each in validator.iter_errors(manifest) for text in _texts_of(each)]
+    return tuple(dict.fromkeys(found)) or tuple(_inconsistent(manifest))
+
+
+def schema_of(version: str) -> str:
+    """Return the URL of a version's schema."""
+    return (
+        f"https://developer.microsoft.com/json-schemas/teams/v{version}/MicrosoftTeams.schema.json"
+    )
+
+
+def _texts_of(error: ValidationError) -> Iterator[str]:
+    """Yield what is wrong; one error may be about several keys of an object."""
+    path = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in error.absolute_path)
+    at, value, limit = "".join(path)[1:], error.instance, error.validator_value
+    inside = f"{at}." if at else ""
+    match error.validator:
+        case "required":
+            yield from (f"{inside}{key} is missing" for key in limit if key not in value)
+        case "additionalProperties":
+            known = error.schema["properties"]
+            yield from (f"{inside}{key} is unknown here" for key in value if key not in known)
+        case "maxLength" | "maxItems":
+            counted = "characters" if error.validator == "maxLength" else "entries"
+            yield f"{at} has {len(value)} {counted}; Teams takes {limit}"
+        case "uniqueItems":
+            yield f"{at} has one twice"
+        case "enum":
+            yield f"{at}={value!r} is none of {', '.join(limit)}"
+        case "type":
+            yield f"{at}={value!r} is no {limit}"
+        case _:
+            yield f"{at}={value!r} is not of the form {limit}"
+
+
+def _inconsistent(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield contradictions between keys of a manifest whose single values are valid."""
+    version = manifest["manifestVersion"]
+    if manifest.get("$schema", schema_of(version)) != schema_of(version):
+        yield f"$schema is not that of manifestVersion {version}"
+    scopes = [scope for bot in manifest.get("bots", ()) for scope in bot["scopes"]]
+    if not scopes:
+        yield "bots holds no bot that can be asked anywhere"
+    if "team" in scopes and _CHANNEL_FEATURES not in manifest:
+        yield f"{_CHANNEL_FEATURES} is missing; from 1.25 on Teams wants it of apps in teams"
+    if manifest.get("authorization") and not manifest.get("webApplicationInfo", {}).get("resource"):
+        yield "webApplicationInfo.resource is missing; resource-specific consent needs it"

@@ -1,1 +1,0 @@
-"""Build the Teams app package that installs the bot."""
