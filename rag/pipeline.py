@@ -14,16 +14,7 @@ from rag.answer.confidence import features
 from rag.answer.sections import section_of
 from rag.embedding import embed_question
 from rag.errors import ModelUnavailable, after_calls
-from rag.ports import (
-    Composer,
-    Composition,
-    Embedder,
-    Index,
-    KnowsVocabulary,
-    ReadsAttached,
-    ReadsPages,
-    Vocabulary,
-)
+from rag.ports import Composer, Composition, Embedder, SearchIndex, Vocabulary
 from rag.telemetry import Attributes, describe, span
 from rag.text.words import content_words
 from rag.types import Answer, Chunk, Passage, Principal, Question, Vectors
@@ -79,7 +70,7 @@ class Pipeline:
 
     def __init__(
         self,
-        index: Index,
+        index: SearchIndex,
         embedder: Embedder | None,
         composer: Composer,
         *,
@@ -150,14 +141,16 @@ class Pipeline:
         """
         if not self.speaks(retrieval):
             return _no_answer(retrieval)
-        started = time.perf_counter()
+        started, question = time.perf_counter(), retrieval.question
         context = await self._widen(retrieval.passages, scope)
         composition, vocabulary = await _gather_to_the_end(
-            self._composed(retrieval.question, context, attached),
-            self._vocabulary(retrieval.question, scope),
+            self._composer.compose(question, context, attached),
+            self._index.vocabulary(
+                scope.question(question), scope.readers, content_words(question)
+            ),
         )
         composed = time.perf_counter()
-        judged = features(retrieval.question, retrieval.passages, composition, vocabulary)
+        judged = features(question, retrieval.passages, composition, vocabulary)
         return Answer(
             question=retrieval.question,
             claims=composition.claims,
@@ -176,24 +169,15 @@ class Pipeline:
             missing=composition.missing,
         )
 
-    async def _composed(
-        self, question: str, passages: tuple[Passage, ...], attached: Sequence[str]
-    ) -> Composition:
-        if attached and isinstance(self._composer, ReadsAttached):
-            return await self._composer.compose_with(question, passages, attached)
-        return await self._composer.compose(question, passages)
-
     async def _widen(self, passages: tuple[Passage, ...], scope: Scope) -> tuple[Passage, ...]:
         """Add the other chunks of the best passages' sections, so that sections are read whole.
 
         For a model, those of the best SECTIONS_FOR_MODEL passages, at most MOST_ADDED chunks; for
         the extractive composer, which may quote any of them, those of all passages.
         """
-        if not isinstance(self._index, ReadsPages):
-            return passages
         model = self._composer.name == "model"
         best = passages[:SECTIONS_FOR_MODEL] if model else passages
-        pages = await self._pages(self._index, best, scope)
+        pages = await self._pages(best, scope)
         whole = [
             chunk for passage in best for chunk in section_of(passage.chunk, pages[_page(passage)])
         ]
@@ -203,21 +187,14 @@ class Pipeline:
         return (*passages, *(Passage(chunk=chunk, score=0.0, signals={}) for chunk in around))
 
     async def _pages(
-        self, index: ReadsPages, passages: Sequence[Passage], scope: Scope
+        self, passages: Sequence[Passage], scope: Scope
     ) -> Mapping[tuple[str, str], tuple[Chunk, ...]]:
         """Return the readable chunks of each passage's page, by (space, page id)."""
         wanted = list(dict.fromkeys(map(_page, passages)))
         found = await asyncio.gather(
-            *(index.page(scope.tenant, space, page, scope.readers) for space, page in wanted)
+            *(self._index.page(scope.tenant, space, page, scope.readers) for space, page in wanted)
         )
         return dict(zip(wanted, found, strict=True))
-
-    async def _vocabulary(self, question: str, scope: Scope) -> Vocabulary | None:
-        if not isinstance(self._index, KnowsVocabulary):
-            return None
-        return await self._index.vocabulary(
-            scope.question(question), scope.readers, content_words(question)
-        )
 
 
 async def _gather_to_the_end(

@@ -14,7 +14,7 @@ from ingestion.errors import PageUnreadable
 from ingestion.ports import Progress, ReadsAhead, Source
 from ingestion.sync.plan import Versions
 from ingestion.types import Document, Finding, SourcePage
-from rag.embedding import embed_texts, embedding_text, store_page
+from rag.embedding import embed_texts, embedding_text
 from rag.ports import Embedder, Index
 from rag.types import Chunk, Page, TokenSigns, Vectors
 
@@ -183,7 +183,7 @@ class Pipeline:
     async def _store(self, prepared: _Prepared) -> None:
         tokens = [prepared.tokens[row] for row in sorted(prepared.tokens)] or None
         await self._confirm()
-        await store_page(self._index, prepared.page, prepared.chunks, prepared.vectors, tokens)
+        await self._index.upsert_page(prepared.page, prepared.chunks, prepared.vectors, tokens)
         self.written.chunks += len(prepared.chunks)
         chunks = len(prepared.chunks) if self._embedder is None else 0
         self._progress.advance(pages=1, chunks=chunks)

@@ -158,8 +158,10 @@ class RecordingComposer:
     def name(self) -> Literal["extractive", "model"]:
         return self._composer.name
 
-    async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
-        composition = await self._composer.compose(question, passages)
+    async def compose(
+        self, question: str, passages: Sequence[Passage], attached: Sequence[str] = ()
+    ) -> Composition:
+        composition = await self._composer.compose(question, passages, attached)
         self._last = RecordedComposition(tuple(passages), composition)
         return composition
 
