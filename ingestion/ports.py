@@ -22,6 +22,11 @@ class Source(Protocol):
         """The source type that chunks carry ("folder")."""
         ...
 
+    @property
+    def at_once(self) -> int:
+        """How many pages to read concurrently; more than 1 if reading is mostly waiting."""
+        ...
+
     async def list(self) -> Listing:
         """Return every page, without converting any.
 
@@ -35,8 +40,8 @@ class Source(Protocol):
 
 
 @runtime_checkable
-class ListsChanges(Protocol):
-    """Optional capability of a source: lists changes without listing everything."""
+class IncrementalSource(Source, Protocol):
+    """A source that can also list its changes, and find one page by its address or id."""
 
     async def changes(self, watermark: str, again: Collection[str]) -> Listing:
         """Return the pages changed since a listing's ``watermark``, with ``within`` set.
@@ -47,11 +52,6 @@ class ListsChanges(Protocol):
         """
         ...
 
-
-@runtime_checkable
-class FindsPages(Protocol):
-    """Optional capability of a source: finds one page by its address or id."""
-
     async def only(self, page: str) -> Listing:
         """Return one page and its descendants, with ``within`` set; empty when it is gone.
 
@@ -60,18 +60,12 @@ class FindsPages(Protocol):
         ...
 
 
-@runtime_checkable
-class ReadsAhead(Protocol):
-    """Optional capability of a source: reading a page is mostly waiting for I/O."""
-
-    @property
-    def at_once(self) -> int:
-        """How many pages to read concurrently, at least 1."""
-        ...
-
-
 class Progress(Protocol):
     """Receives the progress of a run."""
+
+    def expect(self, pages: int, use: EmbeddingUse) -> None:
+        """Report the estimated embedding usage of the pages that are to be written."""
+        ...
 
     def begin(self, space: str, pages: int) -> None:
         """Report how many pages are to be written."""
@@ -86,12 +80,3 @@ class Progress(Protocol):
         ...
 
     def end(self) -> None: ...
-
-
-@runtime_checkable
-class TellsUse(Protocol):
-    """Optional capability of Progress: receives an estimate of the embedding usage beforehand."""
-
-    def expect(self, pages: int, use: EmbeddingUse) -> None:
-        """Report the estimated usage of the pages that are to be written."""
-        ...

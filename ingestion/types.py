@@ -117,8 +117,8 @@ class Listing:
 
     ``within`` None: this is the whole space. Else only these pages and those below them (``ID/…``)
     were listed; nothing else is removed. ``watermark`` is to be passed to
-    ingestion.ports.ListsChanges the next time; "" where a source has none. ``sure``: the source is
-    our own, so that an empty listing is reliable.
+    ingestion.ports.IncrementalSource the next time; "" where a source has none. ``sure``: the
+    source is our own, so that an empty listing is reliable.
     """
 
     pages: tuple[SourcePage, ...]

@@ -21,7 +21,7 @@ INTERRUPTED = 130
 @contextmanager
 def open_records(settings: Settings) -> Iterator[Records]:
     """Open the records that belong to the index."""
-    records = records_of(settings)
+    records = records_of(settings, settings.database_url)
     try:
         yield records
     finally:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from ingestion.cli.context import FAILED, REFUSED, open_embedder_or_warn, open_index, open_records
 from ingestion.config import Settings
 from ingestion.errors import SettingInvalid
-from ingestion.ports import Progress, TellsUse
+from ingestion.ports import Progress
 from ingestion.records.types import Run
 from ingestion.runs.background import Runs, SyncSpace
 from ingestion.runs.source_registry import open_sources, remember_folder
@@ -140,8 +140,7 @@ class _BothProgress:
 
     def expect(self, pages: int, use: EmbeddingUse) -> None:
         for each in self._told:
-            if isinstance(each, TellsUse):
-                each.expect(pages, use)
+            each.expect(pages, use)
 
     def begin(self, space: str, pages: int) -> None:
         for each in self._told:

@@ -26,8 +26,10 @@ from ingestion.confluence.directory.person_finder import open_finder
 from ingestion.confluence.permission_recheck import PermissionRecheck
 from ingestion.confluence.rules import Rules, rules_of
 from ingestion.confluence.source import ConfluenceSources
-from ingestion.confluence.wiki import Wiki, WikiSite
+from ingestion.confluence.wiki import Wiki
 from ingestion.errors import SettingInvalid
+
+ConfluenceSite = Cloud | DataCenter
 
 
 def open_wiki(
@@ -38,7 +40,7 @@ def open_wiki(
     edition: Literal["auto", "cloud", "data-center"] = "auto",
     ca_file: str | None = None,
     patience: RetryLimits | None = None,
-) -> WikiSite:
+) -> ConfluenceSite:
     """Return the Confluence site at ``url``; the caller closes it. Sends no request yet.
 
     Raises SettingInvalid for an unusable address or certificate file.
@@ -54,7 +56,9 @@ def open_wiki(
     return Cloud(transport) if address.edition == "cloud" else DataCenter(transport)
 
 
-def confluence_site(settings: Settings, patience: RetryLimits | None = None) -> WikiSite | None:
+def confluence_site(
+    settings: Settings, patience: RetryLimits | None = None
+) -> ConfluenceSite | None:
     """Return the configured Confluence site, which the caller closes; None without one.
 
     ``patience`` limits the duration of a request, if not the default. Raises SettingInvalid.

@@ -42,10 +42,9 @@ def _now() -> datetime:
 class ConfluenceSource:
     """Reads one space of Confluence.
 
-    Implements ``ingestion.ports.Source``, ``ListsChanges``, ``FindsPages`` and ``ReadsAhead``. A
-    page's id is ``12345``, that of a file on it ``12345/att678``. A version is that of the listing:
-    a page that is edited before it is read is indexed with its new text under the listed version,
-    so that the next listing finds it changed.
+    Implements ``ingestion.ports.IncrementalSource``. A page's id is ``12345``, that of a file on it
+    ``12345/att678``. A version is that of the listing: a page that is edited before it is read is
+    indexed with its new text under the listed version, so that the next listing finds it changed.
 
     Args:
         wiki: the site.

@@ -4,26 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from pydantic import SecretStr
 
 from ingestion.records.database import Database, sqlite_in
 from ingestion.records.leases import FileLeases, Leases, TableLeases
 from ingestion.records.ledger import Ledger, Passes
-
-
-class RecordsSettings(Protocol):
-    """The settings that determine the records; shared by the bot and ingestion."""
-
-    @property
-    def data_dir(self) -> Path: ...
-    @property
-    def tenant(self) -> str: ...
-    @property
-    def database_url(self) -> SecretStr | None: ...
-    @property
-    def azure_search_configured(self) -> bool: ...
+from rag.config import SearchSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,20 +27,16 @@ class Records:
         self.database.close()
 
 
-def records_of(settings: RecordsSettings) -> Records:
+def records_of(settings: SearchSettings, database_url: SecretStr | None) -> Records:
     """Return the records that belong to the configured index.
 
     An index shared by all replicas has its records on their database server, if there is one. A
     file index has them in a file beside it: what one replica indexed is not in another replica's
     index.
     """
-    url = settings.database_url
-    shared = url is not None and settings.azure_search_configured
-    return records_at(
-        settings.data_dir,
-        settings.tenant,
-        url.get_secret_value() if url is not None and shared else None,
-    )
+    shared = database_url if settings.azure_search_configured else None
+    url = shared.get_secret_value() if shared is not None else None
+    return records_at(settings.data_dir, settings.tenant, url)
 
 
 def records_at(data_dir: Path, tenant: str, database_url: str | None = None) -> Records:

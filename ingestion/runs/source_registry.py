@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
@@ -27,6 +27,10 @@ from ingestion.sync.sync import Folder, source_of
 from ingestion.types import Report
 from ingestion.validation import shortened
 from rag.types import Principal
+
+if TYPE_CHECKING:
+    # What is not configured is not imported.
+    from ingestion.confluence.source import ConfluenceSources
 
 log = structlog.get_logger(__name__)
 
@@ -177,20 +181,14 @@ def _folder(space: str, entry: FolderEntry) -> Folder:
     return Folder(Path(entry.path), space, readers, entry.base_url)
 
 
-class OpenSources(Sources, Protocol):
-    """Sources that hold connections, to be closed."""
-
-    async def close(self) -> None: ...
-
-
-def open_wiki_sources(settings: Settings) -> OpenSources | None:
+def open_wiki_sources(settings: Settings) -> ConfluenceSources | None:
     """Return the configured wiki's spaces; None without one. Raises SettingInvalid."""
     if not settings.confluence_configured:
         return None
     # Imported here, so that what is not configured is not imported.
-    from ingestion.confluence.assembly import confluence_sources as confluence_of
+    from ingestion.confluence.assembly import confluence_sources
 
-    return confluence_of(settings)
+    return confluence_sources(settings)
 
 
 async def diagnose_wiki(settings: Settings) -> Sequence[Check]:
@@ -198,9 +196,9 @@ async def diagnose_wiki(settings: Settings) -> Sequence[Check]:
     if not settings.confluence_configured:
         return ()
     # Imported here, so that what is not configured is not imported.
-    from ingestion.confluence.diagnostics import diagnose_confluence as check_confluence
+    from ingestion.confluence.diagnostics import diagnose_confluence
 
-    checks = await check_confluence(settings)
+    checks = await diagnose_confluence(settings)
     taken = await _taken_keys(settings)
     return (
         [*checks, Check("Space keys", works=None, detail=taken_spaces_line(taken))]
@@ -213,7 +211,7 @@ async def _taken_keys(settings: Settings) -> Sequence[str]:
     """Return the wiki's spaces whose keys uploads or folders have, as far as can be determined."""
     if not settings.data_dir.is_dir():
         return ()
-    records = records_of(settings)
+    records = records_of(settings, settings.database_url)
     try:
         async with open_sources(settings, records) as sources:
             return await sources.taken()

@@ -13,11 +13,11 @@ import json
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import TextIO
 
 import structlog
 from pydantic import BaseModel, TypeAdapter
@@ -27,7 +27,7 @@ from ingestion.errors import IngestionError
 from ingestion.records.assembly import Records, records_of
 from ingestion.runs.source_registry import open_sources
 from ingestion.runs.tracking import pages_to_retry
-from ingestion.sync.sync import sync_source
+from ingestion.sync.sync import SyncScope, sync_source
 from ingestion.types import Extent, Report
 from rag.errors import RagError
 from rag.factory import open_embedder, open_search_index
@@ -96,14 +96,14 @@ class Worker:
         """Return whether the worker accepts another job."""
         return self._done < _MOST_JOBS and peak_memory_bytes() < _MOST_BYTES
 
-    async def work(self, job: Job) -> None:
-        """Execute a job and write its outcome."""
+    async def work(self, job: Job) -> bool:
+        """Execute a job and write its outcome; return whether the worker accepts another."""
         self._spoken.say(taken=job.space)
         self._done += 1
         try:
             here = {"data_dir": job.data_dir, "tenant": job.tenant}
             settings = load_settings().model_copy(update=here)
-            records = records_of(settings)
+            records = records_of(settings, settings.database_url)
             try:
                 report = await self._synced(job, settings, records)
             finally:
@@ -113,6 +113,7 @@ class Worker:
         else:
             told = _REPORT.dump_python(report, mode="json")
             self._spoken.say(report=told, stays=self.stays)
+        return self.stays
 
     async def close(self) -> None:
         await self._opened.aclose()
@@ -132,10 +133,12 @@ class Worker:
                 leases=records.leases,
                 dry_run=job.dry_run,
                 allow_mass_delete=job.allow_mass_delete,
-                extent=job.extent,
-                page=job.page,
-                watermark=before.watermark if before else "",
-                again=pages_to_retry(before),
+                scope=SyncScope(
+                    job.extent,
+                    job.page,
+                    before.watermark if before else "",
+                    pages_to_retry(before),
+                ),
                 progress=self._spoken,
             )
             told = await sources.warnings(job.space)
@@ -161,26 +164,22 @@ async def _index(settings: Settings, embedder: Embedder | None) -> AsyncIterator
         await index.close()
 
 
-class DoesJobs(Protocol):
-    """Executes jobs, until ``stays`` is false."""
+async def serve(lines: asyncio.StreamReader, work: Callable[[Job], Awaitable[bool]]) -> None:
+    """Execute one job after the other; stop in the middle of one when standard input ends.
 
-    @property
-    def stays(self) -> bool: ...
-    async def work(self, job: Job) -> None: ...
-
-
-async def serve(lines: asyncio.StreamReader, worker: DoesJobs) -> None:
-    """Execute one job after the other; stop in the middle of one when standard input ends."""
+    ``work`` returns whether it accepts another job.
+    """
     coming = asyncio.ensure_future(lines.readline())
     while line := await coming:
         coming = asyncio.ensure_future(lines.readline())
-        working = asyncio.create_task(worker.work(Job.model_validate_json(line)))
+        working = asyncio.ensure_future(work(Job.model_validate_json(line)))
         await asyncio.wait([working, coming], return_when=asyncio.FIRST_COMPLETED)
         if not working.done() and coming.done() and not coming.result():
             working.cancel()
+        stays = False
         with suppress(asyncio.CancelledError):
-            await working
-        if not worker.stays:
+            stays = await working
+        if not stays:
             break
     coming.cancel()
 
@@ -192,7 +191,7 @@ async def _main() -> None:
         lambda: asyncio.StreamReaderProtocol(lines), sys.stdin
     )
     try:
-        await serve(lines, worker)
+        await serve(lines, worker.work)
     finally:
         await worker.close()
     # A thread may still be busy with a page for minutes, and its result is not needed.

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 
 from ingestion import errors
 from ingestion.errors import IngestionError, RunInProgress
-from ingestion.ports import Progress, TellsUse
+from ingestion.ports import Progress
 from ingestion.records.leases import Leases
 from ingestion.records.types import Run
 from ingestion.runs.worker import Job
@@ -243,8 +243,7 @@ def _relayed(said: Mapping[str, Any], progress: Progress) -> Report | None:
     """Forward a worker's message; return its final report, else None. Raises its error."""
     match said:
         case {"expect": pages, "use": use}:
-            if isinstance(progress, TellsUse):
-                progress.expect(pages, EmbeddingUse(**use))
+            progress.expect(pages, EmbeddingUse(**use))
         case {"begin": pages, "space": space}:
             progress.begin(space, pages)
         case {"pages": pages, "chunks": chunks}:

@@ -29,7 +29,7 @@ from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.rules import Rules
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.sync.report import NoProgress
-from ingestion.sync.sync import sync
+from ingestion.sync.sync import SyncScope, sync
 from ingestion.types import Extent
 from rag.embedding import embedding_text
 from rag.index.embedded.index import fingerprint_of, open_index
@@ -112,8 +112,7 @@ async def make(wanted: Wanted) -> Passed:
                 index,
                 embedder,
                 tenant=TENANT,
-                extent=wanted.extent,
-                watermark=wanted.watermark,
+                scope=SyncScope(wanted.extent, watermark=wanted.watermark),
                 progress=NoProgress(),
             )
         finally:

@@ -47,7 +47,8 @@ async def measure(spaces: int, pages: int, rounds: int) -> Sequence[Cost]:
     with tempfile.TemporaryDirectory() as directory:
         async with LocalConfluence(site, "cloud").serving() as server:
             with environment(settings_for(server, Path(directory))):
-                records = records_of(load_settings())
+                settings = load_settings()
+                records = records_of(settings, settings.database_url)
                 try:
                     await _round(records, keys, "all")
                     return [

@@ -31,6 +31,7 @@ class OneByOne:
         self._source = source
         self.space = source.space
         self.type = source.type
+        self.at_once = 1
 
     async def list(self) -> Listing:
         return await self._source.list()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -61,12 +61,11 @@ class PersonFinder(Protocol):
         ...
 
 
-class GroupDirectory(Protocol):
-    """A company directory of groups. Raises DirectoryUnavailable."""
+GroupsOf = Callable[[str], Awaitable[Sequence[str] | None]]
+"""Returns the names of all groups that the owner of an address is in; None for an unknown person.
 
-    async def groups_of(self, email: str) -> Sequence[str] | None:
-        """Return the names of all groups that a person is in; None for an unknown person."""
-        ...
+Raises DirectoryUnavailable.
+"""
 
 
 class GroupIds:
@@ -120,13 +119,13 @@ class EntraFinder:
     people may read.
     """
 
-    def __init__(self, entra: GroupDirectory, wiki: Wiki, ids: GroupIds) -> None:
-        self._entra = entra
+    def __init__(self, groups_of: GroupsOf, wiki: Wiki, ids: GroupIds) -> None:
+        self._groups_of = groups_of
         self._wiki = wiki
         self._ids = ids
 
     async def find(self, email: str) -> Principals | None:
-        names = await self._entra.groups_of(email)
+        names = await self._groups_of(email)
         if names is None:
             return None
         found = _principals([], await self._ids.of(names))
@@ -199,4 +198,4 @@ def _entra_finder(wiki: Wiki, ids: GroupIds, closing: AsyncExitStack) -> EntraFi
     graph = Graph(token)
     closing.push_async_callback(token.close)
     closing.push_async_callback(graph.close)
-    return EntraFinder(graph, wiki, ids)
+    return EntraFinder(graph.groups_of, wiki, ids)

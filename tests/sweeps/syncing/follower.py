@@ -23,7 +23,7 @@ from ingestion.runs.tracking import pages_to_retry
 from ingestion.runs.worker_pool import WorkerPool
 from ingestion.sources.folder import LARGEST_FILE
 from ingestion.sources.uploads import Uploads
-from ingestion.sync.sync import sync_source
+from ingestion.sync.sync import SyncScope, sync_source
 from ingestion.types import Extent, Report
 from rag.factory import open_embedder, open_search_index
 from rag.ports import Embedder, SearchIndex
@@ -94,10 +94,12 @@ class Follower:
             tenant=TENANT,
             leases=self.records.leases,
             allow_mass_delete=run.allow_mass_delete,
-            extent=run.extent,
-            page=run.page,
-            watermark=before.watermark if before else "",
-            again=pages_to_retry(before),
+            scope=SyncScope(
+                run.extent,
+                run.page,
+                before.watermark if before else "",
+                pages_to_retry(before),
+            ),
             progress=progress,
         )
 
@@ -136,7 +138,7 @@ async def opened(settings: Settings, server: LocalConfluence) -> AsyncIterator[F
         patience=FAST,
     )
     known = ConfluenceSources(wiki, url=server.url, rules=rules_of(settings))
-    records = records_of(settings)
+    records = records_of(settings, settings.database_url)
     sources = KnownSources(Uploads(settings.data_dir, TENANT, LARGEST_FILE), records.ledger, known)
     try:
         async with open_embedder(settings) as (embedder, _), open_finder(settings, wiki) as people:

@@ -13,7 +13,7 @@ from ingestion.confluence.rules import Rules, Selection
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.confluence.wiki import Subjects
 from ingestion.errors import DocumentUnknown, PageUnreadable, SourceUnavailable
-from ingestion.ports import FindsPages, ListsChanges, Source
+from ingestion.ports import IncrementalSource, Source
 from ingestion.types import Finding, Listing, Paragraph, SourcePage
 from rag.types import EVERYONE, Readers
 from tests.fakes.confluence.content import Content
@@ -81,8 +81,7 @@ async def listed(wiki: Wiki, page_id: str) -> SourcePage:
 def test_it_has_every_capability(wiki: Wiki) -> None:
     source: Source = wiki.source
 
-    assert isinstance(source, ListsChanges)
-    assert isinstance(source, FindsPages)
+    assert isinstance(source, IncrementalSource)
     assert (source.space, source.type) == ("IT", "confluence")
 
 

@@ -13,7 +13,7 @@ from ingestion.confluence.space_scan import OVERLAP, Watermark
 from ingestion.confluence.wiki import PageHead, WikiSpace
 from ingestion.errors import DocumentUnknown
 from ingestion.sync.report import NoProgress, report_lines
-from ingestion.sync.sync import sync
+from ingestion.sync.sync import SyncScope, sync
 from ingestion.types import Extent, Report
 from rag.types import EVERYONE
 from tests.fakes.confluence.memory_wiki import SITE, SiteWiki
@@ -47,8 +47,7 @@ class Synced:
             self.index,
             None,
             tenant="acme",
-            extent=extent,
-            watermark=self.watermark,
+            scope=SyncScope(extent, watermark=self.watermark),
             progress=NoProgress(),
         )
         self.watermark = report.watermark

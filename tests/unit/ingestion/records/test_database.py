@@ -175,7 +175,7 @@ async def test_what_changed_since_and_what_failed_is_looked_at_and_no_more(
 async def ran(extent: Extent) -> Report:
     """Run over the space as a server does, and return the worker's report."""
     settings = load_settings()
-    records = records_of(settings)
+    records = records_of(settings, settings.database_url)
     work = WorkerPool(settings.data_dir, TENANT, LARGEST_FILE, records.leases)
     reports: list[Report] = []
 

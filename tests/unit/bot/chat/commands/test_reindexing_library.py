@@ -59,6 +59,10 @@ class Halting:
     def type(self) -> str:
         return self._inner.type
 
+    @property
+    def at_once(self) -> int:
+        return self._inner.at_once
+
     async def list(self) -> Listing:
         return await self._inner.list()
 
