@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from ingestion.documents.check_in_subprocess import DocumentChecker
 from ingestion.documents.convert import file_kind
+from ingestion.documents.converter_process import DocumentChecker
 from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import Failure, Synced

@@ -39,7 +39,7 @@ from bot.web.forms import upload_limits
 from ingestion import config as ingestion_config
 from ingestion.assembly import cadence_of, library_of, open_library, scheduler_of
 from ingestion.config import Settings as IngestionSettings
-from ingestion.documents.pdf_in_subprocess import text_of_pdf
+from ingestion.documents.converter_process import text_of_pdf
 from ingestion.errors import DocumentInTheWay as InTheWay
 from ingestion.errors import DocumentRefused as Refused
 from ingestion.errors import DocumentUnknown as Unknown
