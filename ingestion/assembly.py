@@ -13,7 +13,7 @@ import structlog
 from ingestion.config import Settings
 from ingestion.errors import IngestionError
 from ingestion.library import Library
-from ingestion.records.assembly import Records, records_at
+from ingestion.records.ledger import Records, records_at
 from ingestion.runs.background import OnRemovalRefused, Runs, SyncSpace
 from ingestion.runs.schedule import Cadence, Scheduler
 from ingestion.runs.source_registry import KnownSources, Sources

@@ -47,7 +47,7 @@ from ingestion.errors import LedgerUnavailable, PageUnreadable, SourceUnavailabl
 from ingestion.errors import SettingInvalid as IngestionSettingInvalid
 from ingestion.errors import SettingInvalid as WikiSettingInvalid
 from ingestion.library import Library
-from ingestion.records.assembly import Records, records_of
+from ingestion.records.ledger import Records, records_of
 from ingestion.runs.background import OnRemovalRefused
 from ingestion.runs.schedule import Scheduler
 from ingestion.runs.source_registry import open_wiki_sources, remember_folder

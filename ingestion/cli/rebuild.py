@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 
-from ingestion.cli.context import FAILED, REFUSED, open_index, open_records
+from ingestion.cli import FAILED, REFUSED, open_index, open_records
 from ingestion.config import Settings
 from ingestion.errors import RunInProgress
-from ingestion.records.assembly import Records
 from ingestion.records.leases import Confirm, Leases
+from ingestion.records.ledger import Records
 from ingestion.runs.source_registry import KnownSources, open_sources, record_report
 from ingestion.sync.plan import Versions, plan_run, removal_error
 from ingestion.sync.report import progress_on, report_lines

@@ -11,8 +11,8 @@ from ingestion.confluence.assembly import ConfluenceSite, confluence_site
 from ingestion.confluence.client.connection import address_of
 from ingestion.confluence.client.retry import RetryLimits
 from ingestion.confluence.errors import Check
+from ingestion.confluence.permissions import Rules, rules_of
 from ingestion.confluence.probes import RightsChecks, SpaceChecks
-from ingestion.confluence.rules import Rules, rules_of
 from ingestion.confluence.wiki import WikiAbout, WikiSpace
 from ingestion.errors import IngestionError, SettingInvalid
 

@@ -11,8 +11,7 @@ from ingestion.confluence.attachments import offered
 from ingestion.confluence.errors import FailureStreak, NotVisible, WikiUnavailable
 from ingestion.confluence.offers import NOT_FOR_ALL, IncludedTitles, Includes, Offer, Offers
 from ingestion.confluence.page_lookup import AncestorIds, PageLookup, PageTexts
-from ingestion.confluence.permissions import PageAccess, is_of_space
-from ingestion.confluence.rules import Rules
+from ingestion.confluence.permissions import PageAccess, Rules, is_of_space
 from ingestion.confluence.space_scan import SpaceScan, scan_space, space_not_visible
 from ingestion.confluence.wiki import PageHead, Wiki, WikiAttachment, WikiSpace
 from ingestion.errors import IngestionError, PageUnreadable

@@ -22,9 +22,9 @@ from ingestion.confluence.permissions import (
     RESTRICTIONS_UNREADABLE,
     AllowedReaders,
     PageAccess,
+    Selection,
     readers_meeting_all,
 )
-from ingestion.confluence.rules import Selection
 from ingestion.confluence.wiki import PageHead, Wiki, WikiAttachment, WikiPage, WikiSpace
 from ingestion.documents.convert import CONVERTER
 from ingestion.errors import PageUnreadable

@@ -15,7 +15,7 @@ from ingestion.confluence.client.urls import AddressTarget, address_target
 from ingestion.confluence.errors import FailureStreak, NotVisible, WikiUnavailable
 from ingestion.confluence.listing import OfferedFile, SpaceContents, SpaceListing
 from ingestion.confluence.page_reader import PageReader, included_titles
-from ingestion.confluence.rules import Rules
+from ingestion.confluence.permissions import Rules
 from ingestion.confluence.space_scan import (
     Watermark,
     ensure_pages_visible,
@@ -42,7 +42,7 @@ def _now() -> datetime:
 class ConfluenceSource:
     """Reads one space of Confluence.
 
-    Implements ``ingestion.ports.IncrementalSource``. A page's id is ``12345``, that of a file on it
+    Implements ``ingestion.types.IncrementalSource``. A page's id is ``12345``, that of a file on it
     ``12345/att678``. A version is that of the listing: a page that is edited before it is read is
     indexed with its new text under the listed version, so that the next listing finds it changed.
 

@@ -150,7 +150,7 @@ def main(arguments: list[str]) -> int:
 
 def _convert(kind: str, path: Path) -> Document:
     # Slow to import, and not needed for the text of a PDF.
-    from ingestion.documents.convert import convert  # noqa: PLC0415
+    from ingestion.documents.convert import convert
 
     return convert(f"x{kind}", path.read_bytes())
 
@@ -187,7 +187,7 @@ def _print_pdf_text(content: bytes) -> int:
 def _limit(memory_bytes: int, cpu_seconds: float | None = None) -> None:
     """Limit memory and processor time, where the system supports that."""
     with suppress(ImportError, OSError, ValueError):
-        import resource  # noqa: PLC0415 - there is none on Windows
+        import resource  # there is none on Windows
 
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
         if cpu_seconds is not None:

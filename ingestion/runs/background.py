@@ -23,7 +23,6 @@ from ingestion.errors import (
     RunInProgress,
     TooManyRemoved,
 )
-from ingestion.ports import Progress
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import Failure, Run, State
 from ingestion.runs.source_registry import Sources, record_report
@@ -35,7 +34,7 @@ from ingestion.runs.tracking import (
     failure_of,
     removal_refused,
 )
-from ingestion.types import Extent, Report
+from ingestion.types import Extent, Progress, Report
 from ingestion.validation import shortened
 from rag.errors import RagError
 

@@ -16,15 +16,13 @@ import structlog
 from ingestion.config import Settings
 from ingestion.confluence.errors import Check
 from ingestion.errors import DocumentUnknown, IngestionError, SourceUnavailable
-from ingestion.ports import Source
-from ingestion.records.assembly import Records, records_of
-from ingestion.records.ledger import Ledger
+from ingestion.records.ledger import Ledger, Records, records_of
 from ingestion.records.types import FolderEntry
 from ingestion.runs.tracking import failures_of, synced_state_after
 from ingestion.sources.folder import LARGEST_FILE
 from ingestion.sources.uploads import Uploads
 from ingestion.sync.sync import Folder, source_of
-from ingestion.types import Report
+from ingestion.types import Report, Source
 from ingestion.validation import shortened
 from rag.types import Principal
 

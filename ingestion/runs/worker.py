@@ -24,7 +24,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from ingestion.config import Settings, load_settings
 from ingestion.errors import IngestionError
-from ingestion.records.assembly import Records, records_of
+from ingestion.records.ledger import Records, records_of
 from ingestion.runs.source_registry import open_sources
 from ingestion.runs.tracking import pages_to_retry
 from ingestion.sync.sync import SyncScope, sync_source
@@ -57,7 +57,7 @@ class Job(BaseModel):
 
 
 class JsonProgress:
-    """Writes progress as lines of JSON. Implements ``ingestion.ports.Progress``."""
+    """Writes progress as lines of JSON. Implements ``ingestion.types.Progress``."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -18,11 +18,10 @@ from pydantic import TypeAdapter
 
 from ingestion import errors
 from ingestion.errors import IngestionError, RunInProgress
-from ingestion.ports import Progress
 from ingestion.records.leases import Leases
 from ingestion.records.types import Run
 from ingestion.runs.worker import Job
-from ingestion.types import Report
+from ingestion.types import Progress, Report
 from rag.errors import RagError
 from rag.types import EmbeddingUse
 

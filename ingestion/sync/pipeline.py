@@ -11,10 +11,9 @@ import numpy as np
 
 from ingestion.chunking.chunker import ChunkSizes, PageLocation, chunk_document
 from ingestion.errors import PageUnreadable
-from ingestion.ports import Progress, Source
 from ingestion.records.leases import Confirm, no_confirmation
 from ingestion.sync.plan import Versions
-from ingestion.types import Document, Finding, SourcePage
+from ingestion.types import Document, Finding, Progress, Source, SourcePage
 from rag.embedding import embed_texts, embedding_text
 from rag.ports import Embedder, Index
 from rag.types import Chunk, Page, TokenSigns, Vectors

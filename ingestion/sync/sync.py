@@ -16,7 +16,6 @@ from pathlib import Path
 from ingestion.chunking.chunker import ChunkSizes, PageLocation, chunk_sizes
 from ingestion.concurrency import for_each
 from ingestion.embedding_usage import expected_use, use_between, use_of, with_use
-from ingestion.ports import IncrementalSource, Progress, Source
 from ingestion.records.leases import Confirm, FileLeases, Leases, no_confirmation
 from ingestion.sources.folder import FolderSource
 from ingestion.sync.pipeline import Pipeline, WriteResult
@@ -29,7 +28,16 @@ from ingestion.sync.plan import (
     removal_error,
 )
 from ingestion.sync.report import NoProgress, ReportBuilder
-from ingestion.types import Extent, Listing, Plan, Report, SourcePage
+from ingestion.types import (
+    Extent,
+    IncrementalSource,
+    Listing,
+    Plan,
+    Progress,
+    Report,
+    Source,
+    SourcePage,
+)
 from rag.ports import Embedder, Index
 from rag.types import EVERYONE, Page, Readers
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingestion.config import load_settings
-from ingestion.records.assembly import Records, records_of
+from ingestion.records.ledger import Records, records_of
 from ingestion.runs.background import Runs
 from ingestion.runs.source_registry import open_sources
 from ingestion.runs.tracking import BY_SCHEDULE

@@ -15,8 +15,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from bot.answering.evaluation.metrics import Gold
 from bot.domain.errors import SettingInvalid
-from rag.evaluation.metrics import Gold
 from rag.ports import Composer, Composition
 from rag.text.sentences import without_markdown
 from rag.types import EVERYONE, Claim, Passage, Principal, Turn

@@ -12,10 +12,9 @@ from ingestion.config import Settings, load_settings
 from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.client.retry import RetryLimits
 from ingestion.confluence.directory.person_finder import PersonFinder, open_finder
-from ingestion.confluence.rules import rules_of
+from ingestion.confluence.permissions import rules_of
 from ingestion.confluence.source import ConfluenceSources
-from ingestion.ports import Progress
-from ingestion.records.assembly import Records, records_of
+from ingestion.records.ledger import Records, records_of
 from ingestion.records.types import Run
 from ingestion.runs.background import Runs
 from ingestion.runs.source_registry import KnownSources
@@ -24,7 +23,7 @@ from ingestion.runs.worker_pool import WorkerPool
 from ingestion.sources.folder import LARGEST_FILE
 from ingestion.sources.uploads import Uploads
 from ingestion.sync.sync import SyncScope, sync_source
-from ingestion.types import Extent, Report
+from ingestion.types import Extent, Progress, Report
 from rag.factory import open_embedder, open_search_index
 from rag.ports import Embedder, SearchIndex
 from tests.fakes.confluence.server import LocalConfluence

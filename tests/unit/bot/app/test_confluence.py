@@ -19,7 +19,7 @@ from bot.store.database import open_store, sqlite_url
 from ingestion.assembly import cadence_of, library_of
 from ingestion.config import Settings as IngestionSettings
 from ingestion.errors import SourceUnavailable
-from ingestion.records.assembly import records_at
+from ingestion.records.ledger import records_at
 from ingestion.records.types import Synced
 from ingestion.runs.schedule import Scheduler
 from rag.ports import SearchIndex

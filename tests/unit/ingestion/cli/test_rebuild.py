@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from ingestion.cli import rebuild
-from ingestion.cli.context import open_index
+from ingestion.cli import open_index, rebuild
 from ingestion.cli.maintenance import forget_space
 from ingestion.cli.rebuild import rebuild_index
 from ingestion.cli.sync import sync_folder_now

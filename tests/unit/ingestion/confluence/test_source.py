@@ -8,13 +8,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from ingestion.confluence.offers import NOT_FOR_ALL
-from ingestion.confluence.permissions import group_principal, user_principal
-from ingestion.confluence.rules import Rules, Selection
+from ingestion.confluence.permissions import Rules, Selection, group_principal, user_principal
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.confluence.wiki import Subjects
 from ingestion.errors import DocumentUnknown, PageUnreadable, SourceUnavailable
-from ingestion.ports import IncrementalSource, Source
-from ingestion.types import Finding, Listing, Paragraph, SourcePage
+from ingestion.types import Finding, IncrementalSource, Listing, Paragraph, Source, SourcePage
 from rag.types import EVERYONE, Readers
 from tests.fakes.confluence.content import Content
 from tests.fakes.confluence.memory_wiki import SITE, SiteWiki

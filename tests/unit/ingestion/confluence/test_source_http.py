@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from ingestion.confluence.assembly import open_wiki
-from ingestion.confluence.permissions import group_principal, user_principal
-from ingestion.confluence.rules import Rules
+from ingestion.confluence.permissions import Rules, group_principal, user_principal
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.errors import SourceUnavailable
 from ingestion.types import Listing, Paragraph, SourcePage

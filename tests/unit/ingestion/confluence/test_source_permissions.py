@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingestion.confluence.permissions import group_principal, user_principal
-from ingestion.confluence.rules import Rules
+from ingestion.confluence.permissions import Rules, group_principal, user_principal
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.errors import IngestionError, PageUnreadable, SourceUnavailable
 from ingestion.sync.report import NoProgress

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ingestion.confluence.rules import Rules, Selection
+from ingestion.confluence.permissions import Rules, Selection
 from ingestion.confluence.source import ConfluenceSource, ConfluenceSources
 from ingestion.confluence.space_scan import OVERLAP, Watermark
 from ingestion.confluence.wiki import PageHead, WikiSpace

@@ -18,12 +18,11 @@ from ingestion.errors import (
     SpaceBlind,
     TooManyRemoved,
 )
-from ingestion.ports import Progress, Source
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import Run
 from ingestion.runs.background import Runs
-from ingestion.types import Finding, Report
+from ingestion.types import Finding, Progress, Report, Source
 
 
 class Named:

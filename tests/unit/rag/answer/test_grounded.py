@@ -22,7 +22,7 @@ from rag.answer.grounded import (
     approximate_tokens,
 )
 from rag.answer.source_lines import LEFT_OUT, number_lines
-from rag.models.chat.openai_compatible import wanted_shape
+from rag.models.chat_model import wanted_shape
 from rag.ports import Completion, Composition, Prompt, Shape, Structured
 from rag.types import Citation, FilterVerdict, ModelCall, PartKind, Passage
 from tests.fakes.builders import NOON

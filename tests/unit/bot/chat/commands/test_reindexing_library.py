@@ -25,14 +25,13 @@ from bot.chat.commands.types import (
 from bot.chat.documents import Run
 from ingestion.assembly import library_of, open_library
 from ingestion.library import Library
-from ingestion.ports import Progress, Source
 from ingestion.records.database import sqlite_in
 from ingestion.records.leases import FileLeases
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry
 from ingestion.records.types import Run as LedgerRun
 from ingestion.sync.sync import sync_source
-from ingestion.types import Document, Listing, Report, SourcePage
+from ingestion.types import Document, Listing, Progress, Report, Source, SourcePage
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from tests.fakes.chat_context import SLACK, MemoryAudits, command_caller
 

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from rag.config import SearchSettings
 from rag.errors import ModelUnavailable
 from rag.models.client import OPENAI_BASE_URL, Connection, Endpoint, SettingNames, connect
-from rag.models.embedding.transport import (
+from rag.models.embedding_transport import (
     MOST_TEXTS,
     EmbeddedTexts,
     EmbeddingTransport,
