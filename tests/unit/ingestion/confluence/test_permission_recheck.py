@@ -17,7 +17,7 @@ from tests.fakes.confluence.faults import ANY, slow, unavailable
 from tests.fakes.confluence.requests import Edition
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN, Site
-from tests.unit.ingestion.confluence.test_source import INCLUDE
+from tests.unit.ingestion.confluence.space_wiki import INCLUDE
 
 RULES = Rules()
 

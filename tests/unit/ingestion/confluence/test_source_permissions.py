@@ -22,7 +22,7 @@ from tests.fakes.confluence.memory_wiki import SiteWiki
 from tests.fakes.confluence.site import ADMIN, Site
 from tests.fakes.ingestion import MemoryIndex
 from tests.sweeps.syncing.changing_wiki import MARK, mark_all
-from tests.unit.ingestion.confluence.test_source import INCLUDE, Wiki
+from tests.unit.ingestion.confluence.space_wiki import INCLUDE, SpaceWiki
 
 PEOPLE = ("ann", "bob", "cyd", ADMIN)
 GROUPS = ("staff", "board", "all")
@@ -208,7 +208,7 @@ Look = Callable[[ConfluenceSource, "Place"], Awaitable[Listing]]
 class Place:
     """A page under another one, a page that includes it, and a file on it."""
 
-    wiki: Wiki = field(default_factory=Wiki)
+    wiki: SpaceWiki = field(default_factory=SpaceWiki)
 
     def __post_init__(self) -> None:
         self.home = self.wiki.page("Home").id

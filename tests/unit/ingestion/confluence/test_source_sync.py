@@ -19,7 +19,7 @@ from rag.types import EVERYONE
 from tests.fakes.confluence.memory_wiki import SITE, SiteWiki
 from tests.fakes.confluence.site import ADMIN, Site
 from tests.fakes.ingestion import MemoryIndex
-from tests.unit.ingestion.confluence.test_source import ANYBODY, INCLUDE
+from tests.unit.ingestion.confluence.space_wiki import ANYBODY, INCLUDE
 
 
 @dataclass
