@@ -104,23 +104,13 @@ def due(
     for space in spaces:
         if any(run.space in {None, space} and not run.page for run in active):
             continue
-        found += _first_pass(_due_of_space(space, begun, failed, synced.get(space), cadence, now))
+        passes = _passes(space, begun, failed, synced.get(space), cadence, now)
+        first = next((each for each in passes if each.ago >= each.wait), None)
+        if first is not None:
+            idle_seconds = first.wait * _CLAIMED_SHARE
+            due_now = Due(space, first.extent, idle_seconds, first.failures)
+            found.append((first.ago / first.wait, due_now))
     return [each for _, each in sorted(found, key=lambda one: -one[0])]
-
-
-def _due_of_space(
-    space: str,
-    begun: Begun,
-    failed: Collection[tuple[str, Extent]],
-    synced: Synced | None,
-    cadence: Cadence,
-    now: datetime,
-) -> Iterator[tuple[float, Due]]:
-    """Yield the due passes of one space and how overdue they are, the one over everything first."""
-    for each in _passes(space, begun, failed, synced, cadence, now):
-        if each.ago >= each.wait:
-            due_now = Due(space, each.extent, each.wait * _CLAIMED_SHARE, each.failures)
-            yield each.ago / each.wait, due_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +132,9 @@ def _passes(
     now: datetime,
 ) -> Iterator[_Pass]:
     """Yield the scheduled passes of a space, the one over everything first."""
-    whole = _seconds_since(begun.get((space, "all")), synced.whole_at if synced else None, now)
-    any_pass = min(whole, _seconds_since(begun.get((space, "changes")), _last_pass(synced), now))
+    whole_at, started_at = (synced.whole_at, synced.started_at) if synced else (None, None)
+    whole = _seconds_since(begun.get((space, "all")), whole_at, now)
+    any_pass = min(whole, _seconds_since(begun.get((space, "changes")), started_at, now))
     passes: tuple[tuple[Extent, float, float], ...] = (
         ("all", cadence.whole, whole),
         ("changes", cadence.changes, any_pass),
@@ -154,19 +145,9 @@ def _passes(
             yield _Pass(extent, ago, _pause_seconds(space, every, failures), failures)
 
 
-def _first_pass(
-    found: Iterator[tuple[float, Due]],
-) -> Sequence[tuple[float, Due]]:
-    return [one] if (one := next(found, None)) is not None else []
-
-
 def _seconds_since(last: Pass | None, read_at: datetime | None, now: datetime) -> float:
     ago = float("inf") if last is None else last.seconds_ago
     return min(ago, float("inf") if read_at is None else (now - read_at).total_seconds())
-
-
-def _last_pass(synced: Synced | None) -> datetime | None:
-    return None if synced is None else synced.started_at
 
 
 def _failures(
