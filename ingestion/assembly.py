@@ -71,7 +71,7 @@ def cadence_of(settings: Settings) -> Cadence:
 
 def scheduler_of(library: Library, records: Records, cadence: Cadence) -> Scheduler:
     """Return the scheduler of the passes over a wiki's spaces."""
-    return Scheduler(library.runs, records, library.sources.of_the_wiki, cadence)
+    return Scheduler(library.runs, records, library.sources.wiki_spaces, cadence)
 
 
 @asynccontextmanager

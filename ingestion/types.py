@@ -244,7 +244,7 @@ class IncrementalSource(Source, Protocol):
         """
         ...
 
-    async def only(self, page: str) -> Listing:
+    async def list_page(self, page: str) -> Listing:
         """Return one page and its descendants, with ``within`` set; empty when it is gone.
 
         Raises SourceUnavailable, and DocumentUnknown for what is no page of this source.

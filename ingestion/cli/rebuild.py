@@ -137,7 +137,7 @@ class _NewIndex:
 
     async def _fill(self, space: str) -> Report:
         report = await sync(
-            await self._sources.of(space),
+            await self._sources.source(space),
             self._index,
             self._embedder,
             tenant=self._tenant,

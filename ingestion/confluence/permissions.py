@@ -153,7 +153,7 @@ class PageAccess:
         self._everyone: dict[str, str | None] | None = None
         self._spaces: dict[str, tuple[Subjects, ...]] = {}
         self._marks: dict[str, PageMarks | None] = {}
-        self._setbacks = FailureStreak()
+        self._failures_in_a_row = FailureStreak()
 
     async def know_marks_of(self, space: WikiSpace) -> Collection[str]:
         """Fetch the marks of a whole space, many per request; return the ids of the pages."""
@@ -179,7 +179,9 @@ class PageAccess:
             self._marks[page_id] = await self._asked(page_id)
         return self._marks[page_id]
 
-    async def of(self, space: WikiSpace, page_id: str, chain: Sequence[str]) -> AllowedReaders:
+    async def readers_of(
+        self, space: WikiSpace, page_id: str, chain: Sequence[str]
+    ) -> AllowedReaders:
         """Return who may read a page whose ancestors are ``chain``."""
         viewers = await self._viewers(space)
         closed = next((one for one in viewers if one.empty), None)
@@ -238,9 +240,9 @@ class PageAccess:
         except PageUnreadable:
             marks = None
         except WikiUnavailable as error:
-            self._setbacks.bear(error)
+            self._failures_in_a_row.count(error)
             return None
-        self._setbacks.over()
+        self._failures_in_a_row.reset()
         return marks
 
 

@@ -54,11 +54,11 @@ class Sources(Protocol):
         """Return the spaces that have a source."""
         ...
 
-    async def of(self, space: str) -> Source:
+    async def source(self, space: str) -> Source:
         """Return the source of a space. Raises DocumentUnknown."""
         ...
 
-    async def unseen(self) -> str:
+    async def listing_error(self) -> str:
         """Return why ``spaces`` may be incomplete now; "" where it is complete."""
         ...
 
@@ -84,28 +84,28 @@ class KnownSources:
         self._clash: Sequence[str] = ()
 
     async def spaces(self) -> Sequence[str]:
-        return sorted({*await self._own(), *await self._of_the_wiki()})
+        return sorted({*await self._local_spaces(), *await self._last_known_wiki_spaces()})
 
-    async def of(self, space: str) -> Source:
+    async def source(self, space: str) -> Source:
         if self._uploads.has(space):
             return self._uploads.source(space)
         folder = (await self._ledger.folders()).get(space)
         if folder is not None:
             return source_of(_folder(space, folder))
         if self._wiki is not None:
-            return await self._wiki.of(space)
+            return await self._wiki.source(space)
         raise DocumentUnknown(
             f"It is not known what fills the space {shortened(space)}. Say it once: "
             f"python -m ingestion folder PATH --space KEY"
         )
 
-    async def unseen(self) -> str:
-        return "" if self._wiki is None else await self._wiki.unseen()
+    async def listing_error(self) -> str:
+        return "" if self._wiki is None else await self._wiki.listing_error()
 
     async def space_of(self, url: str) -> str | None:
         return None if self._wiki is None else await self._wiki.space_of(url)
 
-    async def of_the_wiki(self) -> Sequence[str]:
+    async def wiki_spaces(self) -> Sequence[str]:
         """Return the spaces that the wiki fills: those without another source.
 
         Raises SourceUnavailable.
@@ -126,21 +126,21 @@ class KnownSources:
 
     async def warnings(self, space: str) -> tuple[str, ...]:
         """Return the warnings to show with a run over a space."""
-        if space not in await self._own():
+        if space not in await self._local_spaces():
             return ()
         try:
             return (taken_spaces_line([space]),) if space in await self.taken() else ()
         except SourceUnavailable:
             return ()
 
-    async def _own(self) -> frozenset[str]:
+    async def _local_spaces(self) -> frozenset[str]:
         """Return the spaces filled by uploads and folders."""
         return frozenset({*self._uploads.spaces(), *await self._ledger.folders()})
 
     async def _taken(self, there: Collection[str]) -> Sequence[str]:
-        return sorted((await self._own()).intersection(there))
+        return sorted((await self._local_spaces()).intersection(there))
 
-    async def _of_the_wiki(self) -> Sequence[str]:
+    async def _last_known_wiki_spaces(self) -> Sequence[str]:
         """Return the wiki's spaces; while it is unavailable, those read before."""
         if self._wiki is None:
             return ()

@@ -63,30 +63,30 @@ class JsonProgress:
         self._stream = stream
 
     def expect(self, pages: int, use: EmbeddingUse) -> None:
-        self.say(expect=pages, use=asdict(use))
+        self.send(expect=pages, use=asdict(use))
 
     def begin(self, space: str, pages: int) -> None:
-        self.say(begin=pages, space=space)
+        self.send(begin=pages, space=space)
 
     def advance(self, *, pages: int = 0, chunks: int = 0) -> None:
-        self.say(pages=pages, chunks=chunks)
+        self.send(pages=pages, chunks=chunks)
 
     def fail(self, page: str, reason: str) -> None:
-        self.say(page=page, reason=reason)
+        self.send(page=page, reason=reason)
 
     def end(self) -> None: ...
 
-    def say(self, **said: object) -> None:
+    def send(self, **message: object) -> None:
         """Write one line; if the server is gone, the process ends."""
-        print(json.dumps(said), file=self._stream, flush=True)
+        print(json.dumps(message), file=self._stream, flush=True)
 
 
 class Worker:
     """Executes jobs, loading the embedder once. Call ``close`` at the end."""
 
-    def __init__(self, spoken: JsonProgress) -> None:
-        self._spoken = spoken
-        self._done = 0
+    def __init__(self, output: JsonProgress) -> None:
+        self._output = output
+        self._jobs_done = 0
         self._settings: Settings | None = None
         self._embedder: Embedder | None = None
         self._opened = AsyncExitStack()
@@ -94,12 +94,12 @@ class Worker:
     @property
     def stays(self) -> bool:
         """Return whether the worker accepts another job."""
-        return self._done < _MOST_JOBS and peak_memory_bytes() < _MOST_BYTES
+        return self._jobs_done < _MOST_JOBS and peak_memory_bytes() < _MOST_BYTES
 
     async def work(self, job: Job) -> bool:
         """Execute a job and write its outcome; return whether the worker accepts another."""
-        self._spoken.say(taken=job.space)
-        self._done += 1
+        self._output.send(taken=job.space)
+        self._jobs_done += 1
         try:
             here = {"data_dir": job.data_dir, "tenant": job.tenant}
             settings = load_settings().model_copy(update=here)
@@ -109,10 +109,10 @@ class Worker:
             finally:
                 records.close()
         except (IngestionError, RagError) as error:
-            self._spoken.say(error=type(error).__name__, text=str(error), stays=self.stays)
+            self._output.send(error=type(error).__name__, text=str(error), stays=self.stays)
         else:
             told = _REPORT.dump_python(report, mode="json")
-            self._spoken.say(report=told, stays=self.stays)
+            self._output.send(report=told, stays=self.stays)
         return self.stays
 
     async def close(self) -> None:
@@ -126,7 +126,7 @@ class Worker:
             _index(settings, embedder) as index,
         ):
             report = await sync_source(
-                await sources.of(job.space),
+                await sources.source(job.space),
                 index,
                 embedder,
                 tenant=job.tenant,
@@ -139,7 +139,7 @@ class Worker:
                     before.watermark if before else "",
                     pages_to_retry(before),
                 ),
-                progress=self._spoken,
+                progress=self._output,
             )
             told = await sources.warnings(job.space)
             return replace(report, warnings=(*report.warnings, *told))

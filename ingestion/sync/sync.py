@@ -65,7 +65,7 @@ class SyncScope:
             if self.extent == "changes" and self.watermark:
                 return "changes", await source.changes(self.watermark, self.again)
             if self.extent == "page":
-                return "page", await source.only(self.page)
+                return "page", await source.list_page(self.page)
         return "all", await source.list()
 
 

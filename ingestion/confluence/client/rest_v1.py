@@ -114,7 +114,7 @@ class PageMarksReader:
 
     async def _unless_hidden(self, page_id: str) -> PageMarks | None:
         try:
-            return await self.of(page_id, patience=_BATCH_LIMITS)
+            return await self.marks_of(page_id, patience=_BATCH_LIMITS)
         except NotVisible:
             return None
         except TryAgain as error:
@@ -122,7 +122,7 @@ class PageMarksReader:
                 return None
             raise
 
-    async def of(self, page_id: str, *, patience: RetryLimits | None = None) -> PageMarks:
+    async def marks_of(self, page_id: str, *, patience: RetryLimits | None = None) -> PageMarks:
         """Return one page's marks. Raises NotVisible, also where readers can't be identified."""
         subjects = await self._restriction(page_id, patience)
         return PageMarks(id=page_id, readers=subjects, labels=await self._labels_of(page_id))
@@ -309,7 +309,7 @@ class RestV1:
         return str(self._transport.address.base)
 
     async def marks_of(self, page_id: str) -> PageMarks:
-        return await self._marks.of(page_id)
+        return await self._marks.marks_of(page_id)
 
     async def attachments_in(self, space: WikiSpace) -> AsyncIterator[WikiAttachment]:
         cql = f"space = {cql_quoted(space.key)} and type = attachment order by created"

@@ -81,7 +81,7 @@ class GroupIds:
         self._seconds = seconds
         self._kept: TtlCache[tuple[str, ...]] = TtlCache(most=_MOST_NAMES, clock=clock)
 
-    async def of(self, names: Collection[str]) -> frozenset[str]:
+    async def named(self, names: Collection[str]) -> frozenset[str]:
         """Return the ids of those groups that exist. Raises IngestionError."""
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -113,7 +113,7 @@ class FileFinder:
             return None
         if person.groups is None:
             return await _with_own_groups(self._wiki, person.account)
-        return _principals([person.account], await self._ids.of(person.groups))
+        return _principals([person.account], await self._ids.named(person.groups))
 
 
 class EntraFinder:
@@ -133,7 +133,7 @@ class EntraFinder:
         names = await self._groups_of(email)
         if names is None:
             return None
-        found = _principals([], await self._ids.of(names))
+        found = _principals([], await self._ids.named(names))
         person = await self._wiki.user_of(email)
         own = frozenset[Principal]()
         if person is not None:
@@ -227,7 +227,7 @@ class Accounts:
     raised.
 
     Args:
-        finds: the person finder.
+        finder: the person finder.
         seconds: how long an answer is cached; a failure for a minute at most.
         patience: how many seconds a caller waits at most.
         most: how many people are cached.
@@ -236,19 +236,19 @@ class Accounts:
 
     def __init__(
         self,
-        finds: PersonFinder,
+        finder: PersonFinder,
         *,
         seconds: float,
         patience: float = ANSWER_SECONDS,
         most: int = MOST_KEPT,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._finds = finds
+        self._finder = finder
         self._seconds = seconds
         self._patience = patience
         self._known: TtlCache[Principals] = TtlCache(most=most, clock=clock)
         self._asking: dict[str, asyncio.Task[Principals]] = {}
-        self._complaints = ThrottledWarnings(clock)
+        self._warnings = ThrottledWarnings(clock)
 
     async def principals(self, email: str) -> Principals:
         """Return the principals of the owner of a verified address; always includes everyone."""
@@ -258,13 +258,13 @@ class Accounts:
             return known
         task = self._asking.get(key) or self._begin(key)
         if task is None:
-            self._complaints.say("too many people are being looked up", key)
+            self._warnings.log("too many people are being looked up", key)
             return EVERYBODY
         # The caller may be cancelled; the look-up goes on for the next one.
         done, _ = await asyncio.wait({task}, timeout=self._patience)
         if done and not task.cancelled():
             return task.result()
-        self._complaints.say(f"it took longer than {self._patience:g} seconds", key)
+        self._warnings.log(f"it took longer than {self._patience:g} seconds", key)
         return EVERYBODY
 
     async def close(self) -> None:
@@ -285,7 +285,7 @@ class Accounts:
     async def _looked_up(self, key: str) -> Principals:
         try:
             async with asyncio.timeout(LONGEST_SECONDS):
-                found = await self._finds.find(key)
+                found = await self._finder.find(key)
         except TimeoutError:
             return self._failed(f"it took longer than {LONGEST_SECONDS:g} seconds", key)
         except IngestionError as error:
@@ -293,13 +293,13 @@ class Accounts:
         except Exception as error:  # noqa: BLE001 - in every doubt, everyone and no more
             return self._failed(type(error).__name__, key)
         if found is None:
-            self._complaints.say("nobody there has the address", key)
+            self._warnings.log("nobody there has the address", key)
         principals = EVERYBODY if found is None else found | EVERYBODY
         self._known.put(key, principals, seconds=self._seconds)
         return principals
 
     def _failed(self, why: str, key: str) -> Principals:
-        self._complaints.say(why, key)
+        self._warnings.log(why, key)
         self._known.put(key, EVERYBODY, seconds=min(FAILED_SECONDS, self._seconds))
         return EVERYBODY
 
@@ -308,11 +308,11 @@ class ThrottledWarnings:
     """Logs each kind of error once a minute, with a hash of the first address affected."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self._said: TtlCache[bool] = TtlCache(most=100, clock=clock)
+        self._logged: TtlCache[bool] = TtlCache(most=100, clock=clock)
 
-    def say(self, why: str, email: str) -> None:
-        if self._said.get(why) is None:
-            self._said.put(why, value=True, seconds=_WARNING_SECONDS)
+    def log(self, why: str, email: str) -> None:
+        if self._logged.get(why) is None:
+            self._logged.put(why, value=True, seconds=_WARNING_SECONDS)
             _log.warning("directory.not_found", why=why, person=address_hash(email))
 
 

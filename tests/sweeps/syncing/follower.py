@@ -87,7 +87,7 @@ class Follower:
         """Do what ingestion.runs.worker does, in this process."""
         before = (await self.records.ledger.synced()).get(space)
         return await sync_source(
-            await self.sources.of(space),
+            await self.sources.source(space),
             self.index,
             self.embedder,
             tenant=TENANT,

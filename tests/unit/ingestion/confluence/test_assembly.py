@@ -33,7 +33,7 @@ async def test_with_settings_there_is_one_that_asks_nothing_yet() -> None:
     known = confluence_sources(settings(**SITE, confluence_spaces="IT,HR"))
 
     assert known is not None
-    assert (await known.of("IT")).space == "IT"
+    assert (await known.source("IT")).space == "IT"
     await known.close()
 
 

@@ -115,7 +115,7 @@ async def test_a_look_at_one_page_gives_what_a_look_at_all_gives(wiki: SpaceWiki
 
     for each in (home.id, page.id, terms.id):
         below = {key: one for key, one in whole.items() if key.partition("/")[0] == each}
-        assert by_id(await wiki.source.only(each)) == below
+        assert by_id(await wiki.source.list_page(each)) == below
 
 
 # Permissions

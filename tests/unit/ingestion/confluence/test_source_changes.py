@@ -133,7 +133,7 @@ async def test_files_that_cannot_be_listed_are_kept_as_they_are(wiki: SpaceWiki)
     page = wiki.page("A")
     wiki.asked.broken.add(f"attachments {page.id}")
 
-    listing = await wiki.source.only(page.id)
+    listing = await wiki.source.list_page(page.id)
 
     assert set(by_id(listing)) == {page.id}
     assert [finding.page for finding in listing.failed] == [f"{page.id}/"]
@@ -156,14 +156,14 @@ async def test_a_page_is_found_by_its_address(wiki: SpaceWiki) -> None:
     page = wiki.page("A B")
 
     for address in (f"{SITE}/spaces/IT/pages/{page.id}/A+B", f"{SITE}/display/IT/A+B", page.id):
-        assert (await wiki.source.only(address)).within == (page.id,)
+        assert (await wiki.source.list_page(address)).within == (page.id,)
 
 
 async def test_a_page_that_is_gone_is_looked_at_and_not_there(wiki: SpaceWiki) -> None:
     page, _ = wiki.page("A"), wiki.page("B")
     wiki.site.trash(page.id)
 
-    listing = await wiki.source.only(page.id)
+    listing = await wiki.source.list_page(page.id)
 
     assert (listing.within, listing.pages) == ((page.id,), ())
 
@@ -173,7 +173,7 @@ async def test_what_is_no_page_of_the_space_is_refused_with_the_cure(wiki: Space
     elsewhere = wiki.site.create("HR", "Pay")
 
     with pytest.raises(DocumentUnknown, match="'HR'"):
-        await wiki.source.only(elsewhere.id)
+        await wiki.source.list_page(elsewhere.id)
     for address in ("https://example.com/what", f"{SITE}/display/IT/Nothing"):
         with pytest.raises(DocumentUnknown, match="address"):
-            await wiki.source.only(address)
+            await wiki.source.list_page(address)

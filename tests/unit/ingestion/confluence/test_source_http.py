@@ -107,7 +107,7 @@ async def test_a_look_at_one_page_gives_what_a_look_at_all_gives(joined: Joined)
     assert not joined.may_read("bob", whole[terms.id])
     for each in (home.id, terms.id, page.id, news.id):
         below = {key: one for key, one in whole.items() if key.partition("/")[0] == each}
-        assert by_id(await joined.source.only(each)) == below
+        assert by_id(await joined.source.list_page(each)) == below
 
 
 async def test_changes_are_found_and_no_change_costs_two_requests_at_most(joined: Joined) -> None:

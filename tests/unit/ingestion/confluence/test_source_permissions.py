@@ -99,7 +99,7 @@ async def check(site: Site, everyone: tuple[str, ...]) -> None:
             assert lets_in(site, handle, readers) == (allowed and shown)
     assert listed.keys() == site.readable(ADMIN)
     for page_id, page in listed.items():
-        assert (await source.only(page_id)).pages == (page,)
+        assert (await source.list_page(page_id)).pages == (page,)
 
 
 WHAT = """create create create create restrict restrict unrestrict move move trash join leave

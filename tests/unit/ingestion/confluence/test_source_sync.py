@@ -235,7 +235,7 @@ async def test_the_settings_say_which_spaces_are_read() -> None:
 async def test_spaces_are_asked_for_once_a_minute() -> None:
     known = Known()
     await known.sources.spaces()
-    await known.sources.of("IT")
+    await known.sources.source("IT")
     assert known.wiki.asked == ["spaces"]
 
     known.now = 61.0
@@ -246,17 +246,17 @@ async def test_spaces_are_asked_for_once_a_minute() -> None:
 async def test_a_space_that_is_named_needs_no_question() -> None:
     known = Known(Selection(spaces=frozenset({"IT"})))
 
-    assert (await known.sources.of("IT")).space == "IT"
+    assert (await known.sources.source("IT")).space == "IT"
     assert known.wiki.asked == []
 
 
 async def test_a_space_that_is_not_shown_is_unknown_with_the_cure() -> None:
     with pytest.raises(DocumentUnknown, match="CONFLUENCE_TOKEN"):
-        await Known().sources.of("NO")
+        await Known().sources.source("NO")
 
 
 async def test_a_space_that_is_read_no_more_is_a_source_that_shows_nothing() -> None:
-    source = await Known().sources.of("OLD")
+    source = await Known().sources.source("OLD")
 
     assert (await source.list()).pages == ()
 

@@ -35,12 +35,12 @@ class Named:
     async def spaces(self) -> Sequence[str]:
         return self._spaces
 
-    async def of(self, space: str) -> Source:
+    async def source(self, space: str) -> Source:
         if space not in self._spaces:
             raise DocumentUnknown(space)
         return None  # type: ignore[return-value]  # nobody reads it
 
-    async def unseen(self) -> str:
+    async def listing_error(self) -> str:
         return self._unseen
 
     async def space_of(self, url: str) -> str | None:

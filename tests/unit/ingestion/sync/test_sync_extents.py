@@ -50,7 +50,7 @@ class Wiki:
         self.asked.append(f"changes since {watermark}, again {sorted(again)}")
         return self._part({*self.edited, *again}, "w2")
 
-    async def only(self, page: str) -> Listing:
+    async def list_page(self, page: str) -> Listing:
         self.asked.append(f"page {page}")
         return self._part({page}, "")
 

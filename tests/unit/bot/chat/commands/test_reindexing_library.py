@@ -123,7 +123,7 @@ class Server:
     async def _bring_up_to_date(self, space: str, progress: Progress, run: LedgerRun) -> Report:
         """Do here what a process of its own does otherwise."""
         return await sync_source(
-            Halting(await self.library.sources.of(space), self.reads),
+            Halting(await self.library.sources.source(space), self.reads),
             self._index,
             None,
             tenant="acme",
