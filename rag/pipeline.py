@@ -90,10 +90,25 @@ class Pipeline:
         missing vector signals.
         """
         wanted = k or self._top_k
-        with span(telemetry.RETRIEVAL, _searched(wanted)) as current:
-            retrieval = await self._search(question, scope, wanted)
-            describe(current, _found(retrieval))
-            return retrieval
+        searched = {telemetry.OPERATION_NAME: "retrieval", telemetry.RETRIEVAL_WANTED: wanted}
+        with span(telemetry.RETRIEVAL, searched) as current:
+            started = time.perf_counter()
+            vector, tokens = await self._embed(question)
+            embedded = time.perf_counter()
+            passages = await self._index.search(
+                replace(scope.question(question), vector=vector, tokens=tokens),
+                scope.readers,
+                wanted,
+            )
+            embed_ms = (embedded - started) * 1000
+            search_ms = (time.perf_counter() - embedded) * 1000
+            found: Attributes = {
+                telemetry.RETRIEVAL_FOUND: len(passages),
+                telemetry.RETRIEVAL_EMBED_MS: embed_ms,
+                telemetry.RETRIEVAL_SEARCH_MS: search_ms,
+            }
+            describe(current, found)
+            return Retrieval(question, passages, {"embed": embed_ms, "search": search_ms})
 
     async def holds(self, tenant: str) -> bool:
         """Return whether a tenant has indexed pages, whoever may read them.
@@ -102,22 +117,7 @@ class Pipeline:
         """
         return bool(await self._index.spaces(tenant))
 
-    async def _search(self, question: str, scope: Scope, k: int) -> Retrieval:
-        started = time.perf_counter()
-        vector, tokens = await self._embedded(question)
-        embedded = time.perf_counter()
-        passages = await self._index.search(
-            replace(scope.question(question), vector=vector, tokens=tokens),
-            scope.readers,
-            k,
-        )
-        timings = {
-            "embed": (embedded - started) * 1000,
-            "search": (time.perf_counter() - embedded) * 1000,
-        }
-        return Retrieval(question=question, passages=passages, timings_ms=timings)
-
-    async def _embedded(self, question: str) -> tuple[Vectors | None, Vectors | None]:
+    async def _embed(self, question: str) -> tuple[Vectors | None, Vectors | None]:
         try:
             return await embed_question(self._embedder, question)
         except ModelUnavailable as error:
@@ -227,18 +227,6 @@ def _read(context: Sequence[Passage], composition: Composition) -> tuple[Passage
         for passage in context
         if passage.score or passage.signals or passage.chunk.id in cited
     )
-
-
-def _searched(wanted: int) -> Attributes:
-    return {telemetry.OPERATION_NAME: "retrieval", telemetry.RETRIEVAL_WANTED: wanted}
-
-
-def _found(retrieval: Retrieval) -> Attributes:
-    return {
-        telemetry.RETRIEVAL_FOUND: len(retrieval.passages),
-        telemetry.RETRIEVAL_EMBED_MS: retrieval.timings_ms["embed"],
-        telemetry.RETRIEVAL_SEARCH_MS: retrieval.timings_ms["search"],
-    }
 
 
 def _no_answer(retrieval: Retrieval) -> Answer:
