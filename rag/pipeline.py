@@ -110,7 +110,7 @@ class Pipeline:
             describe(current, found)
             return Retrieval(question, passages, {"embed": embed_ms, "search": search_ms})
 
-    async def holds(self, tenant: str) -> bool:
+    async def has_pages(self, tenant: str) -> bool:
         """Return whether a tenant has indexed pages, whoever may read them.
 
         Raises IndexUnavailable.
@@ -124,7 +124,7 @@ class Pipeline:
             log.warning("retrieval.by_words_alone", why=str(error))
             return None, None
 
-    def speaks(self, retrieval: Retrieval) -> bool:
+    def has_relevant_passage(self, retrieval: Retrieval) -> bool:
         """Return whether a passage has a keyword match or a cosine above the similarity floor."""
         return any(
             passage.signals.get("vector", 0.0) >= self._floor or "keyword" in passage.signals
@@ -139,7 +139,7 @@ class Pipeline:
         Raises ModelUnavailable or ModelAnswerInvalid when the composer's model fails, and
         IndexUnavailable.
         """
-        if not self.speaks(retrieval):
+        if not self.has_relevant_passage(retrieval):
             return _no_answer(retrieval)
         started, question = time.perf_counter(), retrieval.question
         context = await self._widen(retrieval.passages, scope)

@@ -307,7 +307,7 @@ def _uses_history(route: Route) -> bool:
 
 async def _has_indexed_pages(way: ModelProfile, asked: SearchRequest) -> bool:
     try:
-        return await way.pipeline.holds(asked.scope.tenant)
+        return await way.pipeline.has_pages(asked.scope.tenant)
     except RagError:
         # Not known: do not claim that the index is empty.
         return True
@@ -316,7 +316,7 @@ async def _has_indexed_pages(way: ModelProfile, asked: SearchRequest) -> bool:
 def _escalation_reason(
     answer: Answer, pipeline: Pipeline, grounded: GroundedAnswer
 ) -> Literal["nothing_found", "unsupported", "low_confidence"]:
-    if not pipeline.speaks(grounded.retrieval):
+    if not pipeline.has_relevant_passage(grounded.retrieval):
         return "nothing_found"
     if answer.dropped_claims and not answer.claims:
         return "unsupported"
