@@ -90,7 +90,10 @@ class Pipeline:
         missing vector signals.
         """
         wanted = k or self._top_k
-        searched = {telemetry.OPERATION_NAME: "retrieval", telemetry.RETRIEVAL_WANTED: wanted}
+        searched: Attributes = {
+            telemetry.OPERATION_NAME: "retrieval",
+            telemetry.RETRIEVAL_WANTED: wanted,
+        }
         with span(telemetry.RETRIEVAL, searched) as current:
             started = time.perf_counter()
             vector, tokens = await self._embed(question)
