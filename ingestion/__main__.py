@@ -16,7 +16,7 @@ from pathlib import Path
 
 import structlog
 
-from ingestion.cli.context import FAILED, INTERRUPTED, REFUSED
+from ingestion.cli import FAILED, INTERRUPTED, REFUSED
 from ingestion.cli.maintenance import cancel_runs, diagnose, forget_space, list_spaces, show_status
 from ingestion.cli.rebuild import rebuild_index
 from ingestion.cli.sync import sync_folder_now, sync_spaces

@@ -12,8 +12,8 @@ import structlog
 
 from ingestion.config import Settings
 from ingestion.errors import IngestionError
-from ingestion.library import Library, ListedIndex
-from ingestion.records.assembly import Records, records_at
+from ingestion.library import Library
+from ingestion.records.ledger import Records, records_at
 from ingestion.runs.background import OnRemovalRefused, Runs, SyncSpace
 from ingestion.runs.schedule import Cadence, Scheduler
 from ingestion.runs.source_registry import KnownSources, Sources
@@ -21,6 +21,7 @@ from ingestion.runs.worker_pool import WorkerPool
 from ingestion.sources.folder import LARGEST_FILE
 from ingestion.sources.uploads import Uploads
 from rag.errors import RagError
+from rag.ports import SearchIndex
 
 log = structlog.get_logger(__name__)
 
@@ -29,7 +30,7 @@ MAINTENANCE_SECONDS = 10.0
 
 
 def library_of(
-    index: ListedIndex,
+    index: SearchIndex,
     *,
     tenant: str,
     data_dir: Path,
@@ -70,7 +71,7 @@ def cadence_of(settings: Settings) -> Cadence:
 
 def scheduler_of(library: Library, records: Records, cadence: Cadence) -> Scheduler:
     """Return the scheduler of the passes over a wiki's spaces."""
-    return Scheduler(library.runs, records, library.sources.of_the_wiki, cadence)
+    return Scheduler(library.runs, records, library.sources.wiki_spaces, cadence)
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ingestion.types import Plan, Report
-from rag.ports import CountsUse, Embedder, Index, ListsPages
+from rag.ports import CountsUse, Embedder, Index, SearchIndex
 from rag.types import EmbeddingUse
 
 _MICRO = 1_000_000
@@ -78,7 +78,7 @@ async def expected_use(
 
 
 async def _chunks_a_page(index: Index, tenant: str, space: str) -> float:
-    if not isinstance(index, ListsPages):
+    if not isinstance(index, SearchIndex):
         return 0.0
     held = await index.space_summaries(tenant, None)
     own = [one for one in held if one.space == space and one.chunks]

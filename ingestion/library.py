@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
-from ingestion.documents.check_in_subprocess import DocumentChecker
 from ingestion.documents.convert import file_kind
+from ingestion.documents.converter_process import DocumentChecker
 from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
+from ingestion.records.ledger import Ledger
 from ingestion.records.types import Failure, Synced
 from ingestion.runs.background import Runs
 from ingestion.runs.source_registry import KnownSources
+from ingestion.runs.worker_pool import WorkerPool
 from ingestion.sources.uploads import KIND, ReceivedFile, UploadMetadata, Uploads
 from ingestion.validation import (
     ReadersMalformed,
@@ -24,7 +26,7 @@ from ingestion.validation import (
     shortened,
     space_key,
 )
-from rag.ports import Index, ListsPages
+from rag.ports import SearchIndex
 from rag.types import PageSummary, Principal, Readers, SpaceSummary
 
 
@@ -75,22 +77,6 @@ class Added:
     run_id: str
 
 
-class ListedIndex(Index, ListsPages, Protocol):
-    """An index that can also list its pages."""
-
-
-class Workers(Protocol):
-    """The worker processes that sync spaces outside the server's own process."""
-
-    async def close(self) -> None: ...
-
-
-class TellsSynced(Protocol):
-    """Stores the sync state of each space."""
-
-    async def synced(self) -> Mapping[str, Synced]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Library:
     """Joins the index, the uploaded files and the runs.
@@ -98,13 +84,13 @@ class Library:
     ``seen_by`` are the principals of the user; None sees everything.
     """
 
-    index: ListedIndex
+    index: SearchIndex
     tenant: str
     uploads: Uploads
     sources: KnownSources
     runs: Runs
-    ledger: TellsSynced
-    workers: Workers
+    ledger: Ledger
+    workers: WorkerPool
     checker: DocumentChecker = field(default_factory=DocumentChecker)
 
     async def spaces(self, seen_by: frozenset[Principal] | None) -> Sequence[Space]:

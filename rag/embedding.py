@@ -1,7 +1,6 @@
 """Embed questions and chunks with any embedder, with token vectors and a cache of vectors.
 
-Ingestion counts the tokens of the same text that is embedded. Token vectors are used if the
-embedder computes them and the index stores them.
+Ingestion counts the tokens of the same text that is embedded.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rag.ports import Embedder, EmbedsTokens, Index, KeepsTokens
-from rag.types import Chunk, Page, TokenSigns, Vectors
+from rag.ports import Embedder, EmbedsTokens
+from rag.types import Chunk, TokenSigns, Vectors
 
 _LONG_URL = re.compile(r"https?://[^\s<>()\[\]\"']{33,}")
 
@@ -46,20 +45,6 @@ async def embed_texts(
     if isinstance(embedder, EmbedsTokens):
         return await embedder.embed_tokens(texts)
     return await embedder.embed(texts), None
-
-
-async def store_page(
-    index: Index,
-    page: Page,
-    chunks: Sequence[Chunk],
-    vectors: Vectors | None,
-    tokens: Sequence[TokenSigns] | None,
-) -> None:
-    """Replace a page in the index, with token signs if given and the index stores them."""
-    if vectors is not None and tokens is not None and isinstance(index, KeepsTokens):
-        await index.upsert_page_with_tokens(page, chunks, vectors, tokens)
-    else:
-        await index.upsert_page(page, chunks, vectors)
 
 
 class CachingEmbedder:

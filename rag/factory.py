@@ -77,7 +77,7 @@ async def _open_azure_index(
 @asynccontextmanager
 async def open_installed_embedder() -> AsyncIterator[tuple[Embedder | None, str]]:
     """Open the installed embedder, which needs no network; yield as ``open_embedder`` does."""
-    from rag.models.embedding.local import open_local_embedder
+    from rag.models.local_embedder import open_local_embedder
 
     try:
         embedder = await open_local_embedder()
@@ -94,7 +94,7 @@ async def open_installed_embedder() -> AsyncIterator[tuple[Embedder | None, str]
 async def _open_remote_embedder(
     settings: SearchSettings, model: str
 ) -> AsyncIterator[tuple[Embedder | None, str]]:
-    from rag.models.embedding.openai_compatible import embedder_settings, open_openai_embedder
+    from rag.models.openai_embedder import embedder_settings, open_openai_embedder
 
     embedder = await open_openai_embedder(embedder_settings(settings, model))
     try:

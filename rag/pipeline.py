@@ -14,16 +14,7 @@ from rag.answer.confidence import features
 from rag.answer.sections import section_of
 from rag.embedding import embed_question
 from rag.errors import ModelUnavailable, after_calls
-from rag.ports import (
-    Composer,
-    Composition,
-    Embedder,
-    Index,
-    KnowsVocabulary,
-    ReadsAttached,
-    ReadsPages,
-    Vocabulary,
-)
+from rag.ports import Composer, Composition, Embedder, SearchIndex, Vocabulary
 from rag.telemetry import Attributes, describe, span
 from rag.text.words import content_words
 from rag.types import Answer, Chunk, Passage, Principal, Question, Vectors
@@ -79,7 +70,7 @@ class Pipeline:
 
     def __init__(
         self,
-        index: Index,
+        index: SearchIndex,
         embedder: Embedder | None,
         composer: Composer,
         *,
@@ -99,41 +90,44 @@ class Pipeline:
         missing vector signals.
         """
         wanted = k or self._top_k
-        with span(telemetry.RETRIEVAL, _searched(wanted)) as current:
-            retrieval = await self._search(question, scope, wanted)
-            describe(current, _found(retrieval))
-            return retrieval
+        searched: Attributes = {
+            telemetry.OPERATION_NAME: "retrieval",
+            telemetry.RETRIEVAL_WANTED: wanted,
+        }
+        with span(telemetry.RETRIEVAL, searched) as current:
+            started = time.perf_counter()
+            vector, tokens = await self._embed(question)
+            embedded = time.perf_counter()
+            passages = await self._index.search(
+                replace(scope.question(question), vector=vector, tokens=tokens),
+                scope.readers,
+                wanted,
+            )
+            embed_ms = (embedded - started) * 1000
+            search_ms = (time.perf_counter() - embedded) * 1000
+            found: Attributes = {
+                telemetry.RETRIEVAL_FOUND: len(passages),
+                telemetry.RETRIEVAL_EMBED_MS: embed_ms,
+                telemetry.RETRIEVAL_SEARCH_MS: search_ms,
+            }
+            describe(current, found)
+            return Retrieval(question, passages, {"embed": embed_ms, "search": search_ms})
 
-    async def holds(self, tenant: str) -> bool:
+    async def has_pages(self, tenant: str) -> bool:
         """Return whether a tenant has indexed pages, whoever may read them.
 
         Raises IndexUnavailable.
         """
         return bool(await self._index.spaces(tenant))
 
-    async def _search(self, question: str, scope: Scope, k: int) -> Retrieval:
-        started = time.perf_counter()
-        vector, tokens = await self._embedded(question)
-        embedded = time.perf_counter()
-        passages = await self._index.search(
-            replace(scope.question(question), vector=vector, tokens=tokens),
-            scope.readers,
-            k,
-        )
-        timings = {
-            "embed": (embedded - started) * 1000,
-            "search": (time.perf_counter() - embedded) * 1000,
-        }
-        return Retrieval(question=question, passages=passages, timings_ms=timings)
-
-    async def _embedded(self, question: str) -> tuple[Vectors | None, Vectors | None]:
+    async def _embed(self, question: str) -> tuple[Vectors | None, Vectors | None]:
         try:
             return await embed_question(self._embedder, question)
         except ModelUnavailable as error:
             log.warning("retrieval.by_words_alone", why=str(error))
             return None, None
 
-    def speaks(self, retrieval: Retrieval) -> bool:
+    def has_relevant_passage(self, retrieval: Retrieval) -> bool:
         """Return whether a passage has a keyword match or a cosine above the similarity floor."""
         return any(
             passage.signals.get("vector", 0.0) >= self._floor or "keyword" in passage.signals
@@ -148,16 +142,18 @@ class Pipeline:
         Raises ModelUnavailable or ModelAnswerInvalid when the composer's model fails, and
         IndexUnavailable.
         """
-        if not self.speaks(retrieval):
+        if not self.has_relevant_passage(retrieval):
             return _no_answer(retrieval)
-        started = time.perf_counter()
+        started, question = time.perf_counter(), retrieval.question
         context = await self._widen(retrieval.passages, scope)
         composition, vocabulary = await _gather_to_the_end(
-            self._composed(retrieval.question, context, attached),
-            self._vocabulary(retrieval.question, scope),
+            self._composer.compose(question, context, attached),
+            self._index.vocabulary(
+                scope.question(question), scope.readers, content_words(question)
+            ),
         )
         composed = time.perf_counter()
-        judged = features(retrieval.question, retrieval.passages, composition, vocabulary)
+        judged = features(question, retrieval.passages, composition, vocabulary)
         return Answer(
             question=retrieval.question,
             claims=composition.claims,
@@ -176,24 +172,15 @@ class Pipeline:
             missing=composition.missing,
         )
 
-    async def _composed(
-        self, question: str, passages: tuple[Passage, ...], attached: Sequence[str]
-    ) -> Composition:
-        if attached and isinstance(self._composer, ReadsAttached):
-            return await self._composer.compose_with(question, passages, attached)
-        return await self._composer.compose(question, passages)
-
     async def _widen(self, passages: tuple[Passage, ...], scope: Scope) -> tuple[Passage, ...]:
         """Add the other chunks of the best passages' sections, so that sections are read whole.
 
         For a model, those of the best SECTIONS_FOR_MODEL passages, at most MOST_ADDED chunks; for
         the extractive composer, which may quote any of them, those of all passages.
         """
-        if not isinstance(self._index, ReadsPages):
-            return passages
         model = self._composer.name == "model"
         best = passages[:SECTIONS_FOR_MODEL] if model else passages
-        pages = await self._pages(self._index, best, scope)
+        pages = await self._pages(best, scope)
         whole = [
             chunk for passage in best for chunk in section_of(passage.chunk, pages[_page(passage)])
         ]
@@ -203,21 +190,14 @@ class Pipeline:
         return (*passages, *(Passage(chunk=chunk, score=0.0, signals={}) for chunk in around))
 
     async def _pages(
-        self, index: ReadsPages, passages: Sequence[Passage], scope: Scope
+        self, passages: Sequence[Passage], scope: Scope
     ) -> Mapping[tuple[str, str], tuple[Chunk, ...]]:
         """Return the readable chunks of each passage's page, by (space, page id)."""
         wanted = list(dict.fromkeys(map(_page, passages)))
         found = await asyncio.gather(
-            *(index.page(scope.tenant, space, page, scope.readers) for space, page in wanted)
+            *(self._index.page(scope.tenant, space, page, scope.readers) for space, page in wanted)
         )
         return dict(zip(wanted, found, strict=True))
-
-    async def _vocabulary(self, question: str, scope: Scope) -> Vocabulary | None:
-        if not isinstance(self._index, KnowsVocabulary):
-            return None
-        return await self._index.vocabulary(
-            scope.question(question), scope.readers, content_words(question)
-        )
 
 
 async def _gather_to_the_end(
@@ -250,18 +230,6 @@ def _read(context: Sequence[Passage], composition: Composition) -> tuple[Passage
         for passage in context
         if passage.score or passage.signals or passage.chunk.id in cited
     )
-
-
-def _searched(wanted: int) -> Attributes:
-    return {telemetry.OPERATION_NAME: "retrieval", telemetry.RETRIEVAL_WANTED: wanted}
-
-
-def _found(retrieval: Retrieval) -> Attributes:
-    return {
-        telemetry.RETRIEVAL_FOUND: len(retrieval.passages),
-        telemetry.RETRIEVAL_EMBED_MS: retrieval.timings_ms["embed"],
-        telemetry.RETRIEVAL_SEARCH_MS: retrieval.timings_ms["search"],
-    }
 
 
 def _no_answer(retrieval: Retrieval) -> Answer:

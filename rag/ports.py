@@ -46,12 +46,17 @@ class Index(Protocol):
         ...
 
     async def upsert_page(
-        self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
+        self,
+        page: Page,
+        chunks: Sequence[Chunk],
+        vectors: Vectors | None,
+        tokens: Sequence[TokenSigns] | None = None,
     ) -> None:
         """Replace a page and all its chunks atomically: a query sees the old or the new ones.
 
         An index without transactions documents that it can't; even then, each chunk is shown to
-        its own readers only.
+        its own readers only. ``tokens`` are the signs of each chunk's tokens, for reranking the
+        best passages; an index that does not compare tokens ignores them.
         """
         ...
 
@@ -85,26 +90,41 @@ class Vocabulary:
 
 
 @runtime_checkable
-class KnowsVocabulary(Protocol):
-    """Optional capability of an index: return the document frequencies of words."""
+class ReadsChunks(Protocol):
+    """Optional capability of an index: return chunks by their ids, in few requests.
 
-    async def vocabulary(
-        self, question: Question, readers: frozenset[Principal], words: Sequence[str]
-    ) -> Vocabulary:
-        """Count the chunks that contain each word (by the index's own stemming).
+    Raises IndexUnavailable.
+    """
 
-        Only chunks that a search for the question could find are counted, so that no count
-        reveals a page the reader may not see.
-        """
+    async def chunks(
+        self, tenant: str, ids: Collection[str], readers: frozenset[Principal]
+    ) -> Mapping[str, Chunk]:
+        """Return chunks by id; those that don't exist or are not readable are left out."""
         ...
 
 
 @runtime_checkable
-class ListsPages(Protocol):
-    """Optional capability of an index: list its spaces and pages, for administrators.
+class SearchIndex(Index, ReadsChunks, Protocol):
+    """The index of a server: can also count words, read pages and list them for administrators.
 
-    ``readers`` are the principals of the caller; None lists everything. Raises IndexUnavailable.
+    In lists, ``readers`` are the principals of the caller; None lists everything.
     """
+
+    async def vocabulary(
+        self, question: Question, readers: frozenset[Principal], words: Sequence[str]
+    ) -> Vocabulary | None:
+        """Count the chunks that contain each word (by the index's own stemming).
+
+        Only chunks that a search for the question could find are counted, so that no count
+        reveals a page the reader may not see. None from an index that can't count.
+        """
+        ...
+
+    async def page(
+        self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
+    ) -> tuple[Chunk, ...]:
+        """Return a page's chunks in order; empty if it does not exist or is not readable."""
+        ...
 
     async def space_summaries(
         self, tenant: str, readers: frozenset[Principal] | None
@@ -142,38 +162,6 @@ class ListsPages(Protocol):
         A page without text has no URL.
         """
         ...
-
-
-@runtime_checkable
-class ReadsPages(Protocol):
-    """Optional capability of an index: return the chunks of a page, to show or recheck them.
-
-    Raises IndexUnavailable.
-    """
-
-    async def page(
-        self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
-    ) -> tuple[Chunk, ...]:
-        """Return a page's chunks in order; empty if it does not exist or is not readable."""
-        ...
-
-
-@runtime_checkable
-class ReadsChunks(Protocol):
-    """Optional capability of an index: return chunks by their ids, in few requests.
-
-    Raises IndexUnavailable.
-    """
-
-    async def chunks(
-        self, tenant: str, ids: Collection[str], readers: frozenset[Principal]
-    ) -> Mapping[str, Chunk]:
-        """Return chunks by id; those that don't exist or are not readable are left out."""
-        ...
-
-
-class SearchIndex(Index, ListsPages, ReadsPages, Protocol):
-    """The index of a server: can search, list pages and return a page's chunks."""
 
     async def close(self) -> None:
         """Close connections and files."""
@@ -237,21 +225,6 @@ class CountsUse(Protocol):
 
     def estimate(self, tokens: int) -> EmbeddingUse:
         """Return the estimated use of embedding ``tokens`` tokens."""
-        ...
-
-
-@runtime_checkable
-class KeepsTokens(Protocol):
-    """Optional capability of an index: store token signs and rerank the best passages by them."""
-
-    async def upsert_page_with_tokens(
-        self,
-        page: Page,
-        chunks: Sequence[Chunk],
-        vectors: Vectors,
-        tokens: Sequence[TokenSigns],
-    ) -> None:
-        """Replace a page as ``upsert_page`` does, and store the token signs of each chunk."""
         ...
 
 
@@ -331,19 +304,14 @@ class Composer(Protocol):
     @property
     def name(self) -> Literal["extractive", "model"]: ...
 
-    async def compose(self, question: str, passages: Sequence[Passage]) -> Composition: ...
+    async def compose(
+        self, question: str, passages: Sequence[Passage], attached: Sequence[str] = ()
+    ) -> Composition:
+        """Compose an answer; ``attached`` are the texts of the question's files.
 
-
-@runtime_checkable
-class ReadsAttached(Protocol):
-    """Optional capability of a composer: use the question's attached files to understand it.
-
-    The files are data, never evidence: every claim must be supported by the passages alone.
-    """
-
-    async def compose_with(
-        self, question: str, passages: Sequence[Passage], attached: Sequence[str]
-    ) -> Composition: ...
+        The files may help to understand the question; they are data, never evidence.
+        """
+        ...
 
 
 DEFAULT_TEMPERATURE = 0.1

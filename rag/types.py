@@ -6,9 +6,11 @@ closed: failing one set hides the chunk, and no sets at all mean that nobody may
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Literal, NewType
 
 import numpy as np
@@ -259,6 +261,41 @@ def minimal_readers(readers: Iterable[frozenset[Principal]]) -> list[frozenset[P
         if not any(smaller <= names for smaller in kept):
             kept.append(names)
     return kept
+
+
+def encode_readers(readers: Readers) -> str:
+    """Return the readers in a canonical encoding, independent of the order of their sets."""
+    return json.dumps(sorted(sorted(names) for names in set(readers)))
+
+
+@lru_cache(maxsize=1024)
+def decode_readers(text: str) -> Readers:
+    """Return the readers that encode_readers wrote."""
+    return tuple(frozenset(Principal(name) for name in names) for names in json.loads(text))
+
+
+def check_page(
+    page: Page,
+    chunks: Sequence[Chunk],
+    vectors: Vectors | None,
+    tokens: Sequence[TokenSigns] | None,
+    dimensions: int,
+) -> None:
+    """Raise ValueError for chunks of another place or readers, or vectors that do not fit."""
+    readers = encode_readers(page.readers)
+    for chunk in chunks:
+        if (chunk.tenant, chunk.space, chunk.page_id) != (page.tenant, page.space, page.id):
+            raise ValueError(f"Chunk {chunk.id!r} does not belong to page {page.id!r}.")
+        if encode_readers(chunk.readers) != readers:
+            raise ValueError(f"Chunk {chunk.id!r} has other readers than its page {page.id!r}.")
+    expected = (len(chunks), dimensions)
+    if vectors is not None and vectors.shape != expected:
+        raise ValueError(
+            f"Page {page.id!r} needs vectors of shape {expected!r}, not {vectors.shape!r}."
+        )
+    width = dimensions // 8
+    if tokens is not None and [one.shape[1:] for one in tokens] != [(width,)] * len(chunks):
+        raise ValueError(f"Page {page.id!r} needs {len(chunks)!r} times tokens of {width!r} bytes.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,7 +220,7 @@ async def _reply_generically(inquiry: Inquiry, profile: ModelProfile, trace: Tra
 
 async def _has_indexed_pages(profile: ModelProfile, request: SearchRequest) -> bool:
     try:
-        return await profile.pipeline.holds(request.scope.tenant)
+        return await profile.pipeline.has_pages(request.scope.tenant)
     except RagError:
         # Not known: do not claim that the index is empty.
         return True

@@ -66,7 +66,7 @@ def unanswered_reason(
     answer: Answer, pipeline: Pipeline, grounded: GroundedAnswer
 ) -> Literal["nothing_found", "unsupported", "low_confidence"]:
     """Return why an answer that the gate stopped is not given."""
-    if not pipeline.speaks(grounded.retrieval):
+    if not pipeline.has_relevant_passage(grounded.retrieval):
         return "nothing_found"
     if answer.dropped_claims and not answer.claims:
         return "unsupported"

@@ -47,7 +47,7 @@ class TrainedOn(_FrozenModel):
 
 
 class CertificateRecord(_FrozenModel):
-    """A threshold certified on labelled questions, see rag.evaluation.certificate."""
+    """A threshold certified on labelled questions, see bot.answering.evaluation.certificate."""
 
     threshold: float = Field(ge=0, le=1)
     target_error: float = Field(gt=0, lt=1)

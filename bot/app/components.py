@@ -172,7 +172,7 @@ def _create_data_dir(data_dir: Path) -> None:
 def _open_model(settings: Settings, name: str | None, closing: AsyncExitStack) -> ChatModel | None:
     if name is None:
         return None
-    from rag.models.chat.openai_compatible import ModelSettings, TracedModel, open_model
+    from rag.models.chat_model import ModelSettings, TracedModel, open_model
 
     key = settings.openai_api_key
     model = open_model(

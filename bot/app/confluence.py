@@ -21,16 +21,15 @@ from ingestion.assembly import cadence_of
 from ingestion.config import Settings as IngestionSettings
 from ingestion.errors import IngestionError, LedgerUnavailable
 from ingestion.errors import SettingInvalid as WikiSettingInvalid
-from ingestion.runs.schedule import Cadence
+from ingestion.runs.schedule import Cadence, wiki_status
 from ingestion.runs.source_registry import diagnose_wiki
-from ingestion.runs.wiki_status import wiki_status
 from rag.types import Principal
 
 _CONFLUENCE_PRINCIPALS = ("user:confluence:", "group:confluence:")
 
 
 class ResolvesAccounts(Protocol):
-    """Resolves Confluence accounts: ingestion.confluence.directory.accounts.Accounts."""
+    """Resolves Confluence accounts: ingestion.confluence.directory.person_finder.Accounts."""
 
     async def principals(self, email: str) -> frozenset[Principal]:
         """Return the principals of the account with a verified address. Never raises."""

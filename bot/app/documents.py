@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 from pydantic_settings import BaseSettings
@@ -38,7 +39,7 @@ from bot.web.forms import upload_limits
 from ingestion import config as ingestion_config
 from ingestion.assembly import cadence_of, library_of, open_library, scheduler_of
 from ingestion.config import Settings as IngestionSettings
-from ingestion.documents.pdf_in_subprocess import text_of_pdf
+from ingestion.documents.converter_process import text_of_pdf
 from ingestion.errors import DocumentInTheWay as InTheWay
 from ingestion.errors import DocumentRefused as Refused
 from ingestion.errors import DocumentUnknown as Unknown
@@ -46,13 +47,17 @@ from ingestion.errors import LedgerUnavailable, PageUnreadable, SourceUnavailabl
 from ingestion.errors import SettingInvalid as IngestionSettingInvalid
 from ingestion.errors import SettingInvalid as WikiSettingInvalid
 from ingestion.library import Library
-from ingestion.records.assembly import Records, records_of
+from ingestion.records.ledger import Records, records_of
 from ingestion.runs.background import OnRemovalRefused
 from ingestion.runs.schedule import Scheduler
-from ingestion.runs.source_registry import OpenSources, open_wiki_sources, remember_folder
+from ingestion.runs.source_registry import open_wiki_sources, remember_folder
 from ingestion.sync.report import progress_on, report_lines
 from ingestion.sync.sync import Folder, sync_folder
 from rag.errors import RagError
+
+if TYPE_CHECKING:
+    # What is not configured is not imported.
+    from ingestion.confluence.source import ConfluenceSources
 
 ALL_SETTINGS: tuple[type[BaseSettings], ...] = (Settings, ingestion_config.Settings)
 """The settings classes; for a setting in both, the server's description is shown."""
@@ -87,7 +92,7 @@ class DocumentServices:
     library: Library
     scheduler: Scheduler | None
     records: Records
-    wiki: OpenSources | None
+    wiki: ConfluenceSources | None
 
     @property
     def schedule(self) -> TranslatedSchedule | None:
@@ -121,7 +126,7 @@ def build_document_services(
 
     Raises SettingInvalid.
     """
-    records = records_of(settings)
+    records = records_of(settings, settings.database_url)
     try:
         wiki = None if ingestion is None else open_wiki_sources(ingestion)
     except WikiSettingInvalid as error:
@@ -177,7 +182,7 @@ async def _sync_sample(settings: Settings, parts: Components, folder: Folder) ->
         data_dir=settings.data_dir,
         progress=progress_on(sys.stderr),
     )
-    await remember_folder(records_of(settings).ledger, folder, report, begun)
+    await remember_folder(records_of(settings, settings.database_url).ledger, folder, report, begun)
     return report_lines(report)
 
 
@@ -188,7 +193,7 @@ async def _forget_sample(
     for space in SAMPLE_SPACES:
         pages = await parts.index.pages(settings.tenant, space)
         removed += await parts.index.delete_pages(settings.tenant, space, list(pages))
-        await records_of(settings).ledger.forget(space)
+        await records_of(settings, settings.database_url).ledger.forget(space)
     gone = f" Its {removed} pages are removed." if removed else ""
     return [f"The sample company is left out, because {', '.join(own)} is indexed.{gone}"]
 

@@ -176,7 +176,7 @@ def chunk_sizes(embedder: Embedder | None) -> ChunkSizes:
 
 
 def chunk_document(
-    document: Document, page: SourcePage, place: PageLocation, ruler: ChunkSizes
+    document: Document, page: SourcePage, place: PageLocation, sizes: ChunkSizes
 ) -> tuple[Chunk, ...]:
     """Return a document's chunks in page order; a document without text has none.
 
@@ -185,12 +185,12 @@ def chunk_document(
     chunks: list[Chunk] = []
     roots = (place.space, *page.ancestors, document.title)
     sections = sections_of(document.blocks, document.title)
-    for passage in passages_of(sections, ruler.size, ruler.target):
-        breadcrumb = _breadcrumb(roots, passage.path, ruler)
+    for passage in passages_of(sections, sizes.size, sizes.target):
+        breadcrumb = _breadcrumb(roots, passage.path, sizes)
         known = (*passage.path,) if chunks else (document.title, *passage.path)
         left_out = tuple(heading for heading in known if heading not in breadcrumb)
-        limits = _limits(breadcrumb, ruler)
-        for text in _texts(passage, document.title, left_out, ruler, limits):
+        limits = _limits(breadcrumb, sizes)
+        for text in _texts(passage, document.title, left_out, sizes, limits):
             chunks.append(
                 Chunk(
                     id=chunk_id(place, page.id, len(chunks)),
@@ -222,7 +222,7 @@ def chunk_id(place: PageLocation, page_id: str, ordinal: int) -> str:
 
 
 def _texts(
-    passage: Passage, title: str, left_out: tuple[str, ...], ruler: ChunkSizes, limits: Limits
+    passage: Passage, title: str, left_out: tuple[str, ...], sizes: ChunkSizes, limits: Limits
 ) -> list[str]:
     pieces: list[Piece] = []
     for headings, section in shown_headings(passage):
@@ -231,31 +231,31 @@ def _texts(
         if not section.blocks and not lines:
             lines = section.path[-1:] or (title,)
         for line in lines:
-            cut_line = pieces_of(Paragraph(line), len(pieces), ruler.size, limits)
+            cut_line = pieces_of(Paragraph(line), len(pieces), sizes.size, limits)
             pieces += [replace(piece, leads=bool(section.blocks)) for piece in cut_line]
         for block in section.blocks:
-            pieces += pieces_of(block, len(pieces), ruler.size, limits)
+            pieces += pieces_of(block, len(pieces), sizes.size, limits)
     if sum(piece.size + piece.frame for piece in pieces) <= limits.most:
         limits = Limits(limits.most, limits.most)
     return pack(pieces, limits)
 
 
 def _breadcrumb(
-    roots: tuple[str, ...], path: tuple[str, ...], ruler: ChunkSizes
+    roots: tuple[str, ...], path: tuple[str, ...], sizes: ChunkSizes
 ) -> tuple[str, ...]:
     """Return the breadcrumb, shortened in the middle where it would leave too little for text."""
     whole = (*roots, *path)
     kept = tuple(_shortened(part) for part in whole)
-    while len(kept) > _LEAST_CRUMBS and ruler.size(" > ".join(kept)) > ruler.target * _CRUMB_SHARE:
+    while len(kept) > _LEAST_CRUMBS and sizes.size(" > ".join(kept)) > sizes.target * _CRUMB_SHARE:
         middle = 1 if len(kept) > len(path) + 2 else 2
         kept = kept[:middle] + kept[middle + 1 :]
     return kept
 
 
-def _limits(breadcrumb: tuple[str, ...], ruler: ChunkSizes) -> Limits:
-    crumb = ruler.size(" > ".join(breadcrumb)) + _SEPARATORS
+def _limits(breadcrumb: tuple[str, ...], sizes: ChunkSizes) -> Limits:
+    crumb = sizes.size(" > ".join(breadcrumb)) + _SEPARATORS
     return Limits(
-        max(ruler.target - crumb, ruler.target // 2), max(ruler.most - crumb, ruler.target // 2)
+        max(sizes.target - crumb, sizes.target // 2), max(sizes.most - crumb, sizes.target // 2)
     )
 
 

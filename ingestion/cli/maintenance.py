@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from ingestion.cli.context import FAILED, REFUSED, open_index, open_records
+from ingestion.cli import FAILED, REFUSED, open_index, open_records
 from ingestion.config import Settings
 from ingestion.confluence.errors import Check
 from ingestion.records.types import Run, Synced

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 
-from ingestion.cli.context import FAILED, REFUSED, open_index, open_records
+from ingestion.cli import FAILED, REFUSED, open_index, open_records
 from ingestion.config import Settings
 from ingestion.errors import RunInProgress
-from ingestion.records.assembly import Records
-from ingestion.records.leases import Lease, Leases
+from ingestion.records.leases import Confirm, Leases
+from ingestion.records.ledger import Records
 from ingestion.runs.source_registry import KnownSources, open_sources, record_report
-from ingestion.sync.pipeline import Confirm
 from ingestion.sync.plan import Versions, plan_run, removal_error
 from ingestion.sync.report import progress_on, report_lines
 from ingestion.sync.sync import sync
@@ -92,7 +91,7 @@ class _HeldLeases:
     def __init__(self, leases: Leases, closing: AsyncExitStack) -> None:
         self._leases = leases
         self._closing = closing
-        self._held: list[Lease] = []
+        self._held: list[Confirm] = []
 
     async def take(self, name: str) -> None:
         """Acquire the lease of a space. Raises RunInProgress."""
@@ -112,8 +111,8 @@ class _HeldLeases:
 
     async def confirm(self) -> None:
         """Verify that all leases are still held. Raises LeaseLost."""
-        for lease in self._held:
-            await lease.confirm()
+        for confirm in self._held:
+            await confirm()
 
 
 class _NewIndex:
@@ -138,7 +137,7 @@ class _NewIndex:
 
     async def _fill(self, space: str) -> Report:
         report = await sync(
-            await self._sources.of(space),
+            await self._sources.source(space),
             self._index,
             self._embedder,
             tenant=self._tenant,

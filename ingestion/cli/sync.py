@@ -8,10 +8,9 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from ingestion.cli.context import FAILED, REFUSED, open_embedder_or_warn, open_index, open_records
+from ingestion.cli import FAILED, REFUSED, open_embedder_or_warn, open_index, open_records
 from ingestion.config import Settings
 from ingestion.errors import SettingInvalid
-from ingestion.ports import Progress, TellsUse
 from ingestion.records.types import Run
 from ingestion.runs.background import Runs, SyncSpace
 from ingestion.runs.source_registry import open_sources, remember_folder
@@ -20,7 +19,7 @@ from ingestion.sources.folder import LARGEST_FILE
 from ingestion.sources.uploads import Uploads
 from ingestion.sync.report import progress_on, report_lines
 from ingestion.sync.sync import Folder, source_of, sync_source
-from ingestion.types import Report
+from ingestion.types import Progress, Report
 from rag.types import EmbeddingUse
 
 
@@ -140,8 +139,7 @@ class _BothProgress:
 
     def expect(self, pages: int, use: EmbeddingUse) -> None:
         for each in self._told:
-            if isinstance(each, TellsUse):
-                each.expect(pages, use)
+            each.expect(pages, use)
 
     def begin(self, space: str, pages: int) -> None:
         for each in self._told:

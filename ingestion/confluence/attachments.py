@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from ingestion.confluence.offers import Offer, attachment_version
 from ingestion.confluence.wiki import Wiki, WikiAttachment
 from ingestion.documents.convert import convert, file_kind
-from ingestion.documents.convert_in_subprocess import (
+from ingestion.documents.converter_process import (
     MOST_TEXT,
     TOO_MUCH_TEXT,
     convert_in_subprocess,

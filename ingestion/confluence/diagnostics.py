@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from ingestion.config import Settings
-from ingestion.confluence.assembly import confluence_site
+from ingestion.confluence.assembly import ConfluenceSite, confluence_site
 from ingestion.confluence.client.connection import address_of
 from ingestion.confluence.client.retry import RetryLimits
 from ingestion.confluence.errors import Check
+from ingestion.confluence.permissions import Rules, rules_of
 from ingestion.confluence.probes import RightsChecks, SpaceChecks
-from ingestion.confluence.rules import Rules, rules_of
-from ingestion.confluence.wiki import WikiAbout, WikiSite, WikiSpace
+from ingestion.confluence.wiki import WikiAbout, WikiSpace
 from ingestion.errors import IngestionError, SettingInvalid
 
 DIAGNOSTIC_LIMITS = RetryLimits(attempts=3, deadline_seconds=30.0, try_seconds=20.0)
@@ -40,7 +40,7 @@ async def diagnose_confluence(
 
 @dataclass(frozen=True, slots=True)
 class _Diagnosis:
-    wiki: WikiSite
+    wiki: ConfluenceSite
     settings: Settings
     rules: Rules
 

@@ -59,13 +59,13 @@ class FailureStreak:
         self._most = most
         self._in_a_row = 0
 
-    def bear(self, error: WikiUnavailable) -> None:
+    def count(self, error: WikiUnavailable) -> None:
         """Record a failure. Raises it when the limit is exceeded."""
         self._in_a_row += 1
         if self._in_a_row >= self._most:
             raise error
 
-    def over(self) -> None:
+    def reset(self) -> None:
         """Record a success, which ends the streak."""
         self._in_a_row = 0
 

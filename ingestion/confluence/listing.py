@@ -11,8 +11,7 @@ from ingestion.confluence.attachments import offered
 from ingestion.confluence.errors import FailureStreak, NotVisible, WikiUnavailable
 from ingestion.confluence.offers import NOT_FOR_ALL, IncludedTitles, Includes, Offer, Offers
 from ingestion.confluence.page_lookup import AncestorIds, PageLookup, PageTexts
-from ingestion.confluence.permissions import PageAccess, is_of_space
-from ingestion.confluence.rules import Rules
+from ingestion.confluence.permissions import PageAccess, Rules, is_of_space
 from ingestion.confluence.space_scan import SpaceScan, scan_space, space_not_visible
 from ingestion.confluence.wiki import PageHead, Wiki, WikiAttachment, WikiSpace
 from ingestion.errors import IngestionError, PageUnreadable
@@ -120,15 +119,15 @@ class SpaceListing:
         self._access = PageAccess(
             wiki, everyone_groups=rules.everyone_groups, space_readers=rules.space_readers
         )
-        self._setbacks = FailureStreak()
-        self.whereabouts = PageLookup(wiki, space.key)
-        self.bodies = PageTexts(wiki)
-        includes = Includes(wiki, self._access, self.whereabouts, self.bodies, wanted)
+        self._failures_in_a_row = FailureStreak()
+        self.lookup = PageLookup(wiki, space.key)
+        self.texts = PageTexts(wiki)
+        includes = Includes(wiki, self._access, self.lookup, self.texts, wanted)
         self._offers = Offers(
             space=space,
             access=self._access,
             includes=includes,
-            whereabouts=self.whereabouts,
+            lookup=self.lookup,
             selection=rules.selection,
             now=now,
         )
@@ -140,7 +139,7 @@ class SpaceListing:
         """
         files = await self._files_of_all()
         surveyed = await scan_space(self._wiki, self._space, self._access)
-        self.whereabouts.whole(surveyed.heads)
+        self.lookup.whole(surveyed.heads)
         seen = SpaceContents()
         try:
             including = {page_id async for page_id in self._wiki.including(self._space)}
@@ -175,17 +174,17 @@ class SpaceListing:
         """Add one page; where Confluence fails on the page, its indexed version stays for now."""
         try:
             chain = await self._chain(head.id)
-            found = await self._offers.of(head, [chain], includes=True)
+            found = await self._offers.offer(head, [chain], includes=True)
             seen.page(found)
             if isinstance(found, Offer):
                 self._take_files_of(seen, head, files)
         except NotVisible:
             seen.forget(head.id)
         except WikiUnavailable as error:
-            self._setbacks.bear(error)
+            self._failures_in_a_row.count(error)
             seen.failed.append(Finding(head.id, str(error)))
         else:
-            self._setbacks.over()
+            self._failures_in_a_row.reset()
 
     async def _files_of(self, head: PageHead) -> _FilesOrError:
         try:
@@ -193,7 +192,7 @@ class SpaceListing:
         except NotVisible as error:
             return error
         except WikiUnavailable as error:
-            self._setbacks.bear(error)
+            self._failures_in_a_row.count(error)
             return error
 
     def _take_files_of(self, seen: SpaceContents, head: PageHead, files: _FilesOrError) -> None:
@@ -210,7 +209,7 @@ class SpaceListing:
         except PageUnreadable:
             return None
         except WikiUnavailable as error:
-            self._setbacks.bear(error)
+            self._failures_in_a_row.count(error)
             return None
 
     async def _surveyed(
@@ -222,7 +221,7 @@ class SpaceListing:
         if page_id in surveyed.written:
             self._access.forget({page_id, *(each for chain in chains for each in chain or ())})
         head = surveyed.heads[page_id]
-        return await self._offers.of(head, chains, includes=page_id in including)
+        return await self._offers.offer(head, chains, includes=page_id in including)
 
     async def _files_of_all(self) -> Sequence[WikiAttachment]:
         if not self._rules.largest:

@@ -22,9 +22,9 @@ from ingestion.confluence.permissions import (
     RESTRICTIONS_UNREADABLE,
     AllowedReaders,
     PageAccess,
+    Selection,
     readers_meeting_all,
 )
-from ingestion.confluence.rules import Selection
 from ingestion.confluence.wiki import PageHead, Wiki, WikiAttachment, WikiPage, WikiSpace
 from ingestion.documents.convert import CONVERTER
 from ingestion.errors import PageUnreadable
@@ -103,23 +103,23 @@ class Includes:
         self,
         wiki: Wiki,
         access: PageAccess,
-        whereabouts: PageLookup,
-        bodies: PageTexts,
+        lookup: PageLookup,
+        texts: PageTexts,
         wanted: IncludedTitles,
     ) -> None:
         self._wiki = wiki
         self._access = access
-        self._whereabouts = whereabouts
-        self._bodies = bodies
+        self._lookup = lookup
+        self._texts = texts
         self._wanted = wanted
         self._spaces: dict[str, WikiSpace | None] = {}
         self._known: dict[str, _KnownPage] = {}
 
-    async def of(self, head: PageHead, readers: Readers) -> IncludedPages | None:
+    async def resolve(self, head: PageHead, readers: Readers) -> IncludedPages | None:
         """Return the pages that a page with these readers includes; None when that is unknown."""
         found: dict[str, _IncludedPart] = {}
         try:
-            await self._below(await self._bodies.get(head.id), DEEPEST, readers, found)
+            await self._below(await self._texts.get(head.id), DEEPEST, readers, found)
         except PageUnreadable:
             return IncludedPages()
         except WikiUnavailable:
@@ -138,7 +138,7 @@ class Includes:
         found.setdefault(page.head.id, page.head)
         for named, title in list(self._wanted(page.storage))[:_MOST_INCLUDED]:
             space_key = named or page.head.space_key
-            head = await self._whereabouts.titled(space_key, title)
+            head = await self._lookup.titled(space_key, title)
             if head is None:
                 found[f"{space_key}:{title}"] = NOBODY
             elif head.id not in found and len(found) <= _MOST_INCLUDED:
@@ -163,7 +163,7 @@ class Includes:
     async def _looked_up(self, page_id: str) -> _KnownPage:
         """Return a page and its readers; None where it is not visible or nobody may read it."""
         try:
-            page = await self._bodies.get(page_id)
+            page = await self._texts.get(page_id)
             space = await self._space(page.head.space_key)
         except PageUnreadable:
             return None, NOBODY
@@ -171,7 +171,7 @@ class Includes:
             return None, NOBODY
         self._access.forget((page_id, *page.ancestors))
         await self._access.ask_viewers(space)
-        allowed = await self._access.of(space, page_id, page.ancestors)
+        allowed = await self._access.readers_of(space, page_id, page.ancestors)
         return (page, allowed.readers) if allowed.readers else (None, NOBODY)
 
     async def _space(self, key: str) -> WikiSpace | None:
@@ -209,11 +209,11 @@ class Offers:
     space: WikiSpace
     access: PageAccess
     includes: Includes
-    whereabouts: PageLookup
+    lookup: PageLookup
     selection: Selection
     now: Callable[[], datetime]
 
-    async def of(
+    async def offer(
         self, head: PageHead, chains: Sequence[AncestorIds], *, includes: bool
     ) -> Offer | Finding:
         """Return a page's offer, or why it is left out.
@@ -229,7 +229,7 @@ class Offers:
         if reason:
             return Finding(head.id, reason)
         allowed = await self._allowed(head, chains)
-        parts = await self.includes.of(head, allowed.readers) if includes else IncludedPages()
+        parts = await self.includes.resolve(head, allowed.readers) if includes else IncludedPages()
         if parts is None:
             allowed, parts = (
                 AllowedReaders((), "what it includes can't be read; see that page"),
@@ -241,7 +241,7 @@ class Offers:
         known = [chain for chain in dict.fromkeys(chains) if chain is not None]
         if len(known) < len(set(chains)) or not known:
             return AllowedReaders((), RESTRICTIONS_UNREADABLE)
-        found = [await self.access.of(self.space, head.id, chain) for chain in known]
+        found = [await self.access.readers_of(self.space, head.id, chain) for chain in known]
         doubt = next((one.doubt for one in found if one.doubt), "")
         first, *more = (one.readers for one in found)
         return AllowedReaders(readers_meeting_all(first, *more), doubt)
@@ -254,7 +254,7 @@ class Offers:
         allowed: AllowedReaders,
         parts: IncludedPages,
     ) -> Offer:
-        ancestors = await self.whereabouts.titles(chain or ())
+        ancestors = await self.lookup.titles(chain or ())
         shown = [(one.id, one.version) for one in parts.shown]
         page = SourcePage(
             id=head.id,

@@ -28,7 +28,7 @@ class PageTree:
         self._wiki = wiki
         self._heads = heads
         self._above: dict[str, AncestorIds] = {}
-        self._setbacks = FailureStreak()
+        self._failures_in_a_row = FailureStreak()
 
     async def chain(self, page_id: str) -> AncestorIds:
         """Return the ancestors of a listed page."""
@@ -55,7 +55,7 @@ class PageTree:
         except PageUnreadable:
             return None
         except WikiUnavailable as error:
-            self._setbacks.bear(error)
+            self._failures_in_a_row.count(error)
             return None
         # A page that was moved meanwhile counts as below both places, which restricts it more.
         return chain if parent in chain else (*chain, parent)
@@ -186,7 +186,7 @@ class DisplayNames:
         self._wiki = wiki
         self._known: OrderedDict[str, str] = OrderedDict()
 
-    async def of(self, user_id: str) -> str:
+    async def get(self, user_id: str) -> str:
         """Return a person's name; "" without a person, and where the name is hidden."""
         if not user_id:
             return ""

@@ -35,7 +35,7 @@ class References:
         self._wiki = wiki
         self._names = names
 
-    async def of(
+    async def resolve(
         self, page: WikiPage, included: Iterable[PageHead], looks: SpaceListing
     ) -> Resolve:
         """Return a page's resolved references, with the text of ``included`` pages only."""
@@ -48,7 +48,7 @@ class References:
         users = _first_distinct(user for one in asked for user in one.users)
         return Resolve(
             here=PageRef(space, page.head.title),
-            users={user: name for user in users if (name := await self._names.of(user))},
+            users={user: name for user in users if (name := await self._names.get(user))},
             pages={ref: head.url for ref, head in found.items()},
             files=await self._files(page, asked[0], looks),
             includes={ref: texts[one.id] for ref, one in found.items() if one.id in texts},
@@ -57,7 +57,7 @@ class References:
     async def _heads(
         self, refs: Iterable[PageRef], space: str, looks: SpaceListing
     ) -> Mapping[PageRef, PageHead]:
-        titled = looks.whereabouts.titled
+        titled = looks.lookup.titled
         heads = {ref: await titled(ref.space or space, ref.title) for ref in refs}
         return {ref: head for ref, head in heads.items() if head is not None}
 
@@ -65,7 +65,7 @@ class References:
         """Return the included pages that have not changed since their readers were determined."""
         texts = []
         for one in included:
-            page = await looks.bodies.get(one.id)
+            page = await looks.texts.get(one.id)
             if page.head.version == one.version:
                 texts.append(page)
         return texts
@@ -86,7 +86,7 @@ class References:
         head: PageHead | None = page.head
         if owner is not None:
             space = owner.space or page.head.space_key
-            head = await looks.whereabouts.titled(space, owner.title)
+            head = await looks.lookup.titled(space, owner.title)
         if head is None:
             return {}
         try:
@@ -125,12 +125,12 @@ class PageReader:
 
     async def read(self, offer: Offer, page: SourcePage) -> Document:
         """Return a page's document. Raises PageUnreadable, WikiUnavailable."""
-        body = await self._looks.bodies.take(page.id)
+        body = await self._looks.texts.take(page.id)
         looks = self._looks
         if _place_and_text(body.head) != _place_and_text(offer.head):
             looks = self._anew()
             offer = await self._again(looks, body, page, offer)
-        resolve = await self._references.of(body, offer.included, looks)
+        resolve = await self._references.resolve(body, offer.included, looks)
         converted = await asyncio.to_thread(convert, body.storage, resolve)
         return await self._document(body, converted)
 
@@ -160,7 +160,7 @@ class PageReader:
                 *converted.notes,
                 *(_unknown_macros_note(name, times) for name, times in macros),
             ),
-            updated_by=await self._names.of(body.head.updated_by),
+            updated_by=await self._names.get(body.head.updated_by),
         )
 
 

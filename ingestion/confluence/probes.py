@@ -15,8 +15,7 @@ from ingestion.confluence.directory.person_finder import ENTRA
 from ingestion.confluence.errors import Check, DirectoryInvalid, NotVisible, run_check
 from ingestion.confluence.listing import SpaceListing
 from ingestion.confluence.page_reader import included_titles
-from ingestion.confluence.permissions import PageAccess, unknown_principals
-from ingestion.confluence.rules import Rules, rules_of
+from ingestion.confluence.permissions import PageAccess, Rules, rules_of, unknown_principals
 from ingestion.confluence.wiki import PageHead, Subjects, Wiki, WikiSpace, WikiUser
 from ingestion.errors import IngestionError, PageUnreadable
 

@@ -15,7 +15,7 @@ from ingestion.confluence.client.urls import AddressTarget, address_target
 from ingestion.confluence.errors import FailureStreak, NotVisible, WikiUnavailable
 from ingestion.confluence.listing import OfferedFile, SpaceContents, SpaceListing
 from ingestion.confluence.page_reader import PageReader, included_titles
-from ingestion.confluence.rules import Rules
+from ingestion.confluence.permissions import Rules
 from ingestion.confluence.space_scan import (
     Watermark,
     ensure_pages_visible,
@@ -42,10 +42,9 @@ def _now() -> datetime:
 class ConfluenceSource:
     """Reads one space of Confluence.
 
-    Implements ``ingestion.ports.Source``, ``ListsChanges``, ``FindsPages`` and ``ReadsAhead``. A
-    page's id is ``12345``, that of a file on it ``12345/att678``. A version is that of the listing:
-    a page that is edited before it is read is indexed with its new text under the listed version,
-    so that the next listing finds it changed.
+    Implements ``ingestion.types.IncrementalSource``. A page's id is ``12345``, that of a file on it
+    ``12345/att678``. A version is that of the listing: a page that is edited before it is read is
+    indexed with its new text under the listed version, so that the next listing finds it changed.
 
     Args:
         wiki: the site.
@@ -67,7 +66,7 @@ class ConfluenceSource:
         self._files = AttachmentReader(wiki, rules.largest)
         self._reader: PageReader | None = None
         self._seen = SpaceContents()
-        self._setbacks = FailureStreak()
+        self._failures_in_a_row = FailureStreak()
 
     async def list(self) -> Listing:
         """Return every page and file. Raises SourceUnavailable where some might be missing."""
@@ -99,7 +98,7 @@ class ConfluenceSource:
         newer = str(Watermark.after(changed.asked_at, mark.space, changed.heads))
         return await self._some(mark.space, asked, found, newer)
 
-    async def only(self, page: str) -> Listing:
+    async def list_page(self, page: str) -> Listing:
         named = address_target(page.partition("/")[0] if page[:1].isdigit() else page)
         space = await visible_space(self._wiki, self.space)
         page_id = await self._id_of(named) if named else None
@@ -123,9 +122,9 @@ class ConfluenceSource:
         try:
             document = await self._read(page)
         except WikiUnavailable as error:
-            self._setbacks.bear(error)
+            self._failures_in_a_row.count(error)
             raise PageUnreadable(str(error)) from error
-        self._setbacks.over()
+        self._failures_in_a_row.reset()
         return document
 
     async def _read(self, page: SourcePage) -> Document:
@@ -230,7 +229,7 @@ class ConfluenceSources:
         allowed = self._rules.selection.space
         return sorted(key for key, space in (await self._all()).items() if not allowed(space))
 
-    async def unseen(self) -> str:
+    async def listing_error(self) -> str:
         """Return why the list of spaces is unavailable now; "" when it is available."""
         try:
             await self._all()
@@ -238,7 +237,7 @@ class ConfluenceSources:
             return str(error)
         return ""
 
-    async def of(self, space: str) -> ConfluenceSource:
+    async def source(self, space: str) -> ConfluenceSource:
         """Return a space as a source, also one that is no longer read, which then lists nothing.
 
         A space that the settings name is not checked first: its source raises if it is gone. Raises

@@ -251,14 +251,6 @@ class Wiki(Protocol):
     async def close(self) -> None: ...
 
 
-class WikiSite(Wiki, Protocol):
-    """A Wiki that also returns information about the site, for diagnostics."""
-
-    async def about(self) -> WikiAbout:
-        """Return edition, version, account and time."""
-        ...
-
-
 def normalized_email(email: str) -> str:
     """Return an address in lower case, without any further folding.
 

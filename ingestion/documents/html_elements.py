@@ -103,7 +103,7 @@ def link(text: str, target: str) -> str:
         return text
     target = target.strip()
     if re.match(r"https?://\S", target, re.IGNORECASE) and not re.search(r"\s", target):
-        return target if _same(shown, target) else _around(text, "", f" ({target})")
+        return target if _bare(shown) == _bare(target) else _around(text, "", f" ({target})")
     if target.lower().startswith("mailto:"):
         address = unquote(target[7:].partition("?")[0]).strip()
         if address and address.lower() not in shown.lower():
@@ -116,10 +116,6 @@ def _link(element: etree._Element, inside: str) -> str:
     if target.startswith("#") and inside.strip() in {"¶", "#", "§", "🔗", "↩", "↩︎"}:
         return ""
     return link(inside if inside.strip() else alternatives(element), target)
-
-
-def _same(text: str, target: str) -> bool:
-    return _bare(text) == _bare(target)
 
 
 def _bare(address: str) -> str:

@@ -14,7 +14,7 @@ import socket
 import sqlite3
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import (
     AbstractAsyncContextManager,
     ExitStack,
@@ -109,19 +109,19 @@ _SURE_SECONDS = 12.0
 """A lease is certainly still held this long after its renewal; a write may take the rest."""
 
 
-class Lease(Protocol):
-    """A lease on a space."""
+Confirm = Callable[[], Awaitable[None]]
+"""Called before each write to verify that the run may still write. Raises LeaseLost."""
 
-    async def confirm(self) -> None:
-        """Return if the lease is still held. Raises LeaseLost; nothing may be written then."""
-        ...
+
+async def no_confirmation() -> None:
+    """Confirm without a check, for those whose right to write cannot be lost."""
 
 
 class Leases(Protocol):
     """Grants leases on spaces."""
 
-    def held(self, space: str) -> AbstractAsyncContextManager[Lease]:
-        """Hold a space for one run, against all others.
+    def held(self, space: str) -> AbstractAsyncContextManager[Confirm]:
+        """Hold a space for one run, against all others; the value confirms that it still is.
 
         Raises:
             RunInProgress: another run holds it.
@@ -143,9 +143,10 @@ class FileLeases:
         self._tenant = tenant
 
     @asynccontextmanager
-    async def held(self, space: str) -> AsyncIterator[Lease]:
+    async def held(self, space: str) -> AsyncIterator[Confirm]:
         with file_lease(self._data_dir, self._tenant, space):
-            yield _FileLease()
+            # A lock on a file cannot be lost.
+            yield no_confirmation
 
     async def busy(self, space: str) -> bool:
         try:
@@ -153,12 +154,6 @@ class FileLeases:
                 return False
         except RunInProgress:
             return True
-
-
-class _FileLease:
-    """A lock on a file, which cannot be lost."""
-
-    async def confirm(self) -> None: ...
 
 
 class TableLeases:
@@ -178,13 +173,13 @@ class TableLeases:
         self._sure = sure
 
     @asynccontextmanager
-    async def held(self, space: str) -> AsyncIterator[Lease]:
+    async def held(self, space: str) -> AsyncIterator[Confirm]:
         row = _RowLease(self._rows, space, self._sure)
         await row.take()
         holder = asyncio.current_task()
         renewing = asyncio.create_task(row.keep(self._every, holder))
         try:
-            yield row
+            yield row.confirm
         except asyncio.CancelledError:
             if not row.lost or holder is None:
                 raise

@@ -1,15 +1,17 @@
 """Store past and current runs, the source of each space, and scheduled passes in the database.
 
-All processes share one ledger; each scheduled pass is started by one of several replicas.
+All processes share one ledger; each scheduled pass is started by one of several replicas. Records
+belong to an index: they are beside it, or on its server (docs/adr/0010).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import SecretStr, TypeAdapter
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -23,10 +25,18 @@ from sqlalchemy import (
     update,
 )
 
-from ingestion.records.database import PASSES, RUNS, SOURCES, SYNCED, Database
-from ingestion.records.leases import is_dead, is_replaced, owner_here
+from ingestion.records.database import PASSES, RUNS, SOURCES, SYNCED, Database, sqlite_in
+from ingestion.records.leases import (
+    FileLeases,
+    Leases,
+    TableLeases,
+    is_dead,
+    is_replaced,
+    owner_here,
+)
 from ingestion.records.types import FolderEntry, Run, Synced
 from ingestion.types import Extent
+from rag.config import SearchSettings
 
 _KEPT_RUNS = 200
 SILENT_SECONDS = 15.0
@@ -299,3 +309,41 @@ class Passes:
             PASSES.c.space == space,
             PASSES.c.extent == extent,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """The stores of ingestion; nothing is opened before its first use."""
+
+    ledger: Ledger
+    leases: Leases
+    passes: Passes
+    database: Database
+
+    def close(self) -> None:
+        """Close the connections; the next use opens them again."""
+        self.database.close()
+
+
+def records_of(settings: SearchSettings, database_url: SecretStr | None) -> Records:
+    """Return the records that belong to the configured index.
+
+    An index shared by all replicas has its records on their database server, if there is one. A
+    file index has them in a file beside it: what one replica indexed is not in another replica's
+    index.
+    """
+    shared = database_url if settings.azure_search_configured else None
+    url = shared.get_secret_value() if shared is not None else None
+    return records_at(settings.data_dir, settings.tenant, url)
+
+
+def records_at(data_dir: Path, tenant: str, database_url: str | None = None) -> Records:
+    """Return the records on a database server, or in a data directory."""
+    database = sqlite_in(data_dir) if database_url is None else Database(database_url)
+    leases = FileLeases(data_dir, tenant) if database_url is None else TableLeases(database, tenant)
+    return Records(
+        ledger=Ledger(database, tenant),
+        leases=leases,
+        passes=Passes(database, tenant),
+        database=database,
+    )

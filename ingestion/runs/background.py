@@ -23,7 +23,6 @@ from ingestion.errors import (
     RunInProgress,
     TooManyRemoved,
 )
-from ingestion.ports import Progress
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import Failure, Run, State
 from ingestion.runs.source_registry import Sources, record_report
@@ -35,7 +34,7 @@ from ingestion.runs.tracking import (
     failure_of,
     removal_refused,
 )
-from ingestion.types import Extent, Report
+from ingestion.types import Extent, Progress, Report
 from ingestion.validation import shortened
 from rag.errors import RagError
 
@@ -77,58 +76,60 @@ class SpaceExecutor:
         self._work = work
         self._on_held_back = on_held_back
         self._locks: dict[str, asyncio.Lock] = {}
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(_AT_ONCE)
 
-    async def all(self, tally: RunCounters, on_begun: Callable[[Run], None]) -> None:
-        """Process the spaces of a run; errors of a space are recorded in the tally.
+    async def execute(self, counters: RunCounters, on_begun: Callable[[Run], None]) -> None:
+        """Process the spaces of a run; errors of a space are recorded in the counters.
 
         ``on_begun`` is called each time a source is about to be read.
         """
-        for each in await self._over(tally):
+        for each in await self._spaces_of(counters):
             lock = self._locks.setdefault(each, asyncio.Lock())
-            async with lock, self._places:
-                await self._one(tally, each, on_begun)
+            async with lock, self._slots:
+                await self._one(counters, each, on_begun)
 
-    async def _over(self, tally: RunCounters) -> Sequence[str]:
-        """Return the spaces of a run; an error that hides some of them is recorded in the tally."""
-        if tally.run.space is not None:
-            return [tally.run.space]
-        unseen = await self._sources.unseen()
+    async def _spaces_of(self, counters: RunCounters) -> Sequence[str]:
+        """Return the spaces of a run; count an error that hides some of them."""
+        if counters.run.space is not None:
+            return [counters.run.space]
+        unseen = await self._sources.listing_error()
         if unseen:
-            tally.trouble(Failure(_WIKI, "", unseen, _SOURCE_CURE))
+            counters.add_broken_space(Failure(_WIKI, "", unseen, _SOURCE_CURE))
         return await self._sources.spaces()
 
-    async def _one(self, tally: RunCounters, space: str, on_begun: Callable[[Run], None]) -> None:
+    async def _one(
+        self, counters: RunCounters, space: str, on_begun: Callable[[Run], None]
+    ) -> None:
         """Process a space once no other process does."""
         pause = _LEASE_SECONDS
         while True:
-            on_begun(tally.run)
-            begun = tally.at(space)
+            on_begun(counters.run)
+            begun = counters.enter(space)
             try:
-                report = await self._work(space, tally, tally.run)
+                report = await self._work(space, counters, counters.run)
             except (RunInProgress, LedgerUnavailable):
                 # A full disk is retried too: an accepted upload must become searchable in the end.
-                tally.wait()
+                counters.wait()
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
                 continue
             except TooManyRemoved as error:
-                await self._hold_back(tally, space, error)
+                await self._hold_back(counters, space, error)
             except (IngestionError, RagError) as error:
-                tally.trouble(failure_of(space, "", str(error)))
+                counters.add_broken_space(failure_of(space, "", str(error)))
             else:
-                await self._note(tally, report, begun)
+                await self._record(counters, report, begun)
             return
 
-    async def _note(self, tally: RunCounters, report: Report, begun: datetime) -> None:
-        tally.take(report)
+    async def _record(self, counters: RunCounters, report: Report, begun: datetime) -> None:
+        counters.add_report(report)
         if not report.dry_run:
             await record_report(self._ledger, report, begun)
 
-    async def _hold_back(self, tally: RunCounters, space: str, error: TooManyRemoved) -> None:
+    async def _hold_back(self, counters: RunCounters, space: str, error: TooManyRemoved) -> None:
         why = removal_refused(space, str(error))
-        tally.trouble(why)
-        log.error("reindex.held_back", run=tally.run.id, space=space, why=why.reason)
+        counters.add_broken_space(why)
+        log.error("reindex.held_back", run=counters.run.id, space=space, why=why.reason)
         if self._on_held_back is None:
             return
         try:
@@ -162,12 +163,12 @@ class Runs:
     ) -> None:
         self._ledger = ledger
         self._sources = sources
-        self._running = SpaceExecutor(ledger, sources, work, on_held_back)
-        self._telling = ProgressLog(ledger)
-        self._adopting = Takeover(ledger)
+        self._executor = SpaceExecutor(ledger, sources, work, on_held_back)
+        self._progress_log = ProgressLog(ledger)
+        self._takeover = Takeover(ledger)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._waiting: dict[RunScope, str] = {}
-        self._ordering = asyncio.Lock()
+        self._starting = asyncio.Lock()
         self._stopping = False
 
     async def start(
@@ -192,9 +193,9 @@ class Runs:
         if page:
             space, extent = space or await self._space_with(page), "page"
         if space is not None:
-            await self._sources.of(space)
+            await self._sources.source(space)
         run = _new(space, by, extent, page, dry_run=dry_run)
-        async with self._ordering:
+        async with self._starting:
             await self._refuse_second(run)
             return await self._begin(replace(run, allow_mass_delete=allow_mass_delete))
 
@@ -261,14 +262,14 @@ class Runs:
         them.
         """
         known = sorted(await self._sources.spaces())
-        adopted = await self._adopting.adopted(known)
+        adopted = await self._takeover.adopted(known)
         allowed, begun = adopted.allowed, dict[RunScope, str]()
         for each in adopted.beyond(space for space in known if space in spaces):
             space, extent, page = each
             begun[each] = await self.request(
                 space, by=AT_START, allow_mass_delete=each in allowed, extent=extent, page=page
             )
-        await self._adopting.settle(adopted, begun)
+        await self._takeover.settle(adopted, begun)
 
     async def settled(self) -> None:
         """Wait until no run is active in this process."""
@@ -278,7 +279,7 @@ class Runs:
     async def stop(self) -> None:
         """Interrupt active runs; the next start resumes them."""
         self._stopping = True
-        self._telling.stop()
+        self._progress_log.stop()
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -299,9 +300,9 @@ class Runs:
             return
         for other in await self._ledger.active():
             if not (other.dry_run or other.page) and _overlap(other.space, run.space):
-                told = f"the space {other.space!r}" if other.space else "all spaces"
+                what = f"the space {other.space!r}" if other.space else "all spaces"
                 raise DocumentInTheWay(
-                    f"A run over {told} is under way. Wait until it ends, or cancel it."
+                    f"A run over {what} is under way. Wait until it ends, or cancel it."
                 )
 
     async def _begin(self, run: Run) -> str:
@@ -311,29 +312,31 @@ class Runs:
         task.add_done_callback(lambda _: self._tasks.pop(run.id, None))
         return run.id
 
-    async def _run(self, tally: RunCounters) -> None:
-        telling = asyncio.create_task(self._telling.follow(tally, asyncio.current_task()))
+    async def _run(self, counters: RunCounters) -> None:
+        logging_progress = asyncio.create_task(
+            self._progress_log.follow(counters, asyncio.current_task())
+        )
         state: State = "failed"
         try:
-            await self._running.all(tally, self._forget_waiting)
-            state = "failed" if tally.broken else "done"
+            await self._executor.execute(counters, self._forget_waiting)
+            state = "failed" if counters.broken else "done"
         except asyncio.CancelledError:
             state = "interrupted" if self._stopping else "cancelled"
         except Exception:
-            log.exception("reindex.failed", run=tally.run.id)
-            tally.trouble(failure_of(tally.run.at_space, "", _INTERNAL_ERROR))
+            log.exception("reindex.failed", run=counters.run.id)
+            counters.add_broken_space(failure_of(counters.run.at_space, "", _INTERNAL_ERROR))
         finally:
-            telling.cancel()
+            logging_progress.cancel()
             # A second cancellation must not prevent the end from being recorded.
-            await asyncio.shield(self._end(tally, state))
+            await asyncio.shield(self._end(counters, state))
 
-    async def _end(self, tally: RunCounters, state: State) -> None:
-        self._forget_waiting(tally.run)
+    async def _end(self, counters: RunCounters, state: State) -> None:
+        self._forget_waiting(counters.run)
         if state == "interrupted":
             # Left unrecorded: the next start finds the run without an owner, and resumes it.
             return
-        run = tally.ended(state)
-        await self._telling.end(run)
+        run = counters.ended(state)
+        await self._progress_log.end(run)
         log.info("reindex.ended", run=run.id, space=run.space, state=state, chunks=run.chunks)
 
     def _forget_waiting(self, run: Run) -> None:

@@ -1,6 +1,7 @@
-"""Determine which passes over which spaces are due, and start them.
+"""Determine which passes over which spaces are due, start them, and report how current spaces are.
 
-Determining them is pure. Each pass is started by one of several replicas.
+Determining them is pure. Each pass is started by one of several replicas. The report is made from
+the records alone, without a request to the wiki, so that it may be made often.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from functools import partial
 import structlog
 
 from ingestion.errors import DocumentRefused, SourceUnavailable
-from ingestion.records.assembly import Records
-from ingestion.records.ledger import Pass
+from ingestion.records.ledger import Pass, Records
 from ingestion.records.types import Run, Synced
 from ingestion.runs.background import Runs
 from ingestion.runs.tracking import BY_SCHEDULE
@@ -104,23 +104,13 @@ def due(
     for space in spaces:
         if any(run.space in {None, space} and not run.page for run in active):
             continue
-        found += _first_pass(_due_of_space(space, begun, failed, synced.get(space), cadence, now))
+        passes = _passes(space, begun, failed, synced.get(space), cadence, now)
+        first = next((each for each in passes if each.ago >= each.wait), None)
+        if first is not None:
+            idle_seconds = first.wait * _CLAIMED_SHARE
+            due_now = Due(space, first.extent, idle_seconds, first.failures)
+            found.append((first.ago / first.wait, due_now))
     return [each for _, each in sorted(found, key=lambda one: -one[0])]
-
-
-def _due_of_space(
-    space: str,
-    begun: Begun,
-    failed: Collection[tuple[str, Extent]],
-    synced: Synced | None,
-    cadence: Cadence,
-    now: datetime,
-) -> Iterator[tuple[float, Due]]:
-    """Yield the due passes of one space and how overdue they are, the one over everything first."""
-    for each in _passes(space, begun, failed, synced, cadence, now):
-        if each.ago >= each.wait:
-            due_now = Due(space, each.extent, each.wait * _CLAIMED_SHARE, each.failures)
-            yield each.ago / each.wait, due_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +132,9 @@ def _passes(
     now: datetime,
 ) -> Iterator[_Pass]:
     """Yield the scheduled passes of a space, the one over everything first."""
-    whole = _seconds_since(begun.get((space, "all")), synced.whole_at if synced else None, now)
-    any_pass = min(whole, _seconds_since(begun.get((space, "changes")), _last_pass(synced), now))
+    whole_at, started_at = (synced.whole_at, synced.started_at) if synced else (None, None)
+    whole = _seconds_since(begun.get((space, "all")), whole_at, now)
+    any_pass = min(whole, _seconds_since(begun.get((space, "changes")), started_at, now))
     passes: tuple[tuple[Extent, float, float], ...] = (
         ("all", cadence.whole, whole),
         ("changes", cadence.changes, any_pass),
@@ -154,19 +145,9 @@ def _passes(
             yield _Pass(extent, ago, _pause_seconds(space, every, failures), failures)
 
 
-def _first_pass(
-    found: Iterator[tuple[float, Due]],
-) -> Sequence[tuple[float, Due]]:
-    return [one] if (one := next(found, None)) is not None else []
-
-
 def _seconds_since(last: Pass | None, read_at: datetime | None, now: datetime) -> float:
     ago = float("inf") if last is None else last.seconds_ago
     return min(ago, float("inf") if read_at is None else (now - read_at).total_seconds())
-
-
-def _last_pass(synced: Synced | None) -> datetime | None:
-    return None if synced is None else synced.started_at
 
 
 def _failures(
@@ -290,3 +271,77 @@ class Scheduler:
             return None
         await passes.note_run(each.space, each.extent, run)
         return run
+
+
+_RUNS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class LastFailure:
+    """A failed last run over a space; ``why`` is its first failure."""
+
+    space: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class WikiStatus:
+    """The status of a wiki's spaces.
+
+    ``looked_at`` is the end of the last pass over the least recently read space; None until every
+    space was read. ``next_at`` is the earliest time of the next pass; None for never, or where no
+    space is known.
+    """
+
+    spaces: tuple[str, ...]
+    looked_at: datetime | None
+    next_at: datetime | None
+    troubles: tuple[LastFailure, ...]
+
+
+async def wiki_status(
+    records: Records, cadence: Cadence, now: datetime, spaces: Collection[str] | None = None
+) -> WikiStatus:
+    """Return the recorded status of ``spaces``; None: of all that were ever read.
+
+    Raises LedgerUnavailable.
+    """
+    synced = await records.ledger.synced()
+    begun = await records.passes.begun()
+    runs = await records.ledger.newest(_RUNS)
+    known = {space for space, one in synced.items() if one.watermark}
+    known = {space for space, _ in begun} | known if spaces is None else set(spaces)
+    ends = {space: synced[space].ended_at for space in known & synced.keys()}
+    failed = [_last_failure(space, runs, ends.get(space)) for space in sorted(known)]
+    broken = {run.id for run in runs if run.state == "failed"}
+    coming = upcoming(
+        sorted(known),
+        begun=begun,
+        failed=[key for key, each in begun.items() if each.run in broken],
+        synced=synced,
+        cadence=cadence,
+        now=now,
+    )
+    return WikiStatus(
+        spaces=tuple(sorted(known)),
+        looked_at=min(ends.values()) if known and known == ends.keys() else None,
+        next_at=min((each.at for each in coming.values()), default=None),
+        troubles=tuple(trouble for trouble in failed if trouble is not None),
+    )
+
+
+def _last_failure(space: str, runs: Sequence[Run], ended_at: datetime | None) -> LastFailure | None:
+    """Return the failure of the last run over a space, unless it was synced since."""
+    last = next((run for run in runs if _ended_run_of(space, run)), None)
+    if last is None or (ended_at and last.ended_at and last.ended_at <= ended_at):
+        return None
+    whole = [one for one in last.failures if one.space == space and not one.page]
+    if last.state != "failed" or not (whole or last.space == space):
+        return None
+    return LastFailure(space, whole[0].reason if whole else "its last run failed")
+
+
+def _ended_run_of(space: str, run: Run) -> bool:
+    """Return whether a run that was to sync the space has ended."""
+    ended = run.state in {"done", "failed"}
+    return ended and run.space in {None, space} and not run.dry_run and not run.page

@@ -9,24 +9,26 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
 from ingestion.config import Settings
 from ingestion.confluence.errors import Check
 from ingestion.errors import DocumentUnknown, IngestionError, SourceUnavailable
-from ingestion.ports import Source
-from ingestion.records.assembly import Records, records_of
-from ingestion.records.ledger import Ledger
+from ingestion.records.ledger import Ledger, Records, records_of
 from ingestion.records.types import FolderEntry
 from ingestion.runs.tracking import failures_of, synced_state_after
 from ingestion.sources.folder import LARGEST_FILE
 from ingestion.sources.uploads import Uploads
 from ingestion.sync.sync import Folder, source_of
-from ingestion.types import Report
+from ingestion.types import Report, Source
 from ingestion.validation import shortened
 from rag.types import Principal
+
+if TYPE_CHECKING:
+    # What is not configured is not imported.
+    from ingestion.confluence.source import ConfluenceSources
 
 log = structlog.get_logger(__name__)
 
@@ -52,11 +54,11 @@ class Sources(Protocol):
         """Return the spaces that have a source."""
         ...
 
-    async def of(self, space: str) -> Source:
+    async def source(self, space: str) -> Source:
         """Return the source of a space. Raises DocumentUnknown."""
         ...
 
-    async def unseen(self) -> str:
+    async def listing_error(self) -> str:
         """Return why ``spaces`` may be incomplete now; "" where it is complete."""
         ...
 
@@ -82,28 +84,28 @@ class KnownSources:
         self._clash: Sequence[str] = ()
 
     async def spaces(self) -> Sequence[str]:
-        return sorted({*await self._own(), *await self._of_the_wiki()})
+        return sorted({*await self._local_spaces(), *await self._last_known_wiki_spaces()})
 
-    async def of(self, space: str) -> Source:
+    async def source(self, space: str) -> Source:
         if self._uploads.has(space):
             return self._uploads.source(space)
         folder = (await self._ledger.folders()).get(space)
         if folder is not None:
             return source_of(_folder(space, folder))
         if self._wiki is not None:
-            return await self._wiki.of(space)
+            return await self._wiki.source(space)
         raise DocumentUnknown(
             f"It is not known what fills the space {shortened(space)}. Say it once: "
             f"python -m ingestion folder PATH --space KEY"
         )
 
-    async def unseen(self) -> str:
-        return "" if self._wiki is None else await self._wiki.unseen()
+    async def listing_error(self) -> str:
+        return "" if self._wiki is None else await self._wiki.listing_error()
 
     async def space_of(self, url: str) -> str | None:
         return None if self._wiki is None else await self._wiki.space_of(url)
 
-    async def of_the_wiki(self) -> Sequence[str]:
+    async def wiki_spaces(self) -> Sequence[str]:
         """Return the spaces that the wiki fills: those without another source.
 
         Raises SourceUnavailable.
@@ -124,21 +126,21 @@ class KnownSources:
 
     async def warnings(self, space: str) -> tuple[str, ...]:
         """Return the warnings to show with a run over a space."""
-        if space not in await self._own():
+        if space not in await self._local_spaces():
             return ()
         try:
             return (taken_spaces_line([space]),) if space in await self.taken() else ()
         except SourceUnavailable:
             return ()
 
-    async def _own(self) -> frozenset[str]:
+    async def _local_spaces(self) -> frozenset[str]:
         """Return the spaces filled by uploads and folders."""
         return frozenset({*self._uploads.spaces(), *await self._ledger.folders()})
 
     async def _taken(self, there: Collection[str]) -> Sequence[str]:
-        return sorted((await self._own()).intersection(there))
+        return sorted((await self._local_spaces()).intersection(there))
 
-    async def _of_the_wiki(self) -> Sequence[str]:
+    async def _last_known_wiki_spaces(self) -> Sequence[str]:
         """Return the wiki's spaces; while it is unavailable, those read before."""
         if self._wiki is None:
             return ()
@@ -177,20 +179,14 @@ def _folder(space: str, entry: FolderEntry) -> Folder:
     return Folder(Path(entry.path), space, readers, entry.base_url)
 
 
-class OpenSources(Sources, Protocol):
-    """Sources that hold connections, to be closed."""
-
-    async def close(self) -> None: ...
-
-
-def open_wiki_sources(settings: Settings) -> OpenSources | None:
+def open_wiki_sources(settings: Settings) -> ConfluenceSources | None:
     """Return the configured wiki's spaces; None without one. Raises SettingInvalid."""
     if not settings.confluence_configured:
         return None
     # Imported here, so that what is not configured is not imported.
-    from ingestion.confluence.assembly import confluence_sources as confluence_of
+    from ingestion.confluence.assembly import confluence_sources
 
-    return confluence_of(settings)
+    return confluence_sources(settings)
 
 
 async def diagnose_wiki(settings: Settings) -> Sequence[Check]:
@@ -198,9 +194,9 @@ async def diagnose_wiki(settings: Settings) -> Sequence[Check]:
     if not settings.confluence_configured:
         return ()
     # Imported here, so that what is not configured is not imported.
-    from ingestion.confluence.diagnostics import diagnose_confluence as check_confluence
+    from ingestion.confluence.diagnostics import diagnose_confluence
 
-    checks = await check_confluence(settings)
+    checks = await diagnose_confluence(settings)
     taken = await _taken_keys(settings)
     return (
         [*checks, Check("Space keys", works=None, detail=taken_spaces_line(taken))]
@@ -213,7 +209,7 @@ async def _taken_keys(settings: Settings) -> Sequence[str]:
     """Return the wiki's spaces whose keys uploads or folders have, as far as can be determined."""
     if not settings.data_dir.is_dir():
         return ()
-    records = records_of(settings)
+    records = records_of(settings, settings.database_url)
     try:
         async with open_sources(settings, records) as sources:
             return await sources.taken()

@@ -106,7 +106,7 @@ class RunCounters:
         self.broken = False
         self._begun: float | None = None
 
-    def at(self, space: str) -> datetime:
+    def enter(self, space: str) -> datetime:
         """Record that the run now works on a space; return the time."""
         now = datetime.now(UTC)
         started = self.run.started_at or now
@@ -135,12 +135,12 @@ class RunCounters:
 
     def end(self) -> None: ...
 
-    def trouble(self, why: Failure) -> None:
+    def add_broken_space(self, why: Failure) -> None:
         """Record that a whole space could not be read."""
         self.broken = True
         self._add(why)
 
-    def take(self, report: Report) -> None:
+    def add_report(self, report: Report) -> None:
         """Add a space's report."""
         if report.dry_run:
             for one in report.failed:
@@ -226,12 +226,12 @@ class ProgressLog:
         """Stop retrying writes of run ends: the next start recovers what was not written."""
         self._stopped = True
 
-    async def follow(self, tally: RunCounters, working: asyncio.Task[None] | None) -> None:
+    async def follow(self, counters: RunCounters, working: asyncio.Task[None] | None) -> None:
         """Write the run's progress to the ledger, and cancel the run when that is requested."""
         while True:
             await asyncio.sleep(_WRITE_SECONDS)
             with suppress(LedgerUnavailable):
-                if await self._ledger.write(tally.now()) and working is not None:
+                if await self._ledger.write(counters.now()) and working is not None:
                     working.cancel()
                     return
 

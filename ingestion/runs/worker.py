@@ -13,21 +13,21 @@ import json
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import TextIO
 
 import structlog
 from pydantic import BaseModel, TypeAdapter
 
 from ingestion.config import Settings, load_settings
 from ingestion.errors import IngestionError
-from ingestion.records.assembly import Records, records_of
+from ingestion.records.ledger import Records, records_of
 from ingestion.runs.source_registry import open_sources
 from ingestion.runs.tracking import pages_to_retry
-from ingestion.sync.sync import sync_source
+from ingestion.sync.sync import SyncScope, sync_source
 from ingestion.types import Extent, Report
 from rag.errors import RagError
 from rag.factory import open_embedder, open_search_index
@@ -57,36 +57,36 @@ class Job(BaseModel):
 
 
 class JsonProgress:
-    """Writes progress as lines of JSON. Implements ``ingestion.ports.Progress``."""
+    """Writes progress as lines of JSON. Implements ``ingestion.types.Progress``."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def expect(self, pages: int, use: EmbeddingUse) -> None:
-        self.say(expect=pages, use=asdict(use))
+        self.send(expect=pages, use=asdict(use))
 
     def begin(self, space: str, pages: int) -> None:
-        self.say(begin=pages, space=space)
+        self.send(begin=pages, space=space)
 
     def advance(self, *, pages: int = 0, chunks: int = 0) -> None:
-        self.say(pages=pages, chunks=chunks)
+        self.send(pages=pages, chunks=chunks)
 
     def fail(self, page: str, reason: str) -> None:
-        self.say(page=page, reason=reason)
+        self.send(page=page, reason=reason)
 
     def end(self) -> None: ...
 
-    def say(self, **said: object) -> None:
+    def send(self, **message: object) -> None:
         """Write one line; if the server is gone, the process ends."""
-        print(json.dumps(said), file=self._stream, flush=True)
+        print(json.dumps(message), file=self._stream, flush=True)
 
 
 class Worker:
     """Executes jobs, loading the embedder once. Call ``close`` at the end."""
 
-    def __init__(self, spoken: JsonProgress) -> None:
-        self._spoken = spoken
-        self._done = 0
+    def __init__(self, output: JsonProgress) -> None:
+        self._output = output
+        self._jobs_done = 0
         self._settings: Settings | None = None
         self._embedder: Embedder | None = None
         self._opened = AsyncExitStack()
@@ -94,25 +94,26 @@ class Worker:
     @property
     def stays(self) -> bool:
         """Return whether the worker accepts another job."""
-        return self._done < _MOST_JOBS and peak_memory_bytes() < _MOST_BYTES
+        return self._jobs_done < _MOST_JOBS and peak_memory_bytes() < _MOST_BYTES
 
-    async def work(self, job: Job) -> None:
-        """Execute a job and write its outcome."""
-        self._spoken.say(taken=job.space)
-        self._done += 1
+    async def work(self, job: Job) -> bool:
+        """Execute a job and write its outcome; return whether the worker accepts another."""
+        self._output.send(taken=job.space)
+        self._jobs_done += 1
         try:
             here = {"data_dir": job.data_dir, "tenant": job.tenant}
             settings = load_settings().model_copy(update=here)
-            records = records_of(settings)
+            records = records_of(settings, settings.database_url)
             try:
                 report = await self._synced(job, settings, records)
             finally:
                 records.close()
         except (IngestionError, RagError) as error:
-            self._spoken.say(error=type(error).__name__, text=str(error), stays=self.stays)
+            self._output.send(error=type(error).__name__, text=str(error), stays=self.stays)
         else:
             told = _REPORT.dump_python(report, mode="json")
-            self._spoken.say(report=told, stays=self.stays)
+            self._output.send(report=told, stays=self.stays)
+        return self.stays
 
     async def close(self) -> None:
         await self._opened.aclose()
@@ -125,18 +126,20 @@ class Worker:
             _index(settings, embedder) as index,
         ):
             report = await sync_source(
-                await sources.of(job.space),
+                await sources.source(job.space),
                 index,
                 embedder,
                 tenant=job.tenant,
                 leases=records.leases,
                 dry_run=job.dry_run,
                 allow_mass_delete=job.allow_mass_delete,
-                extent=job.extent,
-                page=job.page,
-                watermark=before.watermark if before else "",
-                again=pages_to_retry(before),
-                progress=self._spoken,
+                scope=SyncScope(
+                    job.extent,
+                    job.page,
+                    before.watermark if before else "",
+                    pages_to_retry(before),
+                ),
+                progress=self._output,
             )
             told = await sources.warnings(job.space)
             return replace(report, warnings=(*report.warnings, *told))
@@ -161,26 +164,22 @@ async def _index(settings: Settings, embedder: Embedder | None) -> AsyncIterator
         await index.close()
 
 
-class DoesJobs(Protocol):
-    """Executes jobs, until ``stays`` is false."""
+async def serve(lines: asyncio.StreamReader, work: Callable[[Job], Awaitable[bool]]) -> None:
+    """Execute one job after the other; stop in the middle of one when standard input ends.
 
-    @property
-    def stays(self) -> bool: ...
-    async def work(self, job: Job) -> None: ...
-
-
-async def serve(lines: asyncio.StreamReader, worker: DoesJobs) -> None:
-    """Execute one job after the other; stop in the middle of one when standard input ends."""
+    ``work`` returns whether it accepts another job.
+    """
     coming = asyncio.ensure_future(lines.readline())
     while line := await coming:
         coming = asyncio.ensure_future(lines.readline())
-        working = asyncio.create_task(worker.work(Job.model_validate_json(line)))
+        working = asyncio.ensure_future(work(Job.model_validate_json(line)))
         await asyncio.wait([working, coming], return_when=asyncio.FIRST_COMPLETED)
         if not working.done() and coming.done() and not coming.result():
             working.cancel()
+        stays = False
         with suppress(asyncio.CancelledError):
-            await working
-        if not worker.stays:
+            stays = await working
+        if not stays:
             break
     coming.cancel()
 
@@ -192,7 +191,7 @@ async def _main() -> None:
         lambda: asyncio.StreamReaderProtocol(lines), sys.stdin
     )
     try:
-        await serve(lines, worker)
+        await serve(lines, worker.work)
     finally:
         await worker.close()
     # A thread may still be busy with a page for minutes, and its result is not needed.

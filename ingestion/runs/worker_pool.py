@@ -18,11 +18,10 @@ from pydantic import TypeAdapter
 
 from ingestion import errors
 from ingestion.errors import IngestionError, RunInProgress
-from ingestion.ports import Progress, TellsUse
 from ingestion.records.leases import Leases
 from ingestion.records.types import Run
 from ingestion.runs.worker import Job
-from ingestion.types import Report
+from ingestion.types import Progress, Report
 from rag.errors import RagError
 from rag.types import EmbeddingUse
 
@@ -62,16 +61,16 @@ class WorkerPool:
         self._tenant = tenant
         self._largest = largest
         self._leases = leases
-        self._crew = _IdleWorkers(resting_seconds)
+        self._workers = _IdleWorkers(resting_seconds)
 
     async def __call__(self, space: str, progress: Progress, run: Run) -> Report:
         if self._leases is not None and not run.dry_run and await self._leases.busy(space):
             raise RunInProgress(f"Another run works on space {space!r}; wait until it ends.")
-        return await self._crew.do(self._job(space, run), progress)
+        return await self._workers.do(self._job(space, run), progress)
 
     async def close(self) -> None:
         """End the idle workers."""
-        await self._crew.close()
+        await self._workers.close()
 
     def _job(self, space: str, run: Run) -> Job:
         return Job(
@@ -91,66 +90,66 @@ class _IdleWorkers:
 
     def __init__(self, resting_seconds: float) -> None:
         self._resting_seconds = resting_seconds
-        self._resting: dict[_WorkerProcess, asyncio.Task[None]] = {}
-        self._rests: set[asyncio.Task[None]] = set()
+        self._idle: dict[_WorkerProcess, asyncio.Task[None]] = {}
+        self._idle_waits: set[asyncio.Task[None]] = set()
         self._busy = 0
         self._freed = asyncio.Condition()
 
     async def do(self, job: Job, progress: Progress) -> Report:
         """Have a worker execute a job. Raises its error."""
         await self._await_free()
-        rested = self._wake()
+        idle = self._take_idle()
         self._busy += 1
         try:
-            if rested is not None:
+            if idle is not None:
                 with suppress(_JobNotTaken):
-                    return await self._done(rested, job, progress)
-            return await self._done(await _start_shielded(), job, progress)
+                    return await self._execute(idle, job, progress)
+            return await self._execute(await _start_shielded(), job, progress)
         finally:
             self._busy -= 1
             async with self._freed:
                 self._freed.notify_all()
 
     async def close(self) -> None:
-        while (worker := self._wake()) is not None:
+        while (worker := self._take_idle()) is not None:
             await worker.end()
-        if self._rests:
-            await asyncio.wait(self._rests)
+        if self._idle_waits:
+            await asyncio.wait(self._idle_waits)
 
     async def _await_free(self) -> None:
         """Wait briefly for a busy worker to finish: starting one costs more."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE_SECONDS), self._freed:
-                await self._freed.wait_for(lambda: self._resting or not self._busy)
+                await self._freed.wait_for(lambda: self._idle or not self._busy)
 
-    def _wake(self) -> _WorkerProcess | None:
-        if not self._resting:
+    def _take_idle(self) -> _WorkerProcess | None:
+        if not self._idle:
             return None
-        worker, resting = self._resting.popitem()
-        resting.cancel()
+        worker, waiting = self._idle.popitem()
+        waiting.cancel()
         return worker
 
-    async def _done(self, worker: _WorkerProcess, job: Job, progress: Progress) -> Report:
+    async def _execute(self, worker: _WorkerProcess, job: Job, progress: Progress) -> Report:
         try:
             return await worker.do(job, progress)
         finally:
             if worker.fit:
-                self._lay_down(worker)
+                self._keep_idle(worker)
             else:
                 await worker.end()
 
-    def _lay_down(self, worker: _WorkerProcess) -> None:
-        resting = asyncio.create_task(self._rest(worker))
-        self._resting[worker] = resting
-        self._rests.add(resting)
-        resting.add_done_callback(self._rests.discard)
+    def _keep_idle(self, worker: _WorkerProcess) -> None:
+        waiting = asyncio.create_task(self._wait_idle(worker))
+        self._idle[worker] = waiting
+        self._idle_waits.add(waiting)
+        waiting.add_done_callback(self._idle_waits.discard)
 
-    async def _rest(self, worker: _WorkerProcess) -> None:
+    async def _wait_idle(self, worker: _WorkerProcess) -> None:
         try:
-            await worker.gone_within(self._resting_seconds)
+            await worker.wait_for_exit(self._resting_seconds)
         finally:
             # The waiter that was woken gets the worker.
-            if self._resting.pop(worker, None) is not None:
+            if self._idle.pop(worker, None) is not None:
                 await worker.end()
 
 
@@ -186,13 +185,13 @@ class _WorkerProcess:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self._said = process.stdout or asyncio.StreamReader()
+        self._stdout = process.stdout or asyncio.StreamReader()
         self.fit = False
 
     async def do(self, job: Job, progress: Progress) -> Report:
         """Execute a job. Raises its error, and _JobNotTaken."""
         self.fit = False
-        await self._ask(job)
+        await self._send(job)
         try:
             return await self._report(progress)
         except ValueError as error:
@@ -201,15 +200,15 @@ class _WorkerProcess:
             raise IngestionError(_DIED) from error
 
     async def _report(self, progress: Progress) -> Report:
-        async for line in self._said:
-            said = _LINE.validate_json(line)
-            self.fit = said.get("stays", False)
-            report = _relayed(said, progress)
+        async for line in self._stdout:
+            message = _LINE.validate_json(line)
+            self.fit = message.get("stays", False)
+            report = _forward(message, progress)
             if report is not None:
                 return report
         raise IngestionError(_DIED)
 
-    async def gone_within(self, seconds: float) -> None:
+    async def wait_for_exit(self, seconds: float) -> None:
         """Wait for the process to exit, at most this many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -225,9 +224,9 @@ class _WorkerProcess:
         with suppress(TimeoutError):
             # Its pipe is closed only when everything has been read.
             async with asyncio.timeout(_FINAL_OUTPUT_SECONDS):
-                await self._said.read()
+                await self._stdout.read()
 
-    async def _ask(self, job: Job) -> None:
+    async def _send(self, job: Job) -> None:
         if self._process.stdin is None:
             raise _JobNotTaken(_DIED)
         try:
@@ -235,16 +234,15 @@ class _WorkerProcess:
             await self._process.stdin.drain()
         except OSError as error:
             raise _JobNotTaken(_DIED) from error
-        if not await self._said.readline():
+        if not await self._stdout.readline():
             raise _JobNotTaken(_DIED)
 
 
-def _relayed(said: Mapping[str, Any], progress: Progress) -> Report | None:
+def _forward(message: Mapping[str, Any], progress: Progress) -> Report | None:
     """Forward a worker's message; return its final report, else None. Raises its error."""
-    match said:
+    match message:
         case {"expect": pages, "use": use}:
-            if isinstance(progress, TellsUse):
-                progress.expect(pages, EmbeddingUse(**use))
+            progress.expect(pages, EmbeddingUse(**use))
         case {"begin": pages, "space": space}:
             progress.begin(space, pages)
         case {"pages": pages, "chunks": chunks}:

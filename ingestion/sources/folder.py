@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import ClassVar
 from urllib.parse import quote, urlsplit
 
 from ingestion.documents.convert import (
@@ -49,7 +50,7 @@ class _File:
 
 
 class FolderSource:
-    """Reads the files below one folder, and nothing outside it.
+    """Reads the files below one folder, and nothing outside it. Implements ``Source``.
 
     Args:
         root: the folder.
@@ -61,6 +62,8 @@ class FolderSource:
         kind: the source type in the chunks.
         largest: bytes; larger files are skipped and reported.
     """
+
+    at_once: ClassVar[int] = 1
 
     def __init__(
         self,

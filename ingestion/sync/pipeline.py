@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ingestion.chunking.chunker import ChunkSizes, PageLocation, chunk_document
 from ingestion.errors import PageUnreadable
-from ingestion.ports import Progress, ReadsAhead, Source
+from ingestion.records.leases import Confirm, no_confirmation
 from ingestion.sync.plan import Versions
-from ingestion.types import Document, Finding, SourcePage
-from rag.embedding import embed_texts, embedding_text, store_page
+from ingestion.types import Document, Finding, Progress, Source, SourcePage
+from rag.embedding import embed_texts, embedding_text
 from rag.ports import Embedder, Index
 from rag.types import Chunk, Page, TokenSigns, Vectors
 
 _BATCH = 16
 _IN_FLIGHT = 4
 _PREPARED = 16
-
-Confirm = Callable[[], Awaitable[None]]
-"""Called before each write to verify that the run may still write. Raises LeaseLost."""
-
-
-async def no_confirmation() -> None:
-    """Confirm without a check, for callers that are the only writer."""
 
 
 @dataclass(slots=True)
@@ -64,7 +57,7 @@ class Pipeline:
         index: Index,
         embedder: Embedder | None,
         place: PageLocation,
-        ruler: ChunkSizes,
+        sizes: ChunkSizes,
         versions: Versions,
         progress: Progress,
         confirm: Confirm = no_confirmation,
@@ -73,7 +66,7 @@ class Pipeline:
         self._index = index
         self._embedder = embedder
         self._place = place
-        self._ruler = ruler
+        self._sizes = sizes
         self._versions = versions
         self._progress = progress
         self._confirm = confirm
@@ -93,10 +86,9 @@ class Pipeline:
 
     async def _prepare_all(self, pages: Sequence[SourcePage], tasks: asyncio.TaskGroup) -> None:
         """Read the next pages while one is chunked; their order is kept."""
-        at_once = self._source.at_once if isinstance(self._source, ReadsAhead) else 1
         ahead: deque[tuple[SourcePage, asyncio.Task[Document | PageUnreadable]]] = deque()
         for page in pages:
-            if len(ahead) == at_once:
+            if len(ahead) == self._source.at_once:
                 await self._prepare(*ahead.popleft())
             ahead.append((page, tasks.create_task(self._read(page))))
         while ahead:
@@ -120,7 +112,7 @@ class Pipeline:
             return
         notes = document.notes if document.blocks else (*document.notes, "has no text")
         self.written.notes += [Finding(page.id, note) for note in notes]
-        chunks = await asyncio.to_thread(chunk_document, document, page, self._place, self._ruler)
+        chunks = await asyncio.to_thread(chunk_document, document, page, self._place, self._sizes)
         await self._queue.put(self._prepared(page, chunks))
 
     def _prepared(self, page: SourcePage, chunks: tuple[Chunk, ...]) -> _Prepared:
@@ -183,7 +175,7 @@ class Pipeline:
     async def _store(self, prepared: _Prepared) -> None:
         tokens = [prepared.tokens[row] for row in sorted(prepared.tokens)] or None
         await self._confirm()
-        await store_page(self._index, prepared.page, prepared.chunks, prepared.vectors, tokens)
+        await self._index.upsert_page(prepared.page, prepared.chunks, prepared.vectors, tokens)
         self.written.chunks += len(prepared.chunks)
         chunks = len(prepared.chunks) if self._embedder is None else 0
         self._progress.advance(pages=1, chunks=chunks)

@@ -38,9 +38,9 @@ class Versions:
         return indexed.version == self.of(page)
 
 
-def chunking_of(ruler: ChunkSizes, embedder_name: str | None) -> str:
+def chunking_of(sizes: ChunkSizes, embedder_name: str | None) -> str:
     """Return a fingerprint of everything that shapes chunks besides the page itself."""
-    shape = f"{CHUNKER}/{ruler.target}/{ruler.most}/{embedder_name or 'no embedder'}"
+    shape = f"{CHUNKER}/{sizes.target}/{sizes.most}/{embedder_name or 'no embedder'}"
     return hashlib.blake2b(shape.encode(), digest_size=6).hexdigest()
 
 

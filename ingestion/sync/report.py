@@ -11,9 +11,8 @@ from typing import NoReturn, TextIO
 from tqdm import tqdm
 
 from ingestion.embedding_usage import use_line
-from ingestion.ports import Progress
 from ingestion.sync.pipeline import WriteResult
-from ingestion.types import Extent, Finding, Listing, Plan, Report
+from ingestion.types import Extent, Finding, Listing, Plan, Progress, Report
 from rag.types import EmbeddingUse
 
 _FORMAT = "{desc} {percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt} pages{postfix}, {remaining} left"
@@ -22,6 +21,8 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 class NoProgress:
     """Ignores all progress."""
+
+    def expect(self, pages: int, use: EmbeddingUse) -> None: ...
 
     def begin(self, space: str, pages: int) -> None: ...
 

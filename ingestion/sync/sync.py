@@ -8,18 +8,17 @@ are written before any text.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Collection, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ingestion.chunking.chunker import ChunkSizes, PageLocation, chunk_sizes
 from ingestion.concurrency import for_each
 from ingestion.embedding_usage import expected_use, use_between, use_of, with_use
-from ingestion.ports import FindsPages, ListsChanges, Progress, Source, TellsUse
-from ingestion.records.leases import FileLeases, Leases
+from ingestion.records.leases import Confirm, FileLeases, Leases, no_confirmation
 from ingestion.sources.folder import FolderSource
-from ingestion.sync.pipeline import Confirm, Pipeline, no_confirmation
+from ingestion.sync.pipeline import Pipeline, WriteResult
 from ingestion.sync.plan import (
     Versions,
     chunking_of,
@@ -29,42 +28,48 @@ from ingestion.sync.plan import (
     removal_error,
 )
 from ingestion.sync.report import NoProgress, ReportBuilder
-from ingestion.types import Extent, Listing, Plan, Report, SourcePage
+from ingestion.types import (
+    Extent,
+    IncrementalSource,
+    Listing,
+    Plan,
+    Progress,
+    Report,
+    Source,
+    SourcePage,
+)
 from rag.ports import Embedder, Index
 from rag.types import EVERYONE, Page, Readers
 
 _AT_ONCE = 4
 
 
-async def restrict_and_remove(
-    index: Index,
-    plan: Plan,
-    indexed: Mapping[str, Page],
-    *,
-    tenant: str,
-    space: str,
-    confirm: Confirm,
-) -> None:
-    """Apply a plan's changes of readers and its removals; ``indexed`` are the indexed pages.
+@dataclass(frozen=True, slots=True)
+class SyncScope:
+    """How much of a space to read.
 
-    Narrower readers and removals come first, then wider readers.
+    A source that can't list changes, or has no ``watermark`` yet, or can't find a ``page``, is read
+    as a whole; the report says so. ``page`` is an address or id, for the extent "page".
+    ``watermark`` is that of the last report. ``again`` are pages that failed before, to be retried
+    with the changes.
     """
-    narrowed, widened = narrowed_readers_first(interim_readers(plan, indexed), indexed)
-    await _set_readers(index, tenant, space, narrowed, confirm)
-    if plan.removed:
-        await confirm()
-        await index.delete_pages(tenant, space, plan.removed)
-    await _set_readers(index, tenant, space, widened, confirm)
+
+    extent: Extent = "all"
+    page: str = ""
+    watermark: str = ""
+    again: Collection[str] = ()
+
+    async def listing(self, source: Source) -> tuple[Extent, Listing]:
+        """Return what the source lists, and the extent of that. Raises SourceUnavailable."""
+        if isinstance(source, IncrementalSource):
+            if self.extent == "changes" and self.watermark:
+                return "changes", await source.changes(self.watermark, self.again)
+            if self.extent == "page":
+                return "page", await source.list_page(self.page)
+        return "all", await source.list()
 
 
-async def _set_readers(
-    index: Index, tenant: str, space: str, pages: Sequence[SourcePage], confirm: Confirm
-) -> None:
-    async def set_one(page: SourcePage) -> None:
-        await confirm()
-        await index.set_readers(tenant, space, page.id, page.readers)
-
-    await for_each(pages, set_one, at_once=_AT_ONCE)
+WHOLE_SPACE = SyncScope()
 
 
 async def sync(
@@ -75,110 +80,95 @@ async def sync(
     tenant: str,
     dry_run: bool = False,
     allow_mass_delete: bool = False,
-    extent: Extent = "all",
-    page: str = "",
-    watermark: str = "",
-    again: Collection[str] = (),
+    scope: SyncScope = WHOLE_SPACE,
     confirm: Confirm = no_confirmation,
     progress: Progress,
 ) -> Report:
     """Make the index hold exactly what the source holds of its space.
 
     Readers and removals come first, so that forbidden text is gone at once. Unchanged pages cost no
-    embedding. Pages that cannot be read are reported and stay as they were.
-
-    Args:
-        source: The source of the pages.
-        index: The index to write to.
-        embedder: None: pages can be found by keywords only.
-        tenant: The tenant of the pages.
-        dry_run: Compute the report without writing.
-        allow_mass_delete: Remove even a large share of the space, or all of it.
-        extent: How much to read. A source that can't list changes, or has no ``watermark`` yet, or
-            can't find a ``page``, is read as a whole; the report says so.
-        page: The page, by address or id, for the extent "page".
-        watermark: That of the last report.
-        again: Pages that failed before, to be retried with the changes.
-        confirm: Called before each write.
-        progress: Receives the progress.
+    embedding. Pages that cannot be read are reported and stay as they were. Without an embedder,
+    pages can be found by keywords only. A dry run writes nothing.
 
     Raises:
         SourceUnavailable: the source cannot be listed.
         TooManyRemoved: more than 30 % of the space, and at least 5 pages, would be removed.
         SpaceBlind: the source shows no page at all, and the index has some.
-        LeaseLost: by ``confirm``.
+        LeaseLost: by ``confirm``, which is called before each write.
         rag.errors.RagError: index or embedder failed; what is written so far stays.
     """
     started = time.monotonic()
-    extent = _supported_extent(source, extent, watermark)
-    listing = await _listed(source, extent, page, watermark, again)
-    indexed = await index.pages(tenant, source.space)
-    measure = chunk_sizes(embedder)
-    versions = await _versions(index, embedder, measure)
+    space = source.space
+    extent, listing = await scope.listing(source)
+    indexed = await index.pages(tenant, space)
+    sizes = chunk_sizes(embedder)
+    versions = await _versions(index, embedder, sizes)
     plan = plan_run(listing, indexed, versions)
-    stops = removal_error(plan, listing, source.space)
-    account = ReportBuilder(source.space, extent, listing, plan, started, embedder is not None)
-    if stops is not None and not allow_mass_delete and not dry_run:
-        raise stops
+    refusal = removal_error(plan, listing, space)
+    report = ReportBuilder(space, extent, listing, plan, started, embedder is not None)
+    if refusal is not None and not allow_mass_delete and not dry_run:
+        raise refusal
     expected = await expected_use(
-        plan, index, embedder, tenant=tenant, space=source.space, chunk_tokens=measure.target
+        plan, index, embedder, tenant=tenant, space=space, chunk_tokens=sizes.target
     )
     if dry_run:
-        return replace(account.planned(str(stops or "")), use=expected)
-    await restrict_and_remove(
-        index, plan, indexed, tenant=tenant, space=source.space, confirm=confirm
-    )
+        return replace(report.planned(str(refusal or "")), use=expected)
+    await _restrict_and_remove(index, plan, indexed, tenant, space, confirm)
     pipeline = Pipeline(
         source=source,
         index=index,
         embedder=embedder,
-        place=PageLocation(tenant, source.space, source.type),
-        ruler=measure,
+        place=PageLocation(tenant, space, source.type),
+        sizes=sizes,
         versions=versions,
         progress=progress,
         confirm=confirm,
     )
-    before = use_of(embedder)
-    if isinstance(progress, TellsUse) and expected is not None:
+    if expected is not None:
         progress.expect(len(plan.to_write), expected)
-    with _announce(progress, source.space, plan, listing):
-        written = await pipeline.write(plan.to_write)
-    return with_use(account.done(written), use_between(before, use_of(embedder)))
+    before = use_of(embedder)
+    written = await _write(pipeline, progress, space, plan, listing)
+    return with_use(report.done(written), use_between(before, use_of(embedder)))
 
 
-def _supported_extent(source: Source, extent: Extent, watermark: str) -> Extent:
-    if extent == "changes" and watermark and isinstance(source, ListsChanges):
-        return extent
-    if extent == "page" and isinstance(source, FindsPages):
-        return extent
-    return "all"
+async def _restrict_and_remove(
+    index: Index,
+    plan: Plan,
+    indexed: Mapping[str, Page],
+    tenant: str,
+    space: str,
+    confirm: Confirm,
+) -> None:
+    """Apply a plan's narrower readers, then its removals, then its wider readers."""
+
+    async def set_readers(page: SourcePage) -> None:
+        await confirm()
+        await index.set_readers(tenant, space, page.id, page.readers)
+
+    narrowed, widened = narrowed_readers_first(interim_readers(plan, indexed), indexed)
+    await for_each(narrowed, set_readers, at_once=_AT_ONCE)
+    if plan.removed:
+        await confirm()
+        await index.delete_pages(tenant, space, plan.removed)
+    await for_each(widened, set_readers, at_once=_AT_ONCE)
 
 
-async def _listed(
-    source: Source, extent: Extent, page: str, watermark: str, again: Collection[str]
-) -> Listing:
-    if extent == "changes" and isinstance(source, ListsChanges):
-        return await source.changes(watermark, again)
-    if extent == "page" and isinstance(source, FindsPages):
-        return await source.only(page)
-    return await source.list()
-
-
-async def _versions(index: Index, embedder: Embedder | None, measure: ChunkSizes) -> Versions:
+async def _versions(index: Index, embedder: Embedder | None, sizes: ChunkSizes) -> Versions:
     """Return how versions are computed; without an embedder, existing vectors stay."""
     kept = await index.fingerprint()
     keeps_vectors = embedder is None and kept is not None and kept.embedder != ""
-    return Versions(chunking_of(measure, embedder.name if embedder else None), keeps_vectors)
+    return Versions(chunking_of(sizes, embedder.name if embedder else None), keeps_vectors)
 
 
-@contextmanager
-def _announce(progress: Progress, space: str, plan: Plan, listing: Listing) -> Iterator[None]:
-    """Report that the pages of a plan are being written, and which ones could not be listed."""
+async def _write(
+    pipeline: Pipeline, progress: Progress, space: str, plan: Plan, listing: Listing
+) -> WriteResult:
+    """Write the pages of a plan, and report which ones could not be listed."""
     progress.begin(space, len(plan.to_write))
     for finding in listing.failed:
         progress.fail(finding.page, finding.reason)
     try:
-        yield
+        return await pipeline.write(plan.to_write)
     finally:
         progress.end()
 
@@ -248,17 +238,14 @@ async def sync_source(
     leases: Leases,
     dry_run: bool = False,
     allow_mass_delete: bool = False,
-    extent: Extent = "all",
-    page: str = "",
-    watermark: str = "",
-    again: Collection[str] = (),
+    scope: SyncScope = WHOLE_SPACE,
     progress: Progress | None = None,
 ) -> Report:
     """Sync a space with any source, holding its lease; otherwise as sync_folder and sync.
 
     Also raises LeaseLost: another run may work there by now, and this one wrote nothing more.
     """
-    async with _leased(leases, source.space, dry_run=dry_run) as confirm:
+    async with nullcontext(no_confirmation) if dry_run else leases.held(source.space) as confirm:
         return await sync(
             source,
             index,
@@ -266,19 +253,7 @@ async def sync_source(
             tenant=tenant,
             dry_run=dry_run,
             allow_mass_delete=allow_mass_delete,
-            extent=extent,
-            page=page,
-            watermark=watermark,
-            again=again,
+            scope=scope,
             confirm=confirm,
             progress=progress or NoProgress(),
         )
-
-
-@asynccontextmanager
-async def _leased(leases: Leases, space: str, *, dry_run: bool) -> AsyncIterator[Confirm]:
-    if dry_run:
-        yield no_confirmation
-        return
-    async with leases.held(space) as lease:
-        yield lease.confirm

@@ -96,7 +96,12 @@ class ExtractiveComposer:
         self._embedder = CachingEmbedder(embedder) if embedder else None
         self._weights = weights or Weights()
 
-    async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
+    async def compose(
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        attached: Sequence[str] = (),  # noqa: ARG002 - only a model can read them
+    ) -> Composition:
         """Return the excerpts of the best section, or of two. Raises ModelUnavailable.
 
         Passages without score and signals are not search results: they only complete sections.

@@ -107,33 +107,28 @@ class GroundedComposer:
         self._today = today
         self._superseded = frozenset(label.casefold() for label in superseded)
 
-    async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
-        """Return the verified claims. Raises ModelUnavailable or ModelAnswerInvalid."""
+    async def compose(
+        self, question: str, passages: Sequence[Passage], attached: Sequence[str] = ()
+    ) -> Composition:
+        """Return the verified claims. Raises ModelUnavailable or ModelAnswerInvalid.
+
+        Neither a claim nor a remark (how the question was read, what is missing) may take a figure
+        or a code from an attached file; a remark may take one from the question itself, unless
+        there are files.
+        """
         chunks = self.fitting(passages)
         if not chunks:
             return Composition(claims=())
         shown = number_lines(chunks, self._superseded)
-        prompt = to_prompt(self._prompt, **self._inputs(question, shown))
-        return await self._answered(prompt, question, shown, known=[question, *_texts(chunks)])
-
-    async def compose_with(
-        self, question: str, passages: Sequence[Passage], attached: Sequence[str]
-    ) -> Composition:
-        """Answer a question with attached files. Raises as ``compose`` does.
-
-        Neither a claim nor a remark (how the question was read, what is missing) may take a figure
-        or a code from a file.
-        """
-        chunks = self.fitting(passages)
-        if self._attached_prompt is None or not chunks:
-            return await self.compose(question, passages)
-        shown = number_lines(chunks, self._superseded)
-        prompt = to_prompt(
-            self._attached_prompt,
-            attached=[visible(text) for text in attached],
-            **self._inputs(question, shown),
-        )
-        return await self._answered(prompt, question, shown, known=_texts(chunks))
+        known = [searchable(chunk) for chunk in chunks]
+        inputs = self._inputs(question, shown)
+        if attached and self._attached_prompt is not None:
+            inputs["attached"] = [visible(text) for text in attached]
+            prompt = to_prompt(self._attached_prompt, **inputs)
+        else:
+            known.insert(0, question)
+            prompt = to_prompt(self._prompt, **inputs)
+        return await self._answered(prompt, question, shown, known=known)
 
     def _inputs(self, question: str, shown: NumberedLines) -> dict[str, str | Sequence[str]]:
         today = self._today()
@@ -185,10 +180,6 @@ def _by_priority(passages: Sequence[Passage]) -> Iterator[Chunk]:
 
 def _section(chunk: Chunk) -> tuple[str, str, tuple[str, ...]]:
     return chunk.space, chunk.page_id, chunk.breadcrumb
-
-
-def _texts(chunks: Sequence[Chunk]) -> list[str]:
-    return [searchable(chunk) for chunk in chunks]
 
 
 def _checked(

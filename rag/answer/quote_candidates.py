@@ -198,7 +198,7 @@ def _units_of(above: tuple[str, ...], text: str) -> tuple[tuple[int, _QuotableUn
     read: list[tuple[int, _QuotableUnit]] = []
     headings, heads = above, frozenset(stems(" > ".join(above)))
     for at, unit in enumerate(units):
-        if _is_heading(unit, shown[at]):
+        if unit.kind == "sentence" and is_heading(shown[at]):
             headings = (*above, shown[at])
             heads = frozenset(stems(" > ".join(headings)))
         elif len(shown[at].split()) <= MAX_QUOTE_WORDS:
@@ -218,11 +218,6 @@ def _units_of(above: tuple[str, ...], text: str) -> tuple[tuple[int, _QuotableUn
                 )
             )
     return tuple(read)
-
-
-def _is_heading(unit: Unit, shown: str) -> bool:
-    """Return whether a unit is a heading written as a line of text."""
-    return unit.kind == "sentence" and is_heading(shown)
 
 
 def _introduced(unit: Unit, shown: Sequence[str]) -> str:

@@ -84,7 +84,7 @@ def _divided(chunks: Sequence[Chunk]) -> Iterator[Section]:
         return
     part: list[Block] = []
     for block in _blocks(chunks):
-        if part and _begins(block):
+        if part and any(is_heading(span.quote) for span in block.above):
             yield _section(part)
             part = []
         part.append(block)
@@ -97,10 +97,6 @@ def _may_hold_heading(text: str) -> bool:
     """Return whether a line is short enough for a heading; faster than parsing all blocks."""
     lines = (line for line in text.splitlines() if line.strip() and not _NO_HEADING.match(line))
     return any(len(without_markdown(line).split()) <= HEADING_WORDS for line in lines)
-
-
-def _begins(block: Block) -> bool:
-    return any(is_heading(span.quote) for span in block.above)
 
 
 def _section(blocks: Sequence[Block]) -> Section:

@@ -26,14 +26,14 @@ import numpy as np
 
 from ingestion.chunking.chunker import PageLocation, chunk_document, chunk_sizes
 from ingestion.confluence.assembly import open_wiki
-from ingestion.confluence.rules import Rules
+from ingestion.confluence.permissions import Rules
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.sync.report import NoProgress
-from ingestion.sync.sync import sync
+from ingestion.sync.sync import SyncScope, sync
 from ingestion.types import Extent
 from rag.embedding import embedding_text
 from rag.index.embedded.index import fingerprint_of, open_index
-from rag.models.embedding.local import open_local_embedder
+from rag.models.local_embedder import open_local_embedder
 from rag.ports import Embedder
 from rag.types import Vectors
 from tests.e2e.conftest import ROOT
@@ -112,8 +112,7 @@ async def make(wanted: Wanted) -> Passed:
                 index,
                 embedder,
                 tenant=TENANT,
-                extent=wanted.extent,
-                watermark=wanted.watermark,
+                scope=SyncScope(wanted.extent, watermark=wanted.watermark),
                 progress=NoProgress(),
             )
         finally:

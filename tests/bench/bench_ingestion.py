@@ -23,7 +23,7 @@ from ingestion.sync.report import NoProgress
 from ingestion.sync.sync import EVERYONE_READS, sync
 from rag.embedding import embedding_text
 from rag.index.embedded.index import fingerprint_of, open_index
-from rag.models.embedding.local import LocalEmbedder, open_local_embedder
+from rag.models.local_embedder import LocalEmbedder, open_local_embedder
 
 SAMPLE = Path("infra/sample")
 AIM = 0.90

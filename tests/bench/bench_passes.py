@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingestion.config import load_settings
-from ingestion.records.assembly import Records, records_of
+from ingestion.records.ledger import Records, records_of
 from ingestion.runs.background import Runs
 from ingestion.runs.source_registry import open_sources
 from ingestion.runs.tracking import BY_SCHEDULE
@@ -47,7 +47,8 @@ async def measure(spaces: int, pages: int, rounds: int) -> Sequence[Cost]:
     with tempfile.TemporaryDirectory() as directory:
         async with LocalConfluence(site, "cloud").serving() as server:
             with environment(settings_for(server, Path(directory))):
-                records = records_of(load_settings())
+                settings = load_settings()
+                records = records_of(settings, settings.database_url)
                 try:
                     await _round(records, keys, "all")
                     return [

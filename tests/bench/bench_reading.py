@@ -12,7 +12,7 @@ import asyncio
 import time
 
 from ingestion.confluence.assembly import open_wiki
-from ingestion.confluence.rules import Rules
+from ingestion.confluence.permissions import Rules
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.sync.report import NoProgress
 from ingestion.sync.sync import sync
@@ -31,6 +31,7 @@ class OneByOne:
         self._source = source
         self.space = source.space
         self.type = source.type
+        self.at_once = 1
 
     async def list(self) -> Listing:
         return await self._source.list()

@@ -150,7 +150,7 @@ async def measure(chunks: int, questions: int) -> Row:
 async def _build(index: EmbeddedIndex, corpus: Corpus) -> float:
     started = time.perf_counter()
     for number in range(corpus.pages):
-        await index.upsert_page_with_tokens(*corpus.page(number))
+        await index.upsert_page(*corpus.page(number))
     await index.warm()
     return time.perf_counter() - started
 

@@ -23,7 +23,7 @@ from bot.domain.settings import Settings
 from bot.inbox.engine import engine_url
 from bot.store.database import database_url, prepare
 from ingestion.errors import LedgerUnavailable
-from ingestion.records.assembly import records_at
+from ingestion.records.ledger import records_at
 from tests import postgres
 from tests.e2e.infra_files import AZURE, BOT_VARIABLES, INGESTION_VARIABLES, ROOT, read
 

@@ -82,10 +82,12 @@ class HearingComposer(RecordingComposer):
     question = ""
     chunks: Sequence[Chunk] = ()
 
-    async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
+    async def compose(
+        self, question: str, passages: Sequence[Passage], attached: Sequence[str] = ()
+    ) -> Composition:
         self.question = question
         self.chunks = cast("GroundedComposer", self._composer).fitting(passages)
-        return await super().compose(question, passages)
+        return await super().compose(question, passages, attached)
 
 
 async def right_claims(one: EvalSet) -> list[Stated]:

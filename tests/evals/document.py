@@ -8,11 +8,11 @@ from html import escape
 from pathlib import Path
 from string import Template
 
+from bot.answering.evaluation.certificate import HeldOut
 from bot.answering.evaluation.markdown_tables import format_figure, markdown, table
+from bot.answering.evaluation.metrics import reliability, risks
 from bot.answering.evaluation.question_cases import Case
 from bot.answering.evaluation.report import Figure, Report, Slice
-from rag.evaluation.certificate import HeldOut
-from rag.evaluation.metrics import reliability, risks
 from tests.evals.findings import Findings
 from tests.evals.floors import UNSEEN
 from tests.evals.sets import HANDBOOK, SAMPLE

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from bot.answering.evaluation.certificate import HeldOut, held_out
 from bot.answering.evaluation.gate_metrics import best_features, comparisons
 from bot.answering.evaluation.gate_training import EXPECTED_SIGNS, fit
 from bot.answering.evaluation.question_cases import Case
@@ -14,7 +15,6 @@ from bot.answering.evaluation.report import Comparison
 from bot.answering.evaluation.training_samples import CasesBySet, samples_of
 from bot.answering.gate import Gate, load_gate_file
 from bot.answering.gate_file import GateFile
-from rag.evaluation.certificate import HeldOut, held_out
 from tests.evals.floors import UNSEEN
 from tests.evals.question_runs import Measured
 from tests.evals.sets import SAMPLE

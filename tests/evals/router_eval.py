@@ -24,7 +24,7 @@ from bot.answering.routing.message_text import normalized
 from bot.answering.routing.router import Router
 from bot.domain.interactions import Route
 from bot.domain.messages import Intent
-from rag.models.embedding.local import open_local_embedder
+from rag.models.local_embedder import open_local_embedder
 from rag.ports import Embedder
 from rag.types import Turn, Vectors
 

@@ -11,7 +11,7 @@ import pytest
 
 from bot.answering.evaluation.labelled_questions import LabelledQuestion, load_questions
 from rag.answer.grounded import GroundedAnswer
-from rag.models.chat.openai_compatible import ModelSettings, open_model
+from rag.models.chat_model import ModelSettings, open_model
 from rag.ports import ChatMessage, Prompt
 from tests.evals import sets
 from tests.evals.recorded.server import (

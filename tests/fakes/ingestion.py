@@ -8,7 +8,17 @@ from dataclasses import replace
 
 import docx
 
-from rag.types import Chunk, Fingerprint, Page, Passage, Principal, Question, Readers, Vectors
+from rag.types import (
+    Chunk,
+    Fingerprint,
+    Page,
+    Passage,
+    Principal,
+    Question,
+    Readers,
+    TokenSigns,
+    Vectors,
+)
 
 
 class MemoryIndex:
@@ -35,8 +45,13 @@ class MemoryIndex:
         return tuple(sorted((p for p in found if p.score), key=lambda p: -p.score)[:k])
 
     async def upsert_page(
-        self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
+        self,
+        page: Page,
+        chunks: Sequence[Chunk],
+        vectors: Vectors | None,
+        tokens: Sequence[TokenSigns] | None = None,
     ) -> None:
+        assert tokens is None
         assert vectors is None or len(vectors) == len(chunks)
         self.stored[page.tenant, page.space, page.id] = (page, tuple(chunks), vectors)
         self.upserts.append(page.id)

@@ -15,9 +15,9 @@ import numpy as np
 from aiohttp import web
 from pydantic import BaseModel, Field
 
-from rag.models.chat.openai_compatible import ModelSettings, OpenAICompatibleModel, open_model
+from rag.models.chat_model import ModelSettings, OpenAICompatibleModel, open_model
 from rag.models.client import Endpoint, SettingNames
-from rag.models.embedding.openai_compatible import (
+from rag.models.openai_embedder import (
     EmbedderSettings,
     OpenAIEmbedder,
     RetryBudget,

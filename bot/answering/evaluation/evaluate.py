@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from bot.answering.evaluation import question_metrics
+from bot.answering.evaluation import certificate, question_metrics
 from bot.answering.evaluation.gate_metrics import gating_figures
 from bot.answering.evaluation.labelled_questions import LabelledQuestion, load_questions
 from bot.answering.evaluation.question_cases import Case, Subject, ask
@@ -25,7 +25,6 @@ from bot.answering.evaluation.training_samples import CasesBySet
 from bot.answering.gate import GATE_FILE, load_gate_file
 from bot.answering.gate_file import CertificateRecord, GateFile
 from bot.domain.errors import SettingInvalid
-from rag.evaluation import certificate
 
 Progress = Callable[[int, int], None]
 """Called with the number of questions done and the number of all questions."""

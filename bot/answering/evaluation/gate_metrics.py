@@ -12,11 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from bot.answering.evaluation.question_cases import Case
-from bot.answering.evaluation.question_metrics import figure
-from bot.answering.evaluation.report import Comparison, Figure, Gating, Separation
-from bot.answering.evaluation.training_samples import CasesBySet
-from rag.evaluation.metrics import (
+from bot.answering.evaluation.metrics import (
     Floats,
     Pairs,
     aurc,
@@ -26,6 +22,10 @@ from rag.evaluation.metrics import (
     debiased_ece,
     wilson,
 )
+from bot.answering.evaluation.question_cases import Case
+from bot.answering.evaluation.question_metrics import figure
+from bot.answering.evaluation.report import Comparison, Figure, Gating, Separation
+from bot.answering.evaluation.training_samples import CasesBySet
 
 ERRORS = (0.05, 0.1, 0.2)
 """Error rates among the given answers at which coverage is reported."""

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
+from bot.answering.evaluation.certificate import upper_bound
+from bot.answering.evaluation.metrics import Pairs, aurc
 from bot.answering.evaluation.training_samples import (
     CasesBySet,
     Sample,
@@ -25,8 +27,6 @@ from bot.answering.evaluation.training_samples import (
 )
 from bot.answering.gate import CAREFUL_RULE, KEYWORD_ONLY, WEIGHED_BY_RULE
 from bot.answering.gate_file import Calibration, Feature, GateFile, TrainedOn
-from rag.evaluation.certificate import upper_bound
-from rag.evaluation.metrics import Pairs, aurc
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]

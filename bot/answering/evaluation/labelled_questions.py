@@ -15,8 +15,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from bot.answering.evaluation.metrics import Gold
 from bot.domain.errors import SettingInvalid
-from rag.evaluation.metrics import Gold
 from rag.ports import Composer, Composition
 from rag.text.sentences import without_markdown
 from rag.types import EVERYONE, Claim, Passage, Principal, Turn
@@ -158,8 +158,10 @@ class RecordingComposer:
     def name(self) -> Literal["extractive", "model"]:
         return self._composer.name
 
-    async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
-        composition = await self._composer.compose(question, passages)
+    async def compose(
+        self, question: str, passages: Sequence[Passage], attached: Sequence[str] = ()
+    ) -> Composition:
+        composition = await self._composer.compose(question, passages, attached)
         self._last = RecordedComposition(tuple(passages), composition)
         return composition
 

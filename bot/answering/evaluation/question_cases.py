@@ -14,12 +14,12 @@ from bot.answering.evaluation.labelled_questions import (
     RecordingComposer,
     grade_answer,
 )
+from bot.answering.evaluation.metrics import distinct, reciprocal_rank_fusion
 from bot.answering.gate_file import CAREFUL
 from bot.domain.interactions import ConfidenceLevel, Outcome, Reply
 from bot.domain.messages import Audience, Inquiry, Intent, Message, Person, Stage, Thread
 from bot.domain.ports import AnswersInquiries
 from rag.embedding import embed_question
-from rag.evaluation.metrics import distinct, reciprocal_rank_fusion
 from rag.ports import Embedder, Index
 from rag.types import Passage, Question
 

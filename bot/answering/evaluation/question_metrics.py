@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from bot.answering.evaluation import metrics
+from bot.answering.evaluation.metrics import Estimate, mean, wilson
 from bot.answering.evaluation.question_cases import Case, Rankings
 from bot.answering.evaluation.report import Answers, Cost, Figure, Operation, Slice
 from bot.domain.messages import Intent
-from rag.evaluation import metrics
-from rag.evaluation.metrics import Estimate, mean, wilson
 
 SHORT_QUESTION_WORDS = 8
 """Maximum number of words of a short question."""

@@ -31,7 +31,7 @@ from bot.answering.routing.intent_classifier import (
 )
 from bot.answering.routing.message_text import normalized
 from bot.domain.messages import Intent
-from rag.models.embedding.local import open_local_embedder
+from rag.models.local_embedder import open_local_embedder
 from rag.types import Vectors
 
 SEED_INTENTS = (Intent.DOMAIN, Intent.GENERIC, Intent.HUMAN)

@@ -22,7 +22,7 @@ from bot.store.database import database_url, open_store
 from rag.errors import RagError
 from rag.file_modes import restrict_to_owner
 from rag.pipeline import Scope
-from rag.ports import ChatMessage, ListsPages, Prompt
+from rag.ports import ChatMessage, Prompt
 from rag.types import EVERYONE
 
 _FREE_BYTES = 500 * 1024**2
@@ -141,7 +141,7 @@ async def _knowledge(settings: Settings, parts: Components) -> ComponentStatus:
 async def _spaces_without_public_url(settings: Settings, parts: Components) -> Sequence[str]:
     """Return the served spaces with pages whose links open on this server only."""
     index, tenant = parts.index, settings.tenant
-    if settings.public_url is not None or not isinstance(index, ListsPages):
+    if settings.public_url is not None:
         return []
     spaces = [each.space for each in await index.space_summaries(tenant, None)]
     served = settings.index_spaces

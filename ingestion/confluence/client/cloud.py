@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from ingestion.confluence.client.payloads_v1 import Group, labels_of
+from ingestion.confluence.client.payloads_v1 import labels_of
 from ingestion.confluence.client.payloads_v2 import (
     Ancestors,
     AttachmentPart,
@@ -22,16 +22,7 @@ from ingestion.confluence.client.payloads_v2 import (
     SpacePart,
     space_viewers,
 )
-from ingestion.confluence.client.rest_v1 import (
-    PageMarksReader,
-    PeopleReader,
-    attachments_in,
-    download,
-    including_pages,
-    person_by_email,
-    site_about,
-    visible_spaces,
-)
+from ingestion.confluence.client.rest_v1 import RestV1, download, person_by_email
 from ingestion.confluence.client.transport import Query, Transport, items, parts
 from ingestion.confluence.client.urls import cql_quoted, key_batches, path_segment
 from ingestion.confluence.errors import NotVisible
@@ -41,7 +32,6 @@ from ingestion.confluence.wiki import (
     PageHead,
     PageMarks,
     Subjects,
-    WikiAbout,
     WikiAttachment,
     WikiGroup,
     WikiPage,
@@ -61,12 +51,52 @@ _ROOMS: Mapping[Kind, str] = {"page": "pages", "blogpost": "blogposts"}
 _ABOVE = frozenset({"page", "folder", "whiteboard", "database"})
 
 
-class CloudPages:
-    """Reads pages and blog posts. Caches space keys, because the API returns only space ids."""
+async def _page_or_blogpost(of: Callable[[Kind], Awaitable[Found]]) -> Found:
+    """Fetch content by an id that may belong to a page or to a blog post.
+
+    Content that is neither, or hidden, raises the same error as a page would.
+    """
+    try:
+        return await of("page")
+    except NotVisible as as_page:
+        try:
+            return await of("blogpost")
+        except NotVisible:
+            raise as_page from None
+
+
+def _room_above(kind: str, content_id: str) -> str:
+    if kind not in _ABOVE:
+        raise PageUnreadable(f"What lies above {content_id}, a {kind!r}, can't be asked for.")
+    return f"{kind}s"
+
+
+_PLAIN = re.compile(r"[^\s\"\\@]+@[^\s\"\\@]+")
+_SEARCH_PEOPLE = "/rest/api/search/user"
+
+
+class Cloud(RestV1):
+    """A Confluence Cloud site. Implements ``ingestion.confluence.wiki.Wiki``.
+
+    Caches space keys, because the API returns only space ids.
+    """
 
     def __init__(self, transport: Transport) -> None:
-        self._transport = transport
+        super().__init__(transport, person_key="accountId", labels_of=self.labels)
+        self._known: dict[str, WikiSpace] = {}
         self._keys: dict[str, str] = {}
+
+    async def spaces(self, keys: Collection[str] | None = None) -> Sequence[WikiSpace]:
+        wanted = None if keys is None else sorted(set(keys))
+        return await self._visible_spaces(self._spaces(wanted), wanted)
+
+    async def _spaces(self, keys: Sequence[str] | None) -> AsyncIterator[WikiSpace]:
+        for some in key_batches(keys):
+            query: Query = {"limit": _MOST} | ({"keys": ",".join(some)} if some else {})
+            async for answer in parts(self._transport, "/api/v2/spaces", query, of=SpacePart):
+                base = answer.value.links.base or self._base
+                for space in answer.value.results:
+                    yield space.space(base=base)
 
     async def heads(self, space: WikiSpace) -> AsyncIterator[PageHead]:
         """Yield every current page and blog post of a space, each once."""
@@ -106,7 +136,7 @@ class CloudPages:
             heads = [page.head(kind, space_key=space.key, base=base) for page in current]
             yield heads, answer.asked_at
 
-    async def page(self, page_id: str, *, above: bool) -> WikiPage:
+    async def page(self, page_id: str, *, above: bool = True) -> WikiPage:
         """Return a page or blog post with its text; ``above`` costs a request for its ancestors."""
         query: Query = {"body-format": "storage", "include-labels": "true"}
         kind, page = await self._one(page_id, query)
@@ -135,8 +165,12 @@ class CloudPages:
             raise NotVisible(f"Page {page_id} is {page.status}.")
         return kind, page
 
-    async def titled(self, space: WikiSpace, title: str) -> PageHead | None:
-        """Return the current page with a title."""
+    async def titled(self, space_key: str, title: str) -> PageHead | None:
+        if space_key not in self._known:
+            self._known |= {space.key: space for space in await self.spaces([space_key])}
+        space = self._known.get(space_key)
+        if space is None:
+            return None
         query: Query = {"title": title, "space-id": space.id, "status": "current", "limit": 2}
         async for answer in parts(self._transport, "/api/v2/pages", query, of=PagePart):
             base = answer.value.links.base or self._base
@@ -194,82 +228,8 @@ class CloudPages:
             raise NotVisible(f"The token may not see the space with the id {space_id!r}.")
         return self._keys[space_id]
 
-    @property
-    def _base(self) -> str:
-        return str(self._transport.address.base)
-
-
-async def _page_or_blogpost(of: Callable[[Kind], Awaitable[Found]]) -> Found:
-    """Fetch content by an id that may belong to a page or to a blog post.
-
-    Content that is neither, or hidden, raises the same error as a page would.
-    """
-    try:
-        return await of("page")
-    except NotVisible as as_page:
-        try:
-            return await of("blogpost")
-        except NotVisible:
-            raise as_page from None
-
-
-def _room_above(kind: str, content_id: str) -> str:
-    if kind not in _ABOVE:
-        raise PageUnreadable(f"What lies above {content_id}, a {kind!r}, can't be asked for.")
-    return f"{kind}s"
-
-
-_PLAIN = re.compile(r"[^\s\"\\@]+@[^\s\"\\@]+")
-_SEARCH_PEOPLE = "/rest/api/search/user"
-
-
-class Cloud:
-    """A Confluence Cloud site. Implements ``ingestion.confluence.wiki.WikiSite``."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self._pages = CloudPages(transport)
-        self._marking = PageMarksReader(transport, labels_of=self._pages.labels)
-        self._people = PeopleReader(transport, by="accountId")
-        self._known: dict[str, WikiSpace] = {}
-
-    async def spaces(self, keys: Collection[str] | None = None) -> Sequence[WikiSpace]:
-        return await visible_spaces(self._transport, self._spaces, keys)
-
-    async def _spaces(self, keys: Sequence[str] | None) -> AsyncIterator[WikiSpace]:
-        for some in key_batches(keys):
-            query: Query = {"limit": _MOST} | ({"keys": ",".join(some)} if some else {})
-            async for answer in parts(self._transport, "/api/v2/spaces", query, of=SpacePart):
-                base = answer.value.links.base or str(self._transport.address.base)
-                for space in answer.value.results:
-                    yield space.space(base=base)
-
-    def heads(self, space: WikiSpace) -> AsyncIterator[PageHead]:
-        return self._pages.heads(space)
-
-    async def changed(self, space: WikiSpace, since: datetime) -> ChangedPages:
-        return await self._pages.changed(space, since)
-
     def marks(self, space: WikiSpace) -> AsyncIterator[PageMarks]:
-        return self._marking.of_all(head.id async for head in self.heads(space))
-
-    async def marks_of(self, page_id: str) -> PageMarks:
-        return await self._marking.of(page_id)
-
-    async def page(self, page_id: str, *, above: bool = True) -> WikiPage:
-        return await self._pages.page(page_id, above=above)
-
-    async def head(self, page_id: str) -> PageHead:
-        return await self._pages.head(page_id)
-
-    async def ancestors(self, page_id: str) -> tuple[str, ...]:
-        return await self._pages.ancestors(page_id)
-
-    async def titled(self, space_key: str, title: str) -> PageHead | None:
-        if space_key not in self._known:
-            self._known |= {space.key: space for space in await self.spaces([space_key])}
-        space = self._known.get(space_key)
-        return await self._pages.titled(space, title) if space else None
+        return self._marks.of_all(head.id async for head in self.heads(space))
 
     async def space_readers(self, space: WikiSpace) -> Subjects:
         path = f"/api/v2/spaces/{path_segment(space.id)}/permissions"
@@ -290,24 +250,15 @@ class Cloud:
         found: dict[str, WikiAttachment] = {}
         query: Query = {"limit": _MOST, "status": "current"}
         async for answer in parts(self._transport, path, query, of=AttachmentPart):
-            base = answer.value.links.base or str(self._transport.address.base)
+            base = answer.value.links.base or self._base
             for each in answer.value.results:
                 if each.status == "current":
                     found[each.id] = each.attachment(page_id, base=base)
         return tuple(found.values())
 
-    def attachments_in(self, space: WikiSpace) -> AsyncIterator[WikiAttachment]:
-        return attachments_in(self._transport, space)
-
-    def including(self, space: WikiSpace) -> AsyncIterator[str]:
-        return including_pages(self._transport, space)
-
     async def download(self, attachment: WikiAttachment, into: Path, most: int) -> int:
         path = _download(attachment.page_id, attachment.id)
         return await download(self._transport, attachment, path=path, into=into, most=most)
-
-    async def user(self, user_id: str) -> WikiUser:
-        return await self._people.user(user_id)
 
     async def user_of(self, email: str) -> WikiUser | None:
         if not _PLAIN.fullmatch(email):
@@ -316,23 +267,8 @@ class Cloud:
         queries = tuple(f"user.fullname ~ {cql_quoted(text)}" for text in (email, words) if text)
         return await person_by_email(self._transport, _SEARCH_PEOPLE, queries, email)
 
-    async def groups_of(self, user_id: str) -> Sequence[WikiGroup]:
-        return await self._people.groups_of(user_id)
-
     async def group_named(self, name: str) -> WikiGroup | None:
-        try:
-            answer = await self._transport.get(
-                "/rest/api/group/by-name", {"name": name}, shape=Group
-            )
-        except NotVisible:
-            return None
-        return answer.value.group()
-
-    async def about(self) -> WikiAbout:
-        return await site_about(self._transport)
-
-    async def close(self) -> None:
-        await self._transport.close()
+        return await self._group("/rest/api/group/by-name", {"name": name})
 
 
 def _download(page_id: str, attachment_id: str) -> str:

@@ -55,7 +55,7 @@ def address_of(url: str, edition: Literal["auto", "cloud", "data-center"] = "aut
     Raises SettingInvalid.
     """
     given = _checked_url(url)
-    kind = _edition(given) if edition == "auto" else edition
+    kind = ("cloud" if _is_atlassians(given) else "data-center") if edition == "auto" else edition
     path = _cloud_path(given) if kind == "cloud" else _context(given.path)
     if _is_atlassians(given):
         given = given.with_scheme("https")
@@ -78,10 +78,6 @@ def _checked_url(url: str) -> URL:
             "CONFLUENCE_TOKEN instead."
         )
     return given
-
-
-def _edition(url: URL) -> Edition:
-    return "cloud" if _is_atlassians(url) else "data-center"
 
 
 def _is_atlassians(url: URL) -> bool:

@@ -12,22 +12,12 @@ from ingestion.confluence.client.payloads_v1 import (
     Content,
     ContentLinks,
     ContentPart,
-    Group,
     attachment_of,
     head_of,
     labels_of,
     page_kind,
 )
-from ingestion.confluence.client.rest_v1 import (
-    SEARCH,
-    PageMarksReader,
-    PeopleReader,
-    attachments_in,
-    download,
-    including_pages,
-    site_about,
-    visible_spaces,
-)
+from ingestion.confluence.client.rest_v1 import SEARCH, RestV1, download
 from ingestion.confluence.client.transport import Part, Query, Transport, parts
 from ingestion.confluence.client.urls import cql_quoted, key_batches, path_segment, web_address
 from ingestion.confluence.errors import NotVisible, WikiUnavailable
@@ -36,7 +26,6 @@ from ingestion.confluence.wiki import (
     PageHead,
     PageMarks,
     Subjects,
-    WikiAbout,
     WikiAttachment,
     WikiGroup,
     WikiPage,
@@ -126,12 +115,37 @@ _ANY_ZONE = timedelta(days=1)
 """CQL takes times in the time zone of the token's user, which the API does not return."""
 
 
-class DataCenterPages:
-    """Reads pages and blog posts by REST v1, where both are one resource."""
+def _listed_head(content: Content, *, base: str) -> PageHead:
+    """Return a page head; one that cannot be parsed makes the whole listing unusable."""
+    try:
+        return head_of(content, base=base)
+    except PageUnreadable as error:
+        raise WikiUnavailable(str(error)) from error
+
+
+class DataCenter(RestV1):
+    """A Confluence Data Center site, where pages and blog posts are one resource.
+
+    Implements ``ingestion.confluence.wiki.Wiki``.
+    """
 
     def __init__(self, transport: Transport) -> None:
-        self._transport = transport
+        super().__init__(transport, person_key="key", labels_of=self.labels, counted=True)
         self._scans = True
+
+    async def spaces(self, keys: Collection[str] | None = None) -> Sequence[WikiSpace]:
+        wanted = None if keys is None else sorted(set(keys))
+        return await self._visible_spaces(self._spaces(wanted), wanted)
+
+    async def _spaces(self, keys: Sequence[str] | None) -> AsyncIterator[WikiSpace]:
+        for some in key_batches(keys):
+            query: Query = {"limit": _MOST} | ({"spaceKey": list(some)} if some else {})
+            async for answer in parts(
+                self._transport, "/rest/api/space", query, of=SpacePart, counted=True
+            ):
+                base = answer.value.links.base or self._base
+                for space in answer.value.results:
+                    yield space.space(base=base)
 
     async def heads(self, space: WikiSpace) -> AsyncIterator[PageHead]:
         """Yield every current page and blog post of a space, each once."""
@@ -198,7 +212,7 @@ class DataCenterPages:
         newest_first = sorted(heads.values(), key=lambda head: head.updated_at, reverse=True)
         return ChangedPages(heads=tuple(newest_first), asked_at=asked_at[0])
 
-    async def page(self, page_id: str) -> WikiPage:
+    async def page(self, page_id: str, *, above: bool = True) -> WikiPage:  # noqa: ARG002 - at no cost here
         """Return a page or blog post with its text."""
         content = await self._one(page_id, _WHOLE)
         labels = content.metadata.labels if content.metadata else None
@@ -255,64 +269,8 @@ class DataCenterPages:
             pass
         return None
 
-    @property
-    def _base(self) -> str:
-        return str(self._transport.address.base)
-
-
-def _listed_head(content: Content, *, base: str) -> PageHead:
-    """Return a page head; one that cannot be parsed makes the whole listing unusable."""
-    try:
-        return head_of(content, base=base)
-    except PageUnreadable as error:
-        raise WikiUnavailable(str(error)) from error
-
-
-class DataCenter:
-    """A Confluence Data Center site. Implements ``ingestion.confluence.wiki.WikiSite``."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self._pages = DataCenterPages(transport)
-        self._marking = PageMarksReader(transport, labels_of=self._pages.labels, counted=True)
-        self._people = PeopleReader(transport, by="key")
-
-    async def spaces(self, keys: Collection[str] | None = None) -> Sequence[WikiSpace]:
-        return await visible_spaces(self._transport, self._spaces, keys)
-
-    async def _spaces(self, keys: Sequence[str] | None) -> AsyncIterator[WikiSpace]:
-        for some in key_batches(keys):
-            query: Query = {"limit": _MOST} | ({"spaceKey": list(some)} if some else {})
-            async for answer in parts(
-                self._transport, "/rest/api/space", query, of=SpacePart, counted=True
-            ):
-                base = answer.value.links.base or str(self._transport.address.base)
-                for space in answer.value.results:
-                    yield space.space(base=base)
-
-    def heads(self, space: WikiSpace) -> AsyncIterator[PageHead]:
-        return self._pages.heads(space)
-
-    async def changed(self, space: WikiSpace, since: datetime) -> ChangedPages:
-        return await self._pages.changed(space, since)
-
     def marks(self, space: WikiSpace) -> AsyncIterator[PageMarks]:
-        return self._marking.of_all(head.id async for head in self.heads(space))
-
-    async def marks_of(self, page_id: str) -> PageMarks:
-        return await self._marking.of(page_id)
-
-    async def page(self, page_id: str, *, above: bool = True) -> WikiPage:  # noqa: ARG002 - at no cost here
-        return await self._pages.page(page_id)
-
-    async def head(self, page_id: str) -> PageHead:
-        return await self._pages.head(page_id)
-
-    async def ancestors(self, page_id: str) -> tuple[str, ...]:
-        return await self._pages.ancestors(page_id)
-
-    async def titled(self, space_key: str, title: str) -> PageHead | None:
-        return await self._pages.titled(space_key, title)
+        return self._marks.of_all(head.id async for head in self.heads(space))
 
     async def space_readers(self, space: WikiSpace) -> Subjects:
         """Return the viewers of the space; empty before 9.1, which has no endpoint for them."""
@@ -328,18 +286,12 @@ class DataCenter:
         query: Query = {"expand": "version", "limit": _MOST}
         found: dict[str, WikiAttachment] = {}
         async for answer in parts(self._transport, path, query, of=ContentPart, counted=True):
-            base = answer.value.links.base or str(self._transport.address.base)
+            base = answer.value.links.base or self._base
             told = (
                 attachment_of(each, base=base, page_id=page_id) for each in answer.value.results
             )
             found |= {each.id: each for each in told if each is not None}
         return tuple(found.values())
-
-    def attachments_in(self, space: WikiSpace) -> AsyncIterator[WikiAttachment]:
-        return attachments_in(self._transport, space)
-
-    def including(self, space: WikiSpace) -> AsyncIterator[str]:
-        return including_pages(self._transport, space)
 
     async def download(self, attachment: WikiAttachment, into: Path, most: int) -> int:
         path = attachment.download
@@ -347,25 +299,9 @@ class DataCenter:
             raise PageUnreadable(f"Confluence names no place where {attachment.name!r} is fetched.")
         return await download(self._transport, attachment, path=path, into=into, most=most)
 
-    async def user(self, user_id: str) -> WikiUser:
-        return await self._people.user(user_id)
-
     async def user_of(self, email: str) -> WikiUser | None:  # noqa: ARG002 - the port's
         """Return None: Data Center never returns e-mail addresses."""
         return None
 
-    async def groups_of(self, user_id: str) -> Sequence[WikiGroup]:
-        return await self._people.groups_of(user_id)
-
     async def group_named(self, name: str) -> WikiGroup | None:
-        try:
-            answer = await self._transport.get(f"/rest/api/group/{path_segment(name)}", shape=Group)
-        except NotVisible:
-            return None
-        return answer.value.group()
-
-    async def about(self) -> WikiAbout:
-        return await site_about(self._transport)
-
-    async def close(self) -> None:
-        await self._transport.close()
+        return await self._group(f"/rest/api/group/{path_segment(name)}")

@@ -11,7 +11,7 @@ lags a little behind edits.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +20,7 @@ from pydantic import BaseModel
 from ingestion.confluence.client.payloads_v1 import (
     Content,
     ContentPart,
+    Group,
     GroupPart,
     NamedSubjects,
     Person,
@@ -45,35 +46,6 @@ from ingestion.errors import PageUnreadable
 
 SEARCH = "/rest/api/content/search"
 _SEARCH_LIMIT = 100
-
-
-async def attachments_in(transport: Transport, space: WikiSpace) -> AsyncIterator[WikiAttachment]:
-    """Yield the current attachments of all pages of a space, each once."""
-    cql = f"space = {cql_quoted(space.key)} and type = attachment order by created"
-    query: Query = {"cql": cql, "expand": "version,container", "limit": _SEARCH_LIMIT}
-    seen: set[str] = set()
-    async for answer in parts(transport, SEARCH, query, of=ContentPart):
-        base = answer.value.links.base or str(transport.address.base)
-        for content in answer.value.results:
-            attachment = attachment_of(content, base=base)
-            if attachment is not None and attachment.id not in seen:
-                seen.add(attachment.id)
-                yield attachment
-
-
-async def including_pages(transport: Transport, space: WikiSpace) -> AsyncIterator[str]:
-    """Yield the ids of current pages with an include or excerpt-include macro, each once."""
-    cql = (
-        f"space = {cql_quoted(space.key)} and type in (page, blogpost) "
-        'and macro in ("include", "excerpt-include")'
-    )
-    seen: set[str] = set()
-    async for content in items(
-        transport, SEARCH, {"cql": cql, "limit": _SEARCH_LIMIT}, of=ContentPart
-    ):
-        if content.id not in seen:
-            seen.add(content.id)
-            yield content.id
 
 
 BATCH = 100
@@ -142,7 +114,7 @@ class PageMarksReader:
 
     async def _unless_hidden(self, page_id: str) -> PageMarks | None:
         try:
-            return await self.of(page_id, patience=_BATCH_LIMITS)
+            return await self.marks_of(page_id, patience=_BATCH_LIMITS)
         except NotVisible:
             return None
         except TryAgain as error:
@@ -150,7 +122,7 @@ class PageMarksReader:
                 return None
             raise
 
-    async def of(self, page_id: str, *, patience: RetryLimits | None = None) -> PageMarks:
+    async def marks_of(self, page_id: str, *, patience: RetryLimits | None = None) -> PageMarks:
         """Return one page's marks. Raises NotVisible, also where readers can't be identified."""
         subjects = await self._restriction(page_id, patience)
         return PageMarks(id=page_id, readers=subjects, labels=await self._labels_of(page_id))
@@ -215,25 +187,6 @@ class PersonHit(BaseModel):
 HitPart = Part[PersonHit]
 
 
-class PeopleReader:
-    """Looks up people of a site. ``by`` is the edition's name for a user's id parameter."""
-
-    def __init__(self, transport: Transport, *, by: Literal["accountId", "key"]) -> None:
-        self._transport = transport
-        self._by = by
-
-    async def user(self, user_id: str) -> WikiUser:
-        answer = await self._transport.get("/rest/api/user", {self._by: user_id}, shape=Person)
-        if answer.value.id != user_id:
-            raise NotVisible(f"Confluence knows nobody with the id {user_id!r}.")
-        return answer.value.user()
-
-    async def groups_of(self, user_id: str) -> tuple[WikiGroup, ...]:
-        query: Query = {self._by: user_id, "limit": _PEOPLE_LIMIT}
-        found = items(self._transport, "/rest/api/user/memberof", query, of=GroupPart, counted=True)
-        return tuple({each.key: each.group() async for each in found if each.key}.values())
-
-
 async def person_by_email(
     transport: Transport, path: str, queries: tuple[str, ...], email: str
 ) -> WikiUser | None:
@@ -261,22 +214,6 @@ async def _found(transport: Transport, path: str, cql: str) -> AsyncIterator[Wik
             yield hit.user.user()
 
 
-ListSpaces = Callable[[Sequence[str] | None], AsyncIterator[WikiSpace]]
-"""Yields the spaces with these keys, or all; duplicates and other spaces are harmless."""
-
-
-async def visible_spaces(
-    transport: Transport, listed: ListSpaces, keys: Collection[str] | None
-) -> Sequence[WikiSpace]:
-    """Return the spaces with these keys, or all, each once. Raises WikiRefused without a list."""
-    wanted = None if keys is None else sorted(set(keys))
-    try:
-        found = {space.key: space async for space in listed(wanted)}
-    except NotVisible as error:
-        raise no_spaces_error(str(transport.address.base), error) from error
-    return tuple(space for space in found.values() if wanted is None or space.key in wanted)
-
-
 _ANONYMOUS = "anonymous"
 
 
@@ -290,19 +227,6 @@ class _Server(BaseModel):
     """The server information of a Data Center since 9.1."""
 
     version: str = ""
-
-
-async def site_about(transport: Transport) -> WikiAbout:
-    """Return the site's edition, version, account and time. Raises as every request does."""
-    told = await transport.get("/rest/api/user/current", shape=_Account)
-    account = told.value
-    return WikiAbout(
-        edition=transport.address.edition,
-        base=str(transport.address.base),
-        version=await _version_text(transport),
-        account=account.user() if account.id and account.type != _ANONYMOUS else None,
-        asked_at=told.asked_at,
-    )
 
 
 async def _version_text(transport: Transport) -> str:
@@ -356,3 +280,101 @@ def _too_big(attachment: WikiAttachment, most: int) -> PageUnreadable:
         f"{attachment.name!r} has more than {most / _MB:.0f} MB. Raise CONFLUENCE_ATTACHMENT_MB "
         "to read it."
     )
+
+
+class RestV1:
+    """What both editions serve alike; an edition inherits this and adds its own requests.
+
+    Args:
+        transport: sends the requests.
+        person_key: the edition's name for a user's id parameter.
+        labels_of: the edition's way to read a page's labels.
+        counted: whether the edition's search pages by count (see paging).
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        person_key: Literal["accountId", "key"],
+        labels_of: LabelsOf,
+        counted: bool = False,
+    ) -> None:
+        self._transport = transport
+        self._person_key = person_key
+        self._marks = PageMarksReader(transport, labels_of=labels_of, counted=counted)
+
+    @property
+    def _base(self) -> str:
+        return str(self._transport.address.base)
+
+    async def marks_of(self, page_id: str) -> PageMarks:
+        return await self._marks.marks_of(page_id)
+
+    async def attachments_in(self, space: WikiSpace) -> AsyncIterator[WikiAttachment]:
+        cql = f"space = {cql_quoted(space.key)} and type = attachment order by created"
+        query: Query = {"cql": cql, "expand": "version,container", "limit": _SEARCH_LIMIT}
+        seen: set[str] = set()
+        async for answer in parts(self._transport, SEARCH, query, of=ContentPart):
+            base = answer.value.links.base or self._base
+            for content in answer.value.results:
+                attachment = attachment_of(content, base=base)
+                if attachment is not None and attachment.id not in seen:
+                    seen.add(attachment.id)
+                    yield attachment
+
+    async def including(self, space: WikiSpace) -> AsyncIterator[str]:
+        cql = (
+            f"space = {cql_quoted(space.key)} and type in (page, blogpost) "
+            'and macro in ("include", "excerpt-include")'
+        )
+        query: Query = {"cql": cql, "limit": _SEARCH_LIMIT}
+        seen: set[str] = set()
+        async for content in items(self._transport, SEARCH, query, of=ContentPart):
+            if content.id not in seen:
+                seen.add(content.id)
+                yield content.id
+
+    async def user(self, user_id: str) -> WikiUser:
+        query: Query = {self._person_key: user_id}
+        answer = await self._transport.get("/rest/api/user", query, shape=Person)
+        if answer.value.id != user_id:
+            raise NotVisible(f"Confluence knows nobody with the id {user_id!r}.")
+        return answer.value.user()
+
+    async def groups_of(self, user_id: str) -> Sequence[WikiGroup]:
+        query: Query = {self._person_key: user_id, "limit": _PEOPLE_LIMIT}
+        found = items(self._transport, "/rest/api/user/memberof", query, of=GroupPart, counted=True)
+        return tuple({each.key: each.group() async for each in found if each.key}.values())
+
+    async def about(self) -> WikiAbout:
+        """Return edition, version, account and time. Raises as every request does."""
+        answer = await self._transport.get("/rest/api/user/current", shape=_Account)
+        account = answer.value
+        return WikiAbout(
+            edition=self._transport.address.edition,
+            base=self._base,
+            version=await _version_text(self._transport),
+            account=account.user() if account.id and account.type != _ANONYMOUS else None,
+            asked_at=answer.asked_at,
+        )
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def _visible_spaces(
+        self, listed: AsyncIterator[WikiSpace], wanted: Sequence[str] | None
+    ) -> Sequence[WikiSpace]:
+        """Return the wanted spaces, or all, each once. Raises WikiRefused without a list."""
+        try:
+            found = {space.key: space async for space in listed}
+        except NotVisible as error:
+            raise no_spaces_error(self._base, error) from error
+        return tuple(space for space in found.values() if wanted is None or space.key in wanted)
+
+    async def _group(self, path: str, query: Query | None = None) -> WikiGroup | None:
+        try:
+            answer = await self._transport.get(path, query, shape=Group)
+        except NotVisible:
+            return None
+        return answer.value.group()

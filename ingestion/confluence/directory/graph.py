@@ -62,7 +62,7 @@ class _Unknown(Exception):
 
 
 class Graph:
-    """Queries groups of people from Microsoft Graph. Implements ``GroupDirectory``.
+    """Queries groups of people from Microsoft Graph.
 
     Args:
         token: returns the access token, which is sent to ``origin`` only.

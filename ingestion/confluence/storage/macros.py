@@ -122,7 +122,7 @@ def _listed(pairs: list[tuple[etree._Element, etree._Element]], out: Writer) -> 
 
 def _pairs(table: etree._Element) -> list[tuple[etree._Element, etree._Element]]:
     """Return names and values from rows or columns; empty for any other table."""
-    rows = [_cells(row) for row in _rows(table)]
+    rows = [list(children_named(row, "td", "th")) for row in _rows(table)]
     if rows and all(len(row) == _PAIR and row[0].tag == "th" != row[1].tag for row in rows):
         return [(row[0], row[1]) for row in rows]
     if len(rows) == _PAIR and _are_names(rows[0]) and len(rows[0]) == len(rows[1]):
@@ -137,10 +137,6 @@ def _are_names(row: list[etree._Element]) -> bool:
 def _rows(table: etree._Element) -> list[etree._Element]:
     parts = [table, *children_named(table, *_TABLE_PARTS)]
     return [row for part in parts for row in children_named(part, "tr")]
-
-
-def _cells(row: etree._Element) -> list[etree._Element]:
-    return list(children_named(row, "td", "th"))
 
 
 _LABELS = {"info": "Info", "note": "Note", "tip": "Tip", "warning": "Warning"}

@@ -124,7 +124,7 @@ def parse(storage: str) -> Parsed:
     text = storage[head.end() :] if head else storage
     visible = xml_text(text)
     notes = [_DOCTYPE] * bool(head and head[1]) + [_CONTROLS] * (visible != text)
-    markup = _without_entities(visible)
+    markup = _TOKENS.sub(_xml_token, visible)
     del text, visible
     root, trouble = _tree(markup)
     if trouble:
@@ -153,10 +153,6 @@ def _tree(markup: str) -> tuple[etree._Element, str]:
     )
     root = etree.fromstring(f"{_OPENING}{markup}</r>".encode(), parser)
     return etree.Element("r") if root is None else root, _parse_errors(parser)
-
-
-def _without_entities(text: str) -> str:
-    return _TOKENS.sub(_xml_token, text)
 
 
 def _xml_token(match: re.Match[str]) -> str:

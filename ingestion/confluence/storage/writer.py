@@ -7,10 +7,10 @@ single elements.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from lxml import etree
 
@@ -151,11 +151,8 @@ _DEEPEST = 100
 _PARTED = frozenset("ul ol table thead tbody tfoot tr".split())
 """Elements that allow text only inside their parts."""
 
-
-class Rule(Protocol):
-    """Writes one element and its content."""
-
-    def __call__(self, element: etree._Element, out: Writer, /) -> None: ...
+Rule = Callable[["etree._Element", "Writer"], None]  # noqa: SLF001 - lxml has no public name
+"""Writes one element and its content."""
 
 
 class Writer:

@@ -81,18 +81,18 @@ class Catalogue:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def holds_pages(self, index: str) -> bool:
+    async def has_pages(self, index: str) -> bool:
         return await count(self._connection, index, equals("kind", PAGE)) > 0
 
-    async def chunks_said(self, index: str) -> int:
+    async def recorded_chunks(self, index: str) -> int:
         """Return the total number of chunks according to the page documents."""
         pages = list_documents(
             self._connection, index, equals("kind", PAGE), select=("id", "chunks"), order="id"
         )
         return sum([document["chunks"] async for document in pages])
 
-    async def all_pages(self, index: str, tenant: str, space: str) -> dict[str, Page]:
-        pages = self._pages(index, _readable(PAGE, tenant, None, space))
+    async def pages(self, index: str, tenant: str, space: str) -> dict[str, Page]:
+        pages = self._list_pages(index, _readable(PAGE, tenant, None, space))
         return {document["page_id"]: page_of(document) async for document in pages}
 
     async def pages_by_tenant(self, index: str) -> Mapping[str, int]:
@@ -104,7 +104,9 @@ class Catalogue:
         )
         return dict(sorted(by_space.items()))
 
-    async def spaces(self, index: str, tenant: str, seen: Principals) -> tuple[SpaceSummary, ...]:
+    async def space_summaries(
+        self, index: str, tenant: str, seen: Principals
+    ) -> tuple[SpaceSummary, ...]:
         """Return the summary of each space; where sources mix, with the most frequent one."""
         condition = _readable(PAGE, tenant, seen)
         pages = await count_by_value(self._connection, index, condition, "space")
@@ -115,7 +117,7 @@ class Catalogue:
             for space in sorted(pages)
         )
 
-    async def summaries(
+    async def page_summaries(
         self,
         index: str,
         place: tuple[str, str],
@@ -134,14 +136,14 @@ class Catalogue:
         found: list[PageSummary] = []
         if limit < 1:
             return ()
-        async for document in self._pages(index, condition, after):
+        async for document in self._list_pages(index, condition, after):
             if _holds(document, wanted):
                 found.append(summary_of(document))
             if len(found) == limit:
                 break
         return tuple(found)
 
-    async def summary(
+    async def page_summary(
         self, index: str, place: tuple[str, str, str], seen: Principals
     ) -> PageSummary | None:
         tenant, space, page_id = place
@@ -149,14 +151,16 @@ class Catalogue:
         document = await self._first(index, condition, PAGE_FIELDS)
         return None if document is None else summary_of(document)
 
-    async def at(
+    async def page_at(
         self, index: str, tenant: str, urls: Sequence[str], seen: Principals
     ) -> PageSummary | None:
         for url in urls:
             condition = all_of(_readable(CHUNK, tenant, seen), equals("url", url))
             chunk = await self._first(index, condition, ("space", "page_id"))
             if chunk is not None:
-                return await self.summary(index, (tenant, chunk["space"], chunk["page_id"]), seen)
+                return await self.page_summary(
+                    index, (tenant, chunk["space"], chunk["page_id"]), seen
+                )
         return None
 
     async def _sources(self, index: str, condition: str) -> dict[str, str]:
@@ -185,7 +189,9 @@ class Catalogue:
         )
         return found.documents[0] if found.documents else None
 
-    def _pages(self, index: str, condition: str, after: str = "") -> AsyncIterator[StoredDocument]:
+    def _list_pages(
+        self, index: str, condition: str, after: str = ""
+    ) -> AsyncIterator[StoredDocument]:
         return list_documents(
             self._connection, index, condition, select=PAGE_FIELDS, order="page_id", after=after
         )

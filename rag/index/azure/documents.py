@@ -12,8 +12,16 @@ from typing import Any
 import numpy as np
 
 from rag.index.azure.schema import EMBEDDING, reader_fields
-from rag.index.embedded.schema import decode_readers, encode_readers
-from rag.types import Chunk, Fingerprint, Page, PageSummary, Readers, Vectors
+from rag.types import (
+    Chunk,
+    Fingerprint,
+    Page,
+    PageSummary,
+    Readers,
+    Vectors,
+    decode_readers,
+    encode_readers,
+)
 
 Document = dict[str, Any]
 StoredDocument = Mapping[str, Any]

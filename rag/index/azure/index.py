@@ -19,8 +19,8 @@ from rag.index.azure.retriever import Reranker, Retriever
 from rag.index.azure.schema import SCHEMA
 from rag.index.azure.versions import REFRESH_SECONDS, CurrentIndex, Versions
 from rag.index.azure.writer import BatchWriter, PageWriter
-from rag.index.embedded.writes import Embeddings, check_page
 from rag.index.hybrid_search import FusionWeights
+from rag.ports import Vocabulary
 from rag.retrying import RetryPolicy
 from rag.types import (
     Chunk,
@@ -32,7 +32,9 @@ from rag.types import (
     Question,
     Readers,
     SpaceSummary,
+    TokenSigns,
     Vectors,
+    check_page,
 )
 
 
@@ -60,94 +62,81 @@ class AzureIndex:
 
     def __init__(self, parts: IndexParts, expected: Fingerprint | None) -> None:
         self._parts = parts
+        self._chunks, self._catalogue = parts.chunks, parts.catalogue
+        self._run = parts.current.run
         self._expected = expected
         self._claimed = False
 
     async def search(
         self, question: Question, readers: frozenset[Principal], k: int
     ) -> tuple[Passage, ...]:
-        async def search(facts: Facts) -> tuple[Passage, ...]:
-            return await self._parts.retriever.search(facts, question, readers, k)
+        retriever = self._parts.retriever
+        return await self._run(lambda facts: retriever.search(facts, question, readers, k))
 
-        return await self._parts.current.used(search)
+    async def vocabulary(
+        self, question: Question, readers: frozenset[Principal], words: Sequence[str]
+    ) -> Vocabulary | None:
+        """Return None: the service does not count words."""
 
     async def page(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
     ) -> tuple[Chunk, ...]:
-        async def page(facts: Facts) -> tuple[Chunk, ...]:
-            return await self._parts.chunks.of_page(facts.index, (tenant, space, page_id), readers)
-
-        return await self._parts.current.used(page)
+        place = (tenant, space, page_id)
+        return await self._run(lambda facts: self._chunks.of_page(facts.index, place, readers))
 
     async def chunks(
         self, tenant: str, ids: Collection[str], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         """Return by id the chunks that exist and may be read."""
-
-        async def chunks(facts: Facts) -> Mapping[str, Chunk]:
-            return await self._parts.chunks.by_id(facts.index, tenant, ids, readers)
-
-        return await self._parts.current.used(chunks)
+        return await self._run(lambda facts: self._chunks.by_id(facts.index, tenant, ids, readers))
 
     async def upsert_page(
-        self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
+        self,
+        page: Page,
+        chunks: Sequence[Chunk],
+        vectors: Vectors | None,
+        tokens: Sequence[TokenSigns] | None = None,
     ) -> None:
-        """Replace a page and its chunks, not atomically: see the class."""
+        """Replace a page and its chunks, not atomically: see the class. ``tokens`` are ignored."""
         dimensions = self._expected.dimensions if self._expected else 0
-        check_page(page, chunks, Embeddings(vectors), dimensions)
+        check_page(page, chunks, vectors, tokens, dimensions)
         await self._claim()
-
-        async def put(facts: Facts) -> None:
-            await self._parts.pages.put(facts.index, page, chunks, vectors)
-
-        await self._parts.current.used(put)
+        pages = self._parts.pages
+        await self._run(lambda facts: pages.replace(facts.index, page, chunks, vectors))
 
     async def delete_pages(self, tenant: str, space: str, page_ids: Collection[str]) -> int:
-        async def remove(facts: Facts) -> int:
-            return await self._parts.pages.remove(facts.index, tenant, space, page_ids)
-
-        return await self._parts.current.used(remove)
+        pages = self._parts.pages
+        return await self._run(lambda facts: pages.delete(facts.index, tenant, space, page_ids))
 
     async def set_readers(self, tenant: str, space: str, page_id: str, readers: Readers) -> None:
-        async def restrict(facts: Facts) -> None:
-            await self._parts.pages.restrict(facts.index, (tenant, space, page_id), readers)
-
-        await self._parts.current.used(restrict)
+        pages, place = self._parts.pages, (tenant, space, page_id)
+        await self._run(lambda facts: pages.set_readers(facts.index, place, readers))
 
     async def pages(self, tenant: str, space: str) -> Mapping[str, Page]:
-        async def pages(facts: Facts) -> Mapping[str, Page]:
-            return await self._parts.catalogue.all_pages(facts.index, tenant, space)
-
-        return await self._parts.current.used(pages)
+        return await self._run(lambda facts: self._catalogue.pages(facts.index, tenant, space))
 
     async def spaces(self, tenant: str) -> Mapping[str, int]:
-        async def spaces(facts: Facts) -> Mapping[str, int]:
-            return await self._parts.catalogue.chunks_by_space(facts.index, tenant, None)
-
-        return await self._parts.current.used(spaces)
+        return await self._run(
+            lambda facts: self._catalogue.chunks_by_space(facts.index, tenant, None)
+        )
 
     async def tenants(self) -> Mapping[str, int]:
         """Return the number of pages of each tenant; all share one index."""
-
-        async def tenants(facts: Facts) -> Mapping[str, int]:
-            return await self._parts.catalogue.pages_by_tenant(facts.index)
-
-        return await self._parts.current.used(tenants)
+        return await self._run(lambda facts: self._catalogue.pages_by_tenant(facts.index))
 
     async def fingerprint(self) -> Fingerprint | None:
         async def fingerprint(facts: Facts) -> Fingerprint | None:
-            held = await self._parts.catalogue.holds_pages(facts.index)
+            held = await self._catalogue.has_pages(facts.index)
             return facts.fingerprint if held else None
 
-        return await self._parts.current.used(fingerprint)
+        return await self._run(fingerprint)
 
     async def space_summaries(
         self, tenant: str, readers: frozenset[Principal] | None
     ) -> tuple[SpaceSummary, ...]:
-        async def spaces(facts: Facts) -> tuple[SpaceSummary, ...]:
-            return await self._parts.catalogue.spaces(facts.index, tenant, readers)
-
-        return await self._parts.current.used(spaces)
+        return await self._run(
+            lambda facts: self._catalogue.space_summaries(facts.index, tenant, readers)
+        )
 
     async def page_summaries(
         self,
@@ -159,29 +148,26 @@ class AzureIndex:
         after: str = "",
         limit: int = 50,
     ) -> tuple[PageSummary, ...]:
-        async def summaries(facts: Facts) -> tuple[PageSummary, ...]:
-            return await self._parts.catalogue.summaries(
+        return await self._run(
+            lambda facts: self._catalogue.page_summaries(
                 facts.index, (tenant, space), readers, words=words, after=after, limit=limit
             )
-
-        return await self._parts.current.used(summaries)
+        )
 
     async def page_summary(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal] | None
     ) -> PageSummary | None:
-        async def summary(facts: Facts) -> PageSummary | None:
-            place = (tenant, space, page_id)
-            return await self._parts.catalogue.summary(facts.index, place, readers)
-
-        return await self._parts.current.used(summary)
+        place = (tenant, space, page_id)
+        return await self._run(
+            lambda facts: self._catalogue.page_summary(facts.index, place, readers)
+        )
 
     async def page_at(
         self, tenant: str, urls: Sequence[str], readers: frozenset[Principal] | None
     ) -> PageSummary | None:
-        async def at(facts: Facts) -> PageSummary | None:
-            return await self._parts.catalogue.at(facts.index, tenant, urls, readers)
-
-        return await self._parts.current.used(at)
+        return await self._run(
+            lambda facts: self._catalogue.page_at(facts.index, tenant, urls, readers)
+        )
 
     async def close(self) -> None:
         """Close the connections and the credential."""
@@ -195,7 +181,7 @@ class AzureIndex:
             raise IndexUnavailable("This index in Azure AI Search was opened to be read only.")
         current = self._parts.current
         facts = await current.facts()
-        current.take(await self._parts.versions.claim(current.name, facts, self._expected))
+        current.cache(await self._parts.versions.claim(current.name, facts, self._expected))
         self._claimed = True
 
 
@@ -212,7 +198,7 @@ class Rebuild:
         self._begun = begun
         self._parts = parts
 
-    async def finish(self, *, seen_within_seconds: float = _VISIBLE_WITHIN_SECONDS) -> str:
+    async def finish(self, *, visible_within_seconds: float = _VISIBLE_WITHIN_SECONDS) -> str:
         """Switch the name to the new version; return the new version's own name.
 
         The former one is deleted when somebody opens the index for writing ten minutes later.
@@ -221,11 +207,11 @@ class Rebuild:
             IndexUnavailable: Not everything written is visible, or there are no pages where there
                 were some. The former version stays current.
         """
-        await self._seen(seen_within_seconds)
+        await self._wait_until_visible(visible_within_seconds)
         current = await self._parts.versions.current(self._name)
         new, former = self._begun.index, current.index
         catalogue = self._parts.catalogue
-        if await catalogue.holds_pages(former) and not await catalogue.holds_pages(new):
+        if await catalogue.has_pages(former) and not await catalogue.has_pages(new):
             raise IndexUnavailable(
                 f"The new version {new!r} holds no pages, but {former!r} does; it stays as it is."
             )
@@ -234,18 +220,18 @@ class Rebuild:
     async def close(self) -> None:
         await self.index.close()
 
-    async def _seen(self, seconds: float) -> None:
+    async def _wait_until_visible(self, seconds: float) -> None:
         """Wait until as many chunks are visible as the page documents count."""
         ends = asyncio.get_running_loop().time() + seconds
         while True:
-            said = await self._parts.catalogue.chunks_said(self._begun.index)
+            recorded = await self._parts.catalogue.recorded_chunks(self._begun.index)
             found = await count(self._parts.connection, self._begun.index, equals("kind", CHUNK))
-            if said == found:
+            if recorded == found:
                 return
             if asyncio.get_running_loop().time() >= ends:
                 raise IndexUnavailable(
                     f"The new version {self._begun.index!r} holds {found} chunks, but its pages "
-                    f"have {said}. Run the rebuild again; the former version stays as it is."
+                    f"have {recorded}. Run the rebuild again; the former version stays as it is."
                 )
             await asyncio.sleep(_POLL_SECONDS)
 
@@ -260,7 +246,7 @@ class Opening:
 
     credential: Credential | None = None
     policy: RetryPolicy | None = None
-    asked_every_seconds: float = REFRESH_SECONDS
+    refresh_seconds: float = REFRESH_SECONDS
     may_be_absent: bool = False
     authority: str | None = None
 
@@ -292,7 +278,7 @@ async def open_azure_index(
     try:
         if create:
             created = await parts.versions.create(settings.azure_search_index, expected)
-            parts.current.know(created)
+            parts.current.use_until_read(created)
         await parts.current.facts()
     except IndexAbsent:
         if not opening.may_be_absent:
@@ -320,7 +306,7 @@ async def open_azure_rebuild(
         await parts.connection.close()
         raise
     current = CurrentIndex(parts.connection, begun.index, expected)
-    current.take(begun)
+    current.cache(begun)
     return Rebuild(name, begun, replace(parts, current=current))
 
 
@@ -339,9 +325,7 @@ def _build_parts(
     name = settings.azure_search_index
     return IndexParts(
         connection=connection,
-        current=CurrentIndex(
-            connection, name, expected, asked_every_seconds=opening.asked_every_seconds
-        ),
+        current=CurrentIndex(connection, name, expected, refresh_seconds=opening.refresh_seconds),
         retriever=Retriever(
             connection, Reranker(wanted=settings.azure_search_semantic), FusionWeights()
         ),

@@ -5,7 +5,7 @@ Filters escape every value, so that none is interpreted as a condition.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
@@ -49,11 +49,7 @@ def none_of(field: str, values: Collection[str]) -> str:
 
 def all_of(*conditions: str | None) -> str:
     """Return the conjunction of conditions; None is no condition."""
-    return " and ".join(_parenthesized(conditions))
-
-
-def _parenthesized(conditions: Iterable[str | None]) -> Iterable[str]:
-    return (f"({one})" if " or " in one else one for one in conditions if one)
+    return " and ".join(f"({one})" if " or " in one else one for one in conditions if one)
 
 
 def _fits_in_list(value: str) -> bool:

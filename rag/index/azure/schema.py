@@ -1,6 +1,6 @@
 """Define the index: its fields, how they are searched, and its permission filters; pure.
 
-One index holds chunks, one document per page (read by ``pages`` and ``ListsPages``) and one with
+One index holds chunks, one document per page (for ``pages`` and the lists of pages) and one with
 the facts of the index; ``kind`` distinguishes them.
 
 Permissions fail closed. The service has no sets of sets: a document's sets of readers are stored in

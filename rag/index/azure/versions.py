@@ -69,12 +69,12 @@ class CurrentIndex:
         name: str,
         expected: Fingerprint | None,
         *,
-        asked_every_seconds: float = REFRESH_SECONDS,
+        refresh_seconds: float = REFRESH_SECONDS,
     ) -> None:
         self.name = name
         self._connection = connection
         self._expected = expected
-        self._every = asked_every_seconds
+        self._refresh_seconds = refresh_seconds
         self._facts: Facts | None = None
         self._until = 0.0
 
@@ -87,33 +87,33 @@ class CurrentIndex:
         """
         now = asyncio.get_running_loop().time()
         if self._facts is None or now >= self._until:
-            facts = await self._asked() or self._facts
+            facts = await self._read() or self._facts
             if facts is None:
                 raise _no_facts_error(self.name)
             await self._check(facts)
             if facts.embedder or self._expected is None:
-                self.take(facts)
+                self.cache(facts)
             return facts
         return self._facts
 
-    def take(self, facts: Facts) -> None:
+    def cache(self, facts: Facts) -> None:
         """Cache these facts without a request, because they were just written."""
         self._facts = facts
-        self._until = asyncio.get_running_loop().time() + self._every
+        self._until = asyncio.get_running_loop().time() + self._refresh_seconds
 
-    def know(self, facts: Facts) -> None:
+    def use_until_read(self, facts: Facts) -> None:
         """Use these facts until others are read."""
         self._facts = facts
 
-    async def used(self, use: Callable[[Facts], Awaitable[Result]]) -> Result:
+    async def run(self, call: Callable[[Facts], Awaitable[Result]]) -> Result:
         """Return the result of a call with the index; retry once when it was replaced meanwhile."""
         try:
-            return await use(await self.facts())
+            return await call(await self.facts())
         except IndexAbsent:
             self._until = 0.0
-            return await use(await self.facts())
+            return await call(await self.facts())
 
-    async def _asked(self) -> Facts | None:
+    async def _read(self) -> Facts | None:
         """Return the facts as read; None if they are not visible yet, or on a transient error."""
         try:
             return await read_facts(self._connection, self.name)
@@ -125,7 +125,7 @@ class CurrentIndex:
     async def _check(self, facts: Facts) -> None:
         if self._expected is None or not facts.embedder or facts.fingerprint == self._expected:
             return
-        if await count(self._connection, facts.index, equals("kind", PAGE)):
+        if await _page_count(self._connection, facts.index):
             raise index_mismatch(facts, self._expected)
 
 
@@ -140,6 +140,10 @@ async def read_facts(connection: Connection, name: str) -> Facts | None:
         top=1,
     )
     return facts_of(found.documents[0]) if found.documents else None
+
+
+async def _page_count(connection: Connection, index: str) -> int:
+    return await count(connection, index, equals("kind", PAGE))
 
 
 def _no_facts_error(name: str) -> IndexUnavailable:
@@ -176,15 +180,15 @@ class Versions:
         Contributor`) uses an existing index as it is. Raises IndexMismatch where the index of this
         name is not Frontdesk's.
         """
-        facts = await self._own_facts(name)
+        facts = await self._our_facts(name)
         if facts is not None:
             await self._maintain(name, facts)
             return facts
         dimensions = expected.dimensions if expected else 0
         first = Facts(version_name(name, FIRST_VERSION), dimensions=dimensions, schema=SCHEMA)
         await self._define(first.index, dimensions)
-        await self._tell(first.index, first)
-        await self._give(name, first)
+        await self._write_facts(first.index, first)
+        await self._point_to(name, first)
         return first
 
     async def claim(self, name: str, facts: Facts, expected: Fingerprint) -> Facts:
@@ -194,7 +198,7 @@ class Versions:
             return facts
         if facts.dimensions not in {0, expected.dimensions}:
             raise index_mismatch(facts, expected)
-        if facts.embedder and await self._pages(facts.index):
+        if facts.embedder and await _page_count(self._connection, facts.index):
             raise index_mismatch(facts, expected)
         claimed = replace(
             facts,
@@ -204,8 +208,8 @@ class Versions:
         )
         if not facts.dimensions:
             await self._define(facts.index, expected.dimensions)
-        await self._tell(facts.index, claimed)
-        await self._tell(name, claimed)
+        await self._write_facts(facts.index, claimed)
+        await self._write_facts(name, claimed)
         return claimed
 
     async def begin(self, name: str, expected: Fingerprint) -> Facts:
@@ -220,15 +224,15 @@ class Versions:
         facts = Facts(
             index, expected.embedder, expected.dimensions, expected.schema, complete=False
         )
-        await self._tell(index, facts)
+        await self._write_facts(index, facts)
         return facts
 
     async def finish(self, name: str, begun: Facts) -> Facts:
         """Make a completed version the current one."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         done = replace(begun, complete=True, since=now)
-        await self._tell(done.index, done)
-        await self._give(name, done)
+        await self._write_facts(done.index, done)
+        await self._point_to(name, done)
         return done
 
     async def current(self, name: str) -> Facts:
@@ -241,19 +245,19 @@ class Versions:
     async def _maintain(self, name: str, facts: Facts) -> None:
         try:
             await self._define(facts.index, facts.dimensions)
-            await self._sweep(name, facts)
+            await self._delete_former(name, facts)
         except RequestRefused as refused:
             if refused.status != _FORBIDDEN or facts.schema != SCHEMA:
                 raise
 
-    async def _give(self, name: str, facts: Facts) -> None:
+    async def _point_to(self, name: str, facts: Facts) -> None:
         alias = SearchAlias(name=name, indexes=[facts.index])
         try:
             await self._call(name, lambda client: client.create_or_update_alias(alias))
         except (RequestRefused, IndexAbsent):
             # The service has no aliases, or the name is already that of a pointing index.
             await self._define(name, 0)
-            await self._tell(name, facts)
+            await self._write_facts(name, facts)
 
     async def _define(self, index: str, dimensions: int) -> None:
         """Create an index, or add missing fields; existing fields are left as they are."""
@@ -270,19 +274,19 @@ class Versions:
             kept.vector_search = kept.vector_search or wanted.vector_search
             await self._call(index, lambda client: client.create_or_update_index(kept))
 
-    async def _own_facts(self, name: str) -> Facts | None:
+    async def _our_facts(self, name: str) -> Facts | None:
         """Return the facts behind a name. Raises IndexMismatch where it is not Frontdesk's."""
         try:
             facts = await self._facts(name)
         except RequestRefused:
-            await self._is_there(name)
+            await self._exists(name)
             raise
-        if facts is None and await self._is_there(name):
+        if facts is None and await self._exists(name):
             # The index may be new: rewriting facts that are not visible yet would undo a claim.
-            return await self._awaited(name)
+            return await self._wait_for_facts(name)
         return facts
 
-    async def _awaited(self, name: str) -> Facts | None:
+    async def _wait_for_facts(self, name: str) -> Facts | None:
         for _ in range(_POLLS):
             await asyncio.sleep(_POLL_SECONDS)
             facts = await self._facts(name)
@@ -290,7 +294,7 @@ class Versions:
                 return facts
         return None
 
-    async def _is_there(self, name: str) -> bool:
+    async def _exists(self, name: str) -> bool:
         """Return whether the index exists. Raises IndexMismatch where it is not Frontdesk's."""
         try:
             kept = await self._call(name, lambda client: client.get_index(name))
@@ -303,7 +307,7 @@ class Versions:
             )
         return True
 
-    async def _sweep(self, name: str, facts: Facts) -> None:
+    async def _delete_former(self, name: str, facts: Facts) -> None:
         """Delete former versions, once no reader uses them any more."""
         number = version_number(name, facts.index) or FIRST_VERSION
         if number == FIRST_VERSION or not _long_ago(facts.since):
@@ -321,10 +325,7 @@ class Versions:
         except IndexAbsent:
             return None
 
-    async def _pages(self, index: str) -> int:
-        return await count(self._connection, index, equals("kind", PAGE))
-
-    async def _tell(self, index: str, facts: Facts) -> None:
+    async def _write_facts(self, index: str, facts: Facts) -> None:
         await self._writer.write(index, [Change("upload", facts_document(facts))])
 
     async def _call(

@@ -29,9 +29,8 @@ from rag.index.azure.documents import (
 )
 from rag.index.azure.queries import all_of, equals, list_documents, one_of
 from rag.index.azure.schema import EMBEDDING
-from rag.index.embedded.schema import encode_readers
 from rag.retrying import RetryPolicy
-from rag.types import Chunk, Page, Principal, Readers, Vectors
+from rag.types import Chunk, Page, Principal, Readers, Vectors, encode_readers
 
 MOST_DOCUMENTS = 200
 MOST_BYTES = 10_000_000
@@ -80,7 +79,7 @@ class BatchWriter:
 
     async def _send(self, index: str, batch: Sequence[Change]) -> None:
         try:
-            await self._until_taken(index, batch)
+            await self._write_batch(index, batch)
         except _TooLarge:
             if len(batch) == 1:
                 raise IndexUnavailable(
@@ -90,7 +89,7 @@ class BatchWriter:
             await self._send(index, batch[:half])
             await self._send(index, batch[half:])
 
-    async def _until_taken(self, index: str, batch: Sequence[Change]) -> None:
+    async def _write_batch(self, index: str, batch: Sequence[Change]) -> None:
         left = {change.key: change for change in batch}
 
         async def once() -> None:
@@ -183,7 +182,7 @@ class PageWriter:
         self._connection = connection
         self._writer = writer
 
-    async def put(
+    async def replace(
         self, index: str, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
     ) -> None:
         """Write the chunks, remove those that are gone, then mark the page as complete."""
@@ -199,7 +198,7 @@ class PageWriter:
             await self._writer.write(index, step)
         await self._writer.write(index, _uploads([page_document(page, chunks)]))
 
-    async def restrict(self, index: str, place: tuple[str, str, str], readers: Readers) -> None:
+    async def set_readers(self, index: str, place: tuple[str, str, str], readers: Readers) -> None:
         """Change the readers of a page (tenant, space, id): its chunks first, then its document."""
         tenant, space, page_id = place
         found = [one async for one in self._all(index, tenant, space, [page_id])]
@@ -213,7 +212,7 @@ class PageWriter:
             version = one["version"] if one["chunks"] == len(chunks) else ""
             await self._writer.write(index, _merges([one], {**fields, "version": version}))
 
-    async def remove(self, index: str, tenant: str, space: str, page_ids: Collection[str]) -> int:
+    async def delete(self, index: str, tenant: str, space: str, page_ids: Collection[str]) -> int:
         """Remove pages; return the number of pages that existed."""
         wanted = sorted(set(page_ids))
         removed = 0

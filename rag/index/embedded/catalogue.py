@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from rag.index.embedded.schema import decode_readers, encode_numbers
-from rag.types import PageSummary, Principal, SpaceSummary, may_read
+from rag.index.embedded.schema import encode_numbers
+from rag.types import PageSummary, Principal, SpaceSummary, decode_readers, may_read
 
 _SPACES = """
 SELECT scopes.space, count(*),

@@ -14,7 +14,6 @@ from rag.index.embedded import writes
 from rag.index.embedded.catalogue import Catalogue
 from rag.index.embedded.queries import Reader
 from rag.index.embedded.schema import SCHEMA, connect, snapshot, transaction, translate_errors
-from rag.index.embedded.writes import Embeddings
 from rag.index.hybrid_search import FusionWeights
 from rag.ports import Embedder, Vocabulary
 from rag.types import (
@@ -29,6 +28,7 @@ from rag.types import (
     SpaceSummary,
     TokenSigns,
     Vectors,
+    check_page,
 )
 
 Result = TypeVar("Result")
@@ -37,8 +37,7 @@ Result = TypeVar("Result")
 class EmbeddedIndex:
     """An index in one SQLite file.
 
-    Implements ``rag.ports.SearchIndex``, ``KnowsVocabulary``, ``KeepsTokens`` and ``ReadsChunks``.
-    Reads and writes have a thread and a connection each:
+    Implements ``rag.ports.SearchIndex``. Reads and writes have a thread and a connection each:
     SQLite never runs on the event loop, a search never waits for a write, and each sees one state.
     Any number of processes may open the file; writers take turns.
     """
@@ -123,25 +122,17 @@ class EmbeddedIndex:
         return await self._read(lambda: self._catalogue.page_at(tenant, urls, readers))
 
     async def upsert_page(
-        self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
-    ) -> None:
-        await self._upsert(page, chunks, Embeddings(vectors))
-
-    async def upsert_page_with_tokens(
         self,
         page: Page,
         chunks: Sequence[Chunk],
-        vectors: Vectors,
-        tokens: Sequence[TokenSigns],
+        vectors: Vectors | None,
+        tokens: Sequence[TokenSigns] | None = None,
     ) -> None:
-        await self._upsert(page, chunks, Embeddings(vectors, tokens))
-
-    async def _upsert(self, page: Page, chunks: Sequence[Chunk], embeddings: Embeddings) -> None:
-        writes.check_page(page, chunks, embeddings, self._dimensions)
+        check_page(page, chunks, vectors, tokens, self._dimensions)
 
         def upsert() -> None:
             writes.claim_fingerprint(self._writing, self._expected)
-            writes.upsert_page(self._writing, page, chunks, embeddings)
+            writes.upsert_page(self._writing, page, chunks, vectors, tokens)
 
         await self._write(upsert)
 
@@ -151,7 +142,7 @@ class EmbeddedIndex:
         )
 
     async def set_readers(self, tenant: str, space: str, page_id: str, readers: Readers) -> None:
-        page = writes.page_with_readers(tenant, space, page_id, readers)
+        page = Page(tenant=tenant, space=space, id=page_id, version="", readers=readers)
         await self._write(lambda: writes.set_readers(self._writing, page))
 
     async def warm(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from rag.index.embedded.schema import COLUMNS, TABLES, chunk_of, decode_readers, encode_numbers
+from rag.index.embedded.schema import COLUMNS, TABLES, chunk_of, encode_numbers
 from rag.index.embedded.vectors import VectorCache, read_facts, token_similarity
 from rag.index.hybrid_search import (
     RERANKED,
@@ -31,6 +31,7 @@ from rag.types import (
     Principal,
     Question,
     TokenSigns,
+    decode_readers,
     may_read,
     permitted_scopes,
 )

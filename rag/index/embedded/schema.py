@@ -7,12 +7,11 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from rag.errors import IndexMismatch, IndexUnavailable
-from rag.types import Chunk, Principal, Readers
+from rag.types import Chunk, decode_readers
 
 SCHEMA = 2
 """Incremented whenever the tables, or the text that is embedded, change their meaning."""
@@ -258,17 +257,6 @@ def chunk_of(row: Sequence[Any]) -> Chunk:
         labels=tuple(json.loads(row[15])),
         updated_by=row[16],
     )
-
-
-def encode_readers(readers: Readers) -> str:
-    """Return the readers in a canonical encoding, independent of the order of their sets."""
-    return json.dumps(sorted(sorted(names) for names in set(readers)))
-
-
-@lru_cache(maxsize=1024)
-def decode_readers(text: str) -> Readers:
-    """Return the readers that encode_readers wrote."""
-    return tuple(frozenset(Principal(name) for name in names) for names in json.loads(text))
 
 
 def encode_numbers(numbers: Iterable[int]) -> str:

@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.index.embedded.schema import decode_readers
-from rag.types import AccessScope, TokenSigns, Vectors
+from rag.types import AccessScope, TokenSigns, Vectors, decode_readers
 
 _NOBODY = 0
 """No scope has this id, so chunks with it are never found."""

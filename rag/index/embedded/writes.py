@@ -4,48 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from rag.errors import IndexMismatch
-from rag.index.embedded.schema import chunk_row, encode_numbers, encode_readers
-from rag.types import Chunk, Fingerprint, Page, Readers, TokenSigns, Vectors
+from rag.index.embedded.schema import chunk_row, encode_numbers
+from rag.types import Chunk, Fingerprint, Page, TokenSigns, Vectors, encode_readers
 
 _REMEMBERED_REVISIONS = 10_000
 """A reader that has missed more changes than this reloads everything."""
-
-
-@dataclass(frozen=True, slots=True)
-class Embeddings:
-    """The embeddings of a page's chunks, one row or entry each; None where there are none."""
-
-    vectors: Vectors | None = None
-    tokens: Sequence[TokenSigns] | None = None
-
-
-def check_page(
-    page: Page, chunks: Sequence[Chunk], embeddings: Embeddings, dimensions: int
-) -> None:
-    """Raise ValueError for chunks of another place or readers, or vectors that do not fit."""
-    readers = encode_readers(page.readers)
-    for chunk in chunks:
-        if (chunk.tenant, chunk.space, chunk.page_id) != (page.tenant, page.space, page.id):
-            raise ValueError(f"Chunk {chunk.id!r} does not belong to page {page.id!r}.")
-        if encode_readers(chunk.readers) != readers:
-            raise ValueError(f"Chunk {chunk.id!r} has other readers than its page {page.id!r}.")
-    vectors, tokens = embeddings.vectors, embeddings.tokens
-    expected = (len(chunks), dimensions)
-    if vectors is not None and vectors.shape != expected:
-        raise ValueError(
-            f"Page {page.id!r} needs vectors of shape {expected!r}, not {vectors.shape!r}."
-        )
-    if tokens is not None and [one.shape[1:] for one in tokens] != [(dimensions // 8,)] * len(
-        chunks
-    ):
-        raise ValueError(
-            f"Page {page.id!r} needs {len(chunks)!r} times tokens of {dimensions // 8!r} bytes."
-        )
 
 
 def claim_fingerprint(connection: sqlite3.Connection, expected: Fingerprint | None) -> None:
@@ -81,7 +48,11 @@ def index_mismatch(kept: Fingerprint, expected: Fingerprint) -> IndexMismatch:
 
 
 def upsert_page(
-    connection: sqlite3.Connection, page: Page, chunks: Sequence[Chunk], embeddings: Embeddings
+    connection: sqlite3.Connection,
+    page: Page,
+    chunks: Sequence[Chunk],
+    vectors: Vectors | None,
+    tokens: Sequence[TokenSigns] | None,
 ) -> None:
     """Replace a page and its chunks."""
     revision = next_revision(connection)
@@ -90,7 +61,12 @@ def upsert_page(
     _remove_chunks(connection, [number], revision)
     for row, chunk in enumerate(chunks):
         inserted = _insert_chunk(connection, chunk, (number, scope, revision))
-        _insert_embeddings(connection, inserted, embeddings, row)
+        if vectors is not None:
+            stored = np.ascontiguousarray(vectors[row], dtype="<f4").tobytes()
+            connection.execute("INSERT INTO vectors VALUES (?, ?)", (inserted, stored))
+        if tokens is not None and len(tokens[row]):
+            signs = np.ascontiguousarray(tokens[row], dtype=np.uint8).tobytes()
+            connection.execute("INSERT INTO tokens VALUES (?, ?)", (inserted, signs))
 
 
 def delete_pages(
@@ -115,11 +91,6 @@ def set_readers(connection: sqlite3.Connection, page: Page) -> None:
             "UPDATE places SET scope = ?, revision = ? WHERE page = ?",
             (scope, next_revision(connection), number),
         )
-
-
-def page_with_readers(tenant: str, space: str, page_id: str, readers: Readers) -> Page:
-    """Return a Page with the fields that set_readers needs."""
-    return Page(tenant=tenant, space=space, id=page_id, version="", readers=readers)
 
 
 def next_revision(connection: sqlite3.Connection) -> int:
@@ -199,14 +170,3 @@ def _insert_chunk(
     ).lastrowid
     connection.execute("INSERT INTO places VALUES (?, ?, ?, ?)", (number, *place))
     return number
-
-
-def _insert_embeddings(
-    connection: sqlite3.Connection, chunk: int | None, embeddings: Embeddings, row: int
-) -> None:
-    if embeddings.vectors is not None:
-        stored = np.ascontiguousarray(embeddings.vectors[row], dtype="<f4").tobytes()
-        connection.execute("INSERT INTO vectors VALUES (?, ?)", (chunk, stored))
-    if embeddings.tokens is not None and len(embeddings.tokens[row]):
-        signs = np.ascontiguousarray(embeddings.tokens[row], dtype=np.uint8).tobytes()
-        connection.execute("INSERT INTO tokens VALUES (?, ?)", (chunk, signs))

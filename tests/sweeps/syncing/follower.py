@@ -12,10 +12,9 @@ from ingestion.config import Settings, load_settings
 from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.client.retry import RetryLimits
 from ingestion.confluence.directory.person_finder import PersonFinder, open_finder
-from ingestion.confluence.rules import rules_of
+from ingestion.confluence.permissions import rules_of
 from ingestion.confluence.source import ConfluenceSources
-from ingestion.ports import Progress
-from ingestion.records.assembly import Records, records_of
+from ingestion.records.ledger import Records, records_of
 from ingestion.records.types import Run
 from ingestion.runs.background import Runs
 from ingestion.runs.source_registry import KnownSources
@@ -23,8 +22,8 @@ from ingestion.runs.tracking import pages_to_retry
 from ingestion.runs.worker_pool import WorkerPool
 from ingestion.sources.folder import LARGEST_FILE
 from ingestion.sources.uploads import Uploads
-from ingestion.sync.sync import sync_source
-from ingestion.types import Extent, Report
+from ingestion.sync.sync import SyncScope, sync_source
+from ingestion.types import Extent, Progress, Report
 from rag.factory import open_embedder, open_search_index
 from rag.ports import Embedder, SearchIndex
 from tests.fakes.confluence.server import LocalConfluence
@@ -88,16 +87,18 @@ class Follower:
         """Do what ingestion.runs.worker does, in this process."""
         before = (await self.records.ledger.synced()).get(space)
         return await sync_source(
-            await self.sources.of(space),
+            await self.sources.source(space),
             self.index,
             self.embedder,
             tenant=TENANT,
             leases=self.records.leases,
             allow_mass_delete=run.allow_mass_delete,
-            extent=run.extent,
-            page=run.page,
-            watermark=before.watermark if before else "",
-            again=pages_to_retry(before),
+            scope=SyncScope(
+                run.extent,
+                run.page,
+                before.watermark if before else "",
+                pages_to_retry(before),
+            ),
             progress=progress,
         )
 
@@ -136,7 +137,7 @@ async def opened(settings: Settings, server: LocalConfluence) -> AsyncIterator[F
         patience=FAST,
     )
     known = ConfluenceSources(wiki, url=server.url, rules=rules_of(settings))
-    records = records_of(settings)
+    records = records_of(settings, settings.database_url)
     sources = KnownSources(Uploads(settings.data_dir, TENANT, LARGEST_FILE), records.ledger, known)
     try:
         async with open_embedder(settings) as (embedder, _), open_finder(settings, wiki) as people:

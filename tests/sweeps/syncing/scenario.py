@@ -132,7 +132,7 @@ async def held_afresh(
     index = await open_index(at, fingerprint_of(follower.embedder))
     try:
         for space in spaces:
-            source = await follower.sources.of(space)
+            source = await follower.sources.source(space)
             report = await sync(
                 source, index, follower.embedder, tenant=TENANT, progress=NoProgress()
             )

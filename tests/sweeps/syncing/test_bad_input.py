@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader, PdfWriter
 
-from ingestion.cli.context import FAILED, REFUSED
+from ingestion.cli import FAILED, REFUSED
 from tests.e2e.conftest import ROOT
 from tests.fakes.confluence.faults import ANY, login_page
 from tests.fakes.confluence.server import LocalConfluence

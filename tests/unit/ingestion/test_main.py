@@ -193,7 +193,7 @@ def test_absent_weights_mean_keywords_alone_and_a_warning(
     async def absent() -> None:
         raise ModelFilesInvalid("The weights are not there; install them.")
 
-    monkeypatch.setattr("rag.models.embedding.local.open_local_embedder", absent)
+    monkeypatch.setattr("rag.models.local_embedder.open_local_embedder", absent)
 
     assert main(["folder", str(docs), "--space", "HR"]) == 0
 

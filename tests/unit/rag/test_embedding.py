@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag.embedding import CachingEmbedder, embed_question, embed_texts, embedding_text, store_page
+from rag.embedding import CachingEmbedder, embed_question, embed_texts, embedding_text
 from rag.index.embedded.index import EmbeddedIndex, fingerprint_of, open_index
 from rag.types import EVERYONE, Chunk, Question, TokenSigns, Vectors
 from tests.fakes.passages import draft
@@ -71,7 +71,7 @@ async def test_tokens_are_compared_when_the_embedder_gives_them(
 ) -> None:
     page = draft("vpn", "VPN token")
     vectors, tokens = await embed_texts(embedder, page.texts)
-    await store_page(index, page.page, page.chunks, vectors, tokens)
+    await index.upsert_page(page.page, page.chunks, vectors, tokens)
 
     vector, question_tokens = await embed_question(embedder, "VPN token")
     question = Question("VPN token", "acme", vector, tokens=question_tokens)
@@ -83,7 +83,7 @@ async def test_tokens_are_compared_when_the_embedder_gives_them(
 
 async def test_without_an_embedder_there_is_nothing_to_compare(index: EmbeddedIndex) -> None:
     page = draft("vpn", "VPN token")
-    await store_page(index, page.page, page.chunks, None, None)
+    await index.upsert_page(page.page, page.chunks, None)
 
     assert await embed_question(None, "VPN token") == (None, None)
     (passage,) = await index.search(Question("VPN", "acme"), frozenset({EVERYONE}), 5)

@@ -10,7 +10,7 @@ import pytest
 from rag.config import SearchSettings
 from rag.errors import IndexMismatch, IndexUnavailable, ModelUnavailable
 from rag.factory import open_embedder, open_search_index
-from rag.models.embedding.local import LocalEmbedder
+from rag.models.local_embedder import LocalEmbedder
 from rag.types import EVERYONE, Question
 from tests.fakes.azure_index import INDEX_NAME, settings_of
 from tests.fakes.model_server import KEY, VECTOR_LENGTH, OpenAIServer, embeds, fails, openai_server

@@ -53,8 +53,10 @@ class Recorder:
     name: Literal["extractive", "model"]
     given: list[Passage] = field(default_factory=list)
 
-    async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
-        del question
+    async def compose(
+        self, question: str, passages: Sequence[Passage], attached: Sequence[str] = ()
+    ) -> Composition:
+        del question, attached
         self.given.extend(passages)
         return Composition(claims=())
 

@@ -73,6 +73,11 @@ class ListIndex:
     async def spaces(self, tenant: str) -> Mapping[str, int]:
         return {"IT": len(self.chunks)} if self.chunks else {}
 
+    async def page(self, *_: object) -> tuple[Chunk, ...]:
+        return ()
+
+    async def vocabulary(self, *_: object) -> None: ...
+
 
 @dataclass
 class FirstLine:
@@ -86,7 +91,10 @@ class FirstLine:
     calls: tuple[ModelCall, ...] = ()
     missing: str | None = None
 
-    async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
+    async def compose(
+        self, question: str, passages: Sequence[Passage], attached: Sequence[str] = ()
+    ) -> Composition:
+        del attached
         self.composed += 1
         if self.fails:
             raise ModelUnavailable("slow")

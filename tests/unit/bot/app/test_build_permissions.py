@@ -28,7 +28,7 @@ from bot.domain.messages import Audience, Inquiry, Person, Stage
 from bot.store.database import open_store, sqlite_url
 from ingestion.config import Settings
 from ingestion.confluence.assembly import confluence_site
-from ingestion.confluence.rules import rules_of
+from ingestion.confluence.permissions import rules_of
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.sync.report import NoProgress
 from ingestion.sync.sync import Folder, sync, sync_folder

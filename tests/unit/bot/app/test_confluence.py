@@ -19,10 +19,10 @@ from bot.store.database import open_store, sqlite_url
 from ingestion.assembly import cadence_of, library_of
 from ingestion.config import Settings as IngestionSettings
 from ingestion.errors import SourceUnavailable
-from ingestion.library import ListedIndex
-from ingestion.records.assembly import records_at
+from ingestion.records.ledger import records_at
 from ingestion.records.types import Synced
 from ingestion.runs.schedule import Scheduler
+from rag.ports import SearchIndex
 from tests.fakes.builders import message
 from tests.fakes.confluence.faults import login_page
 from tests.fakes.confluence.server import LocalConfluence
@@ -113,7 +113,7 @@ class Joined:
         self.settings = IngestionSettings(_env_file=None, confluence_url=URL, confluence_token="t")
         cadence = cadence_of(self.settings)
         library = library_of(
-            cast("ListedIndex", None), tenant="acme", data_dir=folder, records=self.records
+            cast("SearchIndex", None), tenant="acme", data_dir=folder, records=self.records
         )
         self.scheduler = Scheduler(library.runs, self.records, self._spaces, cadence)
         self.away = ""

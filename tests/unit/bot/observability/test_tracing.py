@@ -42,7 +42,7 @@ from prompts.files import load_prompt
 from rag import telemetry
 from rag.answer.grounded import GroundedComposer
 from rag.errors import ModelUnavailable
-from rag.models.chat.openai_compatible import TracedModel
+from rag.models.chat_model import TracedModel
 from rag.pipeline import Pipeline
 from rag.ports import Prompt
 from rag.telemetry import span

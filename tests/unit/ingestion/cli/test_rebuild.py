@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from ingestion.cli import rebuild
-from ingestion.cli.context import open_index
+from ingestion.cli import open_index, rebuild
 from ingestion.cli.maintenance import forget_space
 from ingestion.cli.rebuild import rebuild_index
 from ingestion.cli.sync import sync_folder_now
@@ -243,7 +242,7 @@ async def test_a_key_that_two_have_is_told_once_in_the_log_and_in_each_report(
     sources = KnownSources(uploads, ledger, Named("HR", "IT"))
 
     for _ in range(3):
-        assert await sources.of_the_wiki() == ["IT"]
+        assert await sources.wiki_spaces() == ["IT"]
 
     assert capsys.readouterr().out.count("wiki.spaces_taken") == 1
     assert await sources.taken() == ["HR"]

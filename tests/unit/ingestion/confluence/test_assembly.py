@@ -14,7 +14,7 @@ import pytest
 from ingestion.config import Settings
 from ingestion.confluence.assembly import confluence_sources
 from ingestion.confluence.directory.people_file import parse_people
-from ingestion.confluence.rules import Selection, rules_of
+from ingestion.confluence.permissions import Selection, rules_of
 from ingestion.confluence.wiki import PageHead, Subjects, WikiSpace
 from ingestion.errors import SettingInvalid
 
@@ -33,7 +33,7 @@ async def test_with_settings_there_is_one_that_asks_nothing_yet() -> None:
     known = confluence_sources(settings(**SITE, confluence_spaces="IT,HR"))
 
     assert known is not None
-    assert (await known.of("IT")).space == "IT"
+    assert (await known.source("IT")).space == "IT"
     await known.close()
 
 

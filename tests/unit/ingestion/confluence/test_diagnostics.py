@@ -18,7 +18,7 @@ from tests.fakes.confluence.requests import Edition, Json, Options
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN, Site
 from tests.unit.ingestion.confluence.client.conftest import HASTY
-from tests.unit.ingestion.confluence.test_source import INCLUDE
+from tests.unit.ingestion.confluence.space_wiki import INCLUDE
 
 MISSING_SCOPE = Fault(status=401)
 

@@ -8,18 +8,16 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from ingestion.confluence.assembly import open_wiki
+from ingestion.confluence.assembly import PermissionRecheck, open_wiki
 from ingestion.confluence.client.retry import RetryLimits
-from ingestion.confluence.permission_recheck import PermissionRecheck
-from ingestion.confluence.permissions import group_principal, user_principal
-from ingestion.confluence.rules import Rules, Selection
+from ingestion.confluence.permissions import Rules, Selection, group_principal, user_principal
 from rag.types import EVERYONE, Chunk, Principal
 from tests.fakes.builders import chunk
 from tests.fakes.confluence.faults import ANY, slow, unavailable
 from tests.fakes.confluence.requests import Edition
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN, Site
-from tests.unit.ingestion.confluence.test_source import INCLUDE
+from tests.unit.ingestion.confluence.space_wiki import INCLUDE
 
 RULES = Rules()
 

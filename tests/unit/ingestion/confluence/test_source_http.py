@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from ingestion.confluence.assembly import open_wiki
-from ingestion.confluence.permissions import group_principal, user_principal
-from ingestion.confluence.rules import Rules
+from ingestion.confluence.permissions import Rules, group_principal, user_principal
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.errors import SourceUnavailable
 from ingestion.types import Listing, Paragraph, SourcePage
@@ -18,7 +17,7 @@ from tests.fakes.confluence.content import ContentKind
 from tests.fakes.confluence.requests import Edition
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN, Site
-from tests.unit.ingestion.confluence.test_source import INCLUDE
+from tests.unit.ingestion.confluence.space_wiki import INCLUDE
 
 
 @dataclass
@@ -108,7 +107,7 @@ async def test_a_look_at_one_page_gives_what_a_look_at_all_gives(joined: Joined)
     assert not joined.may_read("bob", whole[terms.id])
     for each in (home.id, terms.id, page.id, news.id):
         below = {key: one for key, one in whole.items() if key.partition("/")[0] == each}
-        assert by_id(await joined.source.only(each)) == below
+        assert by_id(await joined.source.list_page(each)) == below
 
 
 async def test_changes_are_found_and_no_change_costs_two_requests_at_most(joined: Joined) -> None:

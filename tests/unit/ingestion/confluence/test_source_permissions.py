@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingestion.confluence.permissions import group_principal, user_principal
-from ingestion.confluence.rules import Rules
+from ingestion.confluence.permissions import Rules, group_principal, user_principal
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.errors import IngestionError, PageUnreadable, SourceUnavailable
 from ingestion.sync.report import NoProgress
@@ -23,7 +22,7 @@ from tests.fakes.confluence.memory_wiki import SiteWiki
 from tests.fakes.confluence.site import ADMIN, Site
 from tests.fakes.ingestion import MemoryIndex
 from tests.sweeps.syncing.changing_wiki import MARK, mark_all
-from tests.unit.ingestion.confluence.test_source import INCLUDE, Wiki
+from tests.unit.ingestion.confluence.space_wiki import INCLUDE, SpaceWiki
 
 PEOPLE = ("ann", "bob", "cyd", ADMIN)
 GROUPS = ("staff", "board", "all")
@@ -100,7 +99,7 @@ async def check(site: Site, everyone: tuple[str, ...]) -> None:
             assert lets_in(site, handle, readers) == (allowed and shown)
     assert listed.keys() == site.readable(ADMIN)
     for page_id, page in listed.items():
-        assert (await source.only(page_id)).pages == (page,)
+        assert (await source.list_page(page_id)).pages == (page,)
 
 
 WHAT = """create create create create restrict restrict unrestrict move move trash join leave
@@ -209,7 +208,7 @@ Look = Callable[[ConfluenceSource, "Place"], Awaitable[Listing]]
 class Place:
     """A page under another one, a page that includes it, and a file on it."""
 
-    wiki: Wiki = field(default_factory=Wiki)
+    wiki: SpaceWiki = field(default_factory=SpaceWiki)
 
     def __post_init__(self) -> None:
         self.home = self.wiki.page("Home").id

@@ -7,19 +7,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ingestion.confluence.rules import Rules, Selection
+from ingestion.confluence.permissions import Rules, Selection
 from ingestion.confluence.source import ConfluenceSource, ConfluenceSources
 from ingestion.confluence.space_scan import OVERLAP, Watermark
 from ingestion.confluence.wiki import PageHead, WikiSpace
 from ingestion.errors import DocumentUnknown
 from ingestion.sync.report import NoProgress, report_lines
-from ingestion.sync.sync import sync
+from ingestion.sync.sync import SyncScope, sync
 from ingestion.types import Extent, Report
 from rag.types import EVERYONE
 from tests.fakes.confluence.memory_wiki import SITE, SiteWiki
 from tests.fakes.confluence.site import ADMIN, Site
 from tests.fakes.ingestion import MemoryIndex
-from tests.unit.ingestion.confluence.test_source import ANYBODY, INCLUDE
+from tests.unit.ingestion.confluence.space_wiki import ANYBODY, INCLUDE
 
 
 @dataclass
@@ -47,8 +47,7 @@ class Synced:
             self.index,
             None,
             tenant="acme",
-            extent=extent,
-            watermark=self.watermark,
+            scope=SyncScope(extent, watermark=self.watermark),
             progress=NoProgress(),
         )
         self.watermark = report.watermark
@@ -236,7 +235,7 @@ async def test_the_settings_say_which_spaces_are_read() -> None:
 async def test_spaces_are_asked_for_once_a_minute() -> None:
     known = Known()
     await known.sources.spaces()
-    await known.sources.of("IT")
+    await known.sources.source("IT")
     assert known.wiki.asked == ["spaces"]
 
     known.now = 61.0
@@ -247,17 +246,17 @@ async def test_spaces_are_asked_for_once_a_minute() -> None:
 async def test_a_space_that_is_named_needs_no_question() -> None:
     known = Known(Selection(spaces=frozenset({"IT"})))
 
-    assert (await known.sources.of("IT")).space == "IT"
+    assert (await known.sources.source("IT")).space == "IT"
     assert known.wiki.asked == []
 
 
 async def test_a_space_that_is_not_shown_is_unknown_with_the_cure() -> None:
     with pytest.raises(DocumentUnknown, match="CONFLUENCE_TOKEN"):
-        await Known().sources.of("NO")
+        await Known().sources.source("NO")
 
 
 async def test_a_space_that_is_read_no_more_is_a_source_that_shows_nothing() -> None:
-    source = await Known().sources.of("OLD")
+    source = await Known().sources.source("OLD")
 
     assert (await source.list()).pages == ()
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.documents.check_in_subprocess import DocumentChecker
 from ingestion.documents.convert import convert, file_kind, prettify, stored_name
-from ingestion.documents.convert_in_subprocess import MOST_TEXT, convert_in_subprocess
+from ingestion.documents.converter_process import MOST_TEXT, DocumentChecker, convert_in_subprocess
 from ingestion.errors import DocumentRefused, PageUnreadable
 from ingestion.types import Paragraph
 from tests.fakes.ingestion import pdf, word

@@ -8,7 +8,7 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 
 from ingestion.documents.convert_pdf import pdf_document
-from ingestion.documents.pdf_in_subprocess import text_of_pdf
+from ingestion.documents.converter_process import text_of_pdf
 from ingestion.documents.pdf_layout import Line, table_at
 from ingestion.errors import PageUnreadable
 from ingestion.types import Heading, ItemList, Paragraph, Table

@@ -17,17 +17,15 @@ from sqlalchemy import Connection, inspect, select, text
 
 from ingestion.config import load_settings
 from ingestion.errors import LedgerUnavailable
-from ingestion.ports import Progress
-from ingestion.records.assembly import records_of
 from ingestion.records.database import HEAD, METADATA, Database, sqlite_in
-from ingestion.records.ledger import Ledger
+from ingestion.records.ledger import Ledger, records_of
 from ingestion.records.migrations import STEPS
 from ingestion.records.types import FolderEntry, Run, Synced
 from ingestion.runs.background import Runs
 from ingestion.runs.source_registry import open_sources
 from ingestion.runs.worker_pool import WorkerPool
 from ingestion.sources.folder import LARGEST_FILE
-from ingestion.types import Extent, Report
+from ingestion.types import Extent, Progress, Report
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site
 from tests.fakes.search_service.service import SearchService
@@ -175,7 +173,7 @@ async def test_what_changed_since_and_what_failed_is_looked_at_and_no_more(
 async def ran(extent: Extent) -> Report:
     """Run over the space as a server does, and return the worker's report."""
     settings = load_settings()
-    records = records_of(settings)
+    records = records_of(settings, settings.database_url)
     work = WorkerPool(settings.data_dir, TENANT, LARGEST_FILE, records.leases)
     reports: list[Report] = []
 

@@ -45,8 +45,8 @@ def leases(request: pytest.FixtureRequest, tmp_path: Path, opens: Opens) -> Call
 
 async def test_a_space_is_held_once(leases: Callable[[str], Leases]) -> None:
     ours, theirs, others = leases("acme"), leases("acme"), leases("other")
-    async with ours.held("HR") as held:
-        await held.confirm()
+    async with ours.held("HR") as confirm:
+        await confirm()
         assert await theirs.busy("HR")
         with pytest.raises(RunInProgress, match="'HR'"):
             async with theirs.held("HR"):
@@ -118,10 +118,10 @@ async def test_what_a_dead_host_held_is_free_when_its_time_is_over(opens: Opens)
 
 async def test_a_lease_is_renewed_as_long_as_it_is_held(opens: Opens) -> None:
     ours = TableLeases(opens(), "acme", lasting=0.5, every=0.05, sure=0.2)
-    async with ours.held("HR") as held:
+    async with ours.held("HR") as confirm:
         for _ in range(6):
             await asyncio.sleep(0.2)
-            await held.confirm()
+            await confirm()
         assert await TableLeases(opens(), "acme").busy("HR")
 
 
@@ -143,21 +143,21 @@ async def test_who_lost_a_lease_is_stopped_and_confirms_nothing(opens: Opens) ->
 async def test_who_stood_still_asks_before_it_writes(opens: Opens) -> None:
     """Its renewal stood still as well, so that nothing has stopped it."""
     database = opens()
-    async with TableLeases(database, "acme", every=3600, sure=0.0).held("HR") as held:
-        await held.confirm()
+    async with TableLeases(database, "acme", every=3600, sure=0.0).held("HR") as confirm:
+        await confirm()
         await expire(database)
         async with TableLeases(database, "acme").held("HR"):
             with pytest.raises(LeaseLost):
-                await held.confirm()
+                await confirm()
 
 
 async def test_who_stood_still_goes_on_when_nobody_took_its_place(opens: Opens) -> None:
     database = opens()
     late = update(LEASES).values(expires=database.now - 1)
-    async with TableLeases(database, "acme", every=3600, sure=0.0).held("HR") as held:
+    async with TableLeases(database, "acme", every=3600, sure=0.0).held("HR") as confirm:
         await database.run(lambda connection: connection.execute(late))
 
-        await held.confirm()
+        await confirm()
 
 
 async def test_what_can_not_be_confirmed_is_not_written(address: str, opens: Opens) -> None:
@@ -167,10 +167,10 @@ async def test_what_can_not_be_confirmed_is_not_written(address: str, opens: Ope
     async def away(*_: object) -> object:
         raise LedgerUnavailable("The server is away.")
 
-    async with leases.held("HR") as held:
+    async with leases.held("HR") as confirm:
         whole, database.run = database.run, away  # type: ignore[assignment,method-assign]
         with pytest.raises(LeaseLost):
-            await held.confirm()
+            await confirm()
         database.run = whole  # type: ignore[method-assign]
 
 

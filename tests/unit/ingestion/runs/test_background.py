@@ -18,12 +18,11 @@ from ingestion.errors import (
     SpaceBlind,
     TooManyRemoved,
 )
-from ingestion.ports import Progress, Source
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import Run
 from ingestion.runs.background import Runs
-from ingestion.types import Finding, Report
+from ingestion.types import Finding, Progress, Report, Source
 
 
 class Named:
@@ -36,12 +35,12 @@ class Named:
     async def spaces(self) -> Sequence[str]:
         return self._spaces
 
-    async def of(self, space: str) -> Source:
+    async def source(self, space: str) -> Source:
         if space not in self._spaces:
             raise DocumentUnknown(space)
         return None  # type: ignore[return-value]  # nobody reads it
 
-    async def unseen(self) -> str:
+    async def listing_error(self) -> str:
         return self._unseen
 
     async def space_of(self, url: str) -> str | None:

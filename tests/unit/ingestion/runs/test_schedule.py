@@ -14,23 +14,23 @@ from hypothesis import strategies as st
 from sqlalchemy import update
 
 from ingestion.errors import SourceUnavailable
-from ingestion.ports import Progress
-from ingestion.records.assembly import Records, records_at
 from ingestion.records.database import PASSES
-from ingestion.records.ledger import Pass
+from ingestion.records.ledger import Pass, Records, records_at
 from ingestion.records.types import Failure, Run, Synced
 from ingestion.runs.background import Runs
 from ingestion.runs.schedule import (
     LONGEST_PAUSE_SECONDS,
     Begun,
     Cadence,
+    LastFailure,
     Next,
     Scheduler,
+    WikiStatus,
     due,
     upcoming,
+    wiki_status,
 )
-from ingestion.runs.wiki_status import LastFailure, WikiStatus, wiki_status
-from ingestion.types import Extent, Report
+from ingestion.types import Extent, Progress, Report
 from tests.unit.ingestion.runs.test_background import Named
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

@@ -183,14 +183,11 @@ class Patient:
         self.begun = asyncio.Event()
         self._jobs = jobs
 
-    @property
-    def stays(self) -> bool:
-        return len(self.spaces) < self._jobs
-
-    async def work(self, job: Job) -> None:
+    async def work(self, job: Job) -> bool:
         self.begun.set()
         await self.on.wait()
         self.spaces.append(job.space)
+        return len(self.spaces) < self._jobs
 
 
 def line(space: str) -> bytes:
@@ -202,7 +199,7 @@ def line(space: str) -> bytes:
 
 async def test_a_worker_stops_in_the_midst_when_its_server_is_gone() -> None:
     lines, patient = asyncio.StreamReader(), Patient(9)
-    serving = asyncio.create_task(serve(lines, patient))
+    serving = asyncio.create_task(serve(lines, patient.work))
     lines.feed_data(line("HR"))
     await patient.begun.wait()
     lines.feed_eof()
@@ -219,7 +216,7 @@ async def test_a_worker_takes_so_many_jobs_and_no_more() -> None:
         lines.feed_data(line(space))
 
     async with asyncio.timeout(10):
-        await serve(lines, patient)
+        await serve(lines, patient.work)
     assert patient.spaces == ["A", "B"]
 
 
@@ -229,7 +226,7 @@ async def test_a_worker_does_one_job_at_least_whatever_it_holds() -> None:
     lines.feed_data(line("A") + line("B"))
 
     async with asyncio.timeout(10):
-        await serve(lines, patient)
+        await serve(lines, patient.work)
     assert patient.spaces == ["A"]
 
 

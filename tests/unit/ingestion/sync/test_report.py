@@ -10,7 +10,7 @@ import pytest
 
 from ingestion.embedding_usage import added_use, use_between, use_line
 from ingestion.runs.worker import JsonProgress
-from ingestion.runs.worker_pool import _relayed
+from ingestion.runs.worker_pool import _forward
 from ingestion.sources.folder import FolderSource
 from ingestion.sync.report import NoProgress, ProgressBar, ProgressLines, progress_on, report_lines
 from ingestion.sync.sync import sync
@@ -265,5 +265,5 @@ def test_a_worker_tells_its_server_what_embedding_will_take() -> None:
     JsonProgress(said).expect(2, EmbeddingUse(500, 0, 10))
     shown = io.StringIO()
 
-    assert _relayed(json.loads(said.getvalue()), ProgressLines(shown)) is None
+    assert _forward(json.loads(said.getvalue()), ProgressLines(shown)) is None
     assert "2 pages would take about 500 tokens, less than $0.01." in shown.getvalue()

@@ -286,7 +286,7 @@ async def test_other_spaces_and_tenants_are_left_alone(desk: Desk) -> None:
 class Flaky:
     """A source whose second page cannot be read."""
 
-    space, type = "HR", "folder"
+    space, type, at_once = "HR", "folder", 1
 
     def __init__(self, inner: FolderSource) -> None:
         self.list = inner.list

@@ -14,7 +14,7 @@ import pytest
 
 from ingestion.errors import LeaseLost, PageUnreadable, SpaceBlind
 from ingestion.sync.report import NoProgress
-from ingestion.sync.sync import sync
+from ingestion.sync.sync import SyncScope, sync
 from ingestion.types import Document, Extent, Finding, Listing, Paragraph, Report, SourcePage
 from rag.index.embedded.index import fingerprint_of, open_index
 from rag.types import EVERYONE, Principal, Vectors
@@ -29,7 +29,7 @@ STAFF = (frozenset({EVERYONE, Principal("group:hr")}),)
 class Wiki:
     """A source in memory that lists changes and finds pages; notes how it was asked."""
 
-    space, type = "HR", "wiki"
+    space, type, at_once = "HR", "wiki", 1
 
     def __init__(self, *ids: str) -> None:
         self.pages = {page_id: SourcePage(page_id, "1", ALL, f"/{page_id}") for page_id in ids}
@@ -50,7 +50,7 @@ class Wiki:
         self.asked.append(f"changes since {watermark}, again {sorted(again)}")
         return self._part({*self.edited, *again}, "w2")
 
-    async def only(self, page: str) -> Listing:
+    async def list_page(self, page: str) -> Listing:
         self.asked.append(f"page {page}")
         return self._part({page}, "")
 
@@ -88,10 +88,7 @@ class Desk:
             self.index,
             self.embedder,
             tenant="acme",
-            extent=extent,
-            page=page,
-            watermark=watermark,
-            again=again,
+            scope=SyncScope(extent, page, watermark, again),
             allow_mass_delete=allow_mass_delete,
             dry_run=dry_run,
             progress=NoProgress(),

@@ -22,7 +22,7 @@ from rag.answer.grounded import (
     approximate_tokens,
 )
 from rag.answer.source_lines import LEFT_OUT, number_lines
-from rag.models.chat.openai_compatible import wanted_shape
+from rag.models.chat_model import wanted_shape
 from rag.ports import Completion, Composition, Prompt, Shape, Structured
 from rag.types import Citation, FilterVerdict, ModelCall, PartKind, Passage
 from tests.fakes.builders import NOON
@@ -486,7 +486,7 @@ async def with_file(script: str) -> tuple[Composition, ScriptedModel]:
     composer = GroundedComposer(
         model, load_prompt("answer"), attached_prompt=load_prompt("answer_attached")
     )
-    return await composer.compose_with("What does error 17 mean?", PASSAGES, [LOG]), model
+    return await composer.compose("What does error 17 mean?", PASSAGES, [LOG]), model
 
 
 async def test_the_model_sees_a_file_as_a_block_of_data_of_its_own() -> None:
@@ -521,6 +521,6 @@ async def test_a_composer_without_the_prompt_for_files_leaves_them_unread() -> N
     model = ScriptedModel(lambda _: answer())
     composer = GroundedComposer(model, load_prompt("answer"))
 
-    await composer.compose_with("How much leave do I get?", PASSAGES, [LOG])
+    await composer.compose("How much leave do I get?", PASSAGES, [LOG])
 
     assert "VPN-809" not in model.prompts[0].messages[1].content

@@ -205,7 +205,7 @@ async def test_what_is_known_of_the_index_outlives_a_moment_of_trouble(
     service: SearchService, index: AzureIndex
 ) -> None:
     await put(index, VPN)
-    always = replace(QUICK_OPENING, asked_every_seconds=0.0)
+    always = replace(QUICK_OPENING, refresh_seconds=0.0)
     async with open_test_index(service, create=False, opening=always) as reader:
         service.faults.refuse("search", 503, times=4)
 
@@ -213,7 +213,7 @@ async def test_what_is_known_of_the_index_outlives_a_moment_of_trouble(
 
 
 LEAVE = draft("leave", "Annual leave is requested in the portal.")
-AT_ONCE = replace(QUICK_OPENING, asked_every_seconds=0.0)
+AT_ONCE = replace(QUICK_OPENING, refresh_seconds=0.0)
 
 
 class Wider(WordEmbedder):
@@ -332,7 +332,7 @@ async def test_a_version_that_lacks_chunks_does_not_take_the_place(
         lost = f"{INDEX_NAME}-v2"
         service.indexes.get(lost).corpus.put(VPN.chunks[0].id, None)
         with pytest.raises(IndexUnavailable, match="holds 1 chunks, but its pages have 2"):
-            await rebuild.finish(seen_within_seconds=0.0)
+            await rebuild.finish(visible_within_seconds=0.0)
 
 
 async def test_there_is_nothing_to_rebuild_before_the_first_ingestion(

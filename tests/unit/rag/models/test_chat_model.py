@@ -12,7 +12,7 @@ from opentelemetry.trace import SpanKind
 from pydantic import BaseModel, Field
 
 from rag.errors import ModelAnswerInvalid, ModelUnavailable
-from rag.models.chat.openai_compatible import (
+from rag.models.chat_model import (
     ModelSettings,
     TracedModel,
     open_model,

@@ -11,8 +11,8 @@ from email.utils import format_datetime
 import pytest
 
 from rag.errors import ModelUnavailable, RagError
-from rag.models.chat.openai_compatible import ModelSettings
-from rag.models.chat.transport import CallTally, Exchange, model_call
+from rag.models.chat_model import ModelSettings
+from rag.models.chat_transport import CallTally, Exchange, model_call
 from rag.models.client import cost_micro_usd
 from rag.models.protocol import CachedTokens, ChatReply, Usage
 from rag.ports import Prompt

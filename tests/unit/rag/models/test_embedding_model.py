@@ -12,7 +12,7 @@ from aiohttp import web
 from rag.config import SearchSettings
 from rag.errors import ModelUnavailable
 from rag.models.client import Endpoint
-from rag.models.embedding.openai_compatible import (
+from rag.models.openai_embedder import (
     QUERY_RETRIES,
     TEXT_RETRIES,
     EmbedderSettings,

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from rag.models.client import Endpoint, connect
-from rag.models.embedding.local import TOKENIZER, find_model_file
-from rag.models.embedding.transport import (
+from rag.models.embedding_transport import (
     MOST_TEXTS,
     MOST_TOKENS,
     EmbeddedTexts,
@@ -23,6 +22,7 @@ from rag.models.embedding.transport import (
     estimate_tokens,
     truncate,
 )
+from rag.models.local_embedder import TOKENIZER, find_model_file
 from rag.models.protocol import EmbeddingDialect, Rejection, says_too_long
 from rag.retrying import Deadline
 from tests.fakes.model_server import (

@@ -10,7 +10,7 @@ import pytest
 
 from rag.errors import ModelFilesInvalid
 from rag.index.embedded.vectors import token_similarity
-from rag.models.embedding.local import (
+from rag.models.local_embedder import (
     TOKENIZER,
     WEIGHTS,
     LocalEmbedder,

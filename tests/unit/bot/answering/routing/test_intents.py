@@ -27,7 +27,7 @@ from bot.answering.routing.intent_rules import (
 )
 from bot.answering.routing.message_text import normalized
 from bot.domain.messages import Intent
-from rag.models.embedding.local import LocalEmbedder
+from rag.models.local_embedder import LocalEmbedder
 
 REQUESTS = """
 can I talk to a human?

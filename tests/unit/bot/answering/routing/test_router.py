@@ -22,7 +22,7 @@ from bot.answering.routing.router import Router, intent_of_reply
 from bot.domain.handoff import ASK_TOPIC, PERSON_REQUEST, HandoffWording, person_request
 from bot.domain.messages import Intent
 from rag.errors import ModelUnavailable
-from rag.models.embedding.local import LocalEmbedder, open_local_embedder
+from rag.models.local_embedder import LocalEmbedder, open_local_embedder
 from rag.ports import Completion, Prompt
 from rag.types import Turn, Vectors
 from tests.fakes.rag_ports import ScriptedModel, WordEmbedder

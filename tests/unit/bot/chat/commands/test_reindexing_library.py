@@ -25,14 +25,13 @@ from bot.chat.commands.types import (
 from bot.chat.documents import Run
 from ingestion.assembly import library_of, open_library
 from ingestion.library import Library
-from ingestion.ports import Progress, Source
 from ingestion.records.database import sqlite_in
 from ingestion.records.leases import FileLeases
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry
 from ingestion.records.types import Run as LedgerRun
 from ingestion.sync.sync import sync_source
-from ingestion.types import Document, Listing, Report, SourcePage
+from ingestion.types import Document, Listing, Progress, Report, Source, SourcePage
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from tests.fakes.chat_context import SLACK, MemoryAudits, command_caller
 
@@ -58,6 +57,10 @@ class Halting:
     @property
     def type(self) -> str:
         return self._inner.type
+
+    @property
+    def at_once(self) -> int:
+        return self._inner.at_once
 
     async def list(self) -> Listing:
         return await self._inner.list()
@@ -120,7 +123,7 @@ class Server:
     async def _bring_up_to_date(self, space: str, progress: Progress, run: LedgerRun) -> Report:
         """Do here what a process of its own does otherwise."""
         return await sync_source(
-            Halting(await self.library.sources.of(space), self.reads),
+            Halting(await self.library.sources.source(space), self.reads),
             self._index,
             None,
             tenant="acme",

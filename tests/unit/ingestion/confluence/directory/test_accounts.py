@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 from structlog.testing import capture_logs
 
-from ingestion.confluence.directory.accounts import EVERYBODY, Accounts
-from ingestion.confluence.directory.person_finder import Principals
+from ingestion.confluence.directory.person_finder import EVERYBODY, Accounts, Principals
 from ingestion.confluence.errors import WikiUnavailable
 from rag.types import Principal
 

@@ -136,7 +136,9 @@ async def token() -> str:
 
 def in_entra(joined: Joined, graph: Graph) -> PersonFinder:
     ids = GroupIds(joined.wiki, seconds=600, clock=time.monotonic)
-    return FirstMatchFinder([EntraFinder(graph, joined.wiki, ids), EmailFinder(joined.wiki)])
+    return FirstMatchFinder(
+        [EntraFinder(graph.groups_of, joined.wiki, ids), EmailFinder(joined.wiki)]
+    )
 
 
 async def test_groups_of_entra_count_by_their_names(joined: Joined) -> None:

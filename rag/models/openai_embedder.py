@@ -12,12 +12,11 @@ from urllib.parse import urlsplit
 import numpy as np
 import structlog
 from azure.core.credentials_async import AsyncTokenCredential
-from pydantic import SecretStr
 
 from rag.config import SearchSettings
 from rag.errors import ModelUnavailable
 from rag.models.client import OPENAI_BASE_URL, Connection, Endpoint, SettingNames, connect
-from rag.models.embedding.transport import (
+from rag.models.embedding_transport import (
     MOST_TEXTS,
     EmbeddedTexts,
     EmbeddingTransport,
@@ -232,7 +231,7 @@ def _endpoint(settings: SearchSettings) -> Endpoint:
     key = settings.embedding_api_key or (settings.openai_api_key if shared else None)
     return Endpoint(
         base_url=own or settings.openai_base_url,
-        api_key=_plain(key),
+        api_key=key.get_secret_value() if key else None,
         names=SettingNames(
             model="EMBEDDING_MODEL",
             base_url="EMBEDDING_BASE_URL" if own else "OPENAI_BASE_URL",
@@ -246,10 +245,6 @@ def _endpoint(settings: SearchSettings) -> Endpoint:
 def _origin(address: str | None) -> tuple[str, str | None, int | None]:
     parts = urlsplit(address or OPENAI_BASE_URL)
     return parts.scheme, parts.hostname, parts.port
-
-
-def _plain(key: SecretStr | None) -> str | None:
-    return key.get_secret_value() if key else None
 
 
 REQUEST_SECONDS = 60.0

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.evaluation.certificate import FIRST_STEP, certify, held_out, upper_bound
-from rag.evaluation.metrics import (
+from bot.answering.evaluation.certificate import FIRST_STEP, certify, held_out, upper_bound
+from bot.answering.evaluation.metrics import (
     Gold,
     Pairs,
     aurc,

@@ -1,15 +1,23 @@
-"""Create the tables of runs, sync states, folders, leases and passes; keep data of older files."""
+"""Migrate ingestion's own tables to the current revision.
+
+Uses Alembic's operations without its command, which works through globals of its module: the bot
+may be migrating its own tables in another thread at the same moment.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import sqlalchemy as sa
+from alembic.migration import MigrationContext
 from alembic.operations import Operations
+from sqlalchemy import Connection, text
 
 _OLDER = ("runs", "synced", "sources")
 """Tables of ingestion.sqlite before their names had a prefix."""
 
 
-def upgrade(op: Operations) -> None:
+def create_tables(op: Operations) -> None:
     """Rename the tables of an older file, create the others."""
     connection = op.get_bind()
     there = sa.inspect(connection).get_table_names() if connection.dialect.name == "sqlite" else []
@@ -55,4 +63,29 @@ def _space() -> tuple[sa.Column[object], ...]:
     return (
         sa.Column("tenant", sa.String(64), primary_key=True),
         sa.Column("space", sa.String(300), primary_key=True),
+    )
+
+
+STEPS: Mapping[str, Callable[[Operations], None]] = {"0001": create_tables}
+"""From oldest to newest."""
+
+
+def upgrade(connection: Connection, revision: str | None, version_table: str) -> None:
+    """Apply the migrations after a revision, in the open transaction.
+
+    Raises LookupError for an unknown revision.
+    """
+    names = list(STEPS)
+    if revision is not None and revision not in STEPS:
+        raise LookupError(revision)
+    operations = Operations(MigrationContext.configure(connection))
+    for name in names[names.index(revision) + 1 if revision else 0 :]:
+        STEPS[name](operations)
+    connection.execute(
+        text(f"CREATE TABLE IF NOT EXISTS {version_table} (revision VARCHAR(32) NOT NULL)")
+    )
+    connection.execute(text(f"DELETE FROM {version_table}"))  # noqa: S608 - the name is ours
+    connection.execute(
+        text(f"INSERT INTO {version_table} VALUES (:revision)"),  # noqa: S608 - as above
+        {"revision": names[-1]},
     )

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from rag import telemetry
 from rag.errors import ModelAnswerInvalid, ModelUnavailable, RagError
-from rag.models.chat.transport import CallTally, ChatTransport, Exchange, model_call
+from rag.models.chat_transport import CallTally, ChatTransport, Exchange, model_call
 from rag.models.client import Connection, Endpoint, connect, is_azure
 from rag.models.protocol import ChatReply, Dialect, WantedShape
 from rag.ports import ChatMessage, ChatModel, Completion, Prompt, Shape, Structured

@@ -1,1 +1,0 @@
-"""Compute metrics and certificates over recorded outcomes; pure."""

@@ -1,1 +1,0 @@
-"""Chat models on any server with OpenAI's chat completions API."""

@@ -1,1 +1,0 @@
-"""Embedders: the installed model, and any server with OpenAI's embeddings API."""
