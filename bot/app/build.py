@@ -92,7 +92,7 @@ def _build_commands(
             runs=shelves.reindexing,
             audits=store.audits,
         ),
-        watch=RunWatcher(shelves.reindexing),
+        watch=RunWatcher(shelves.reindexing.get),
         policies=store.policies,
         directory=directory,
         check_parts=check_parts,
@@ -262,7 +262,7 @@ def _mount_board(
         audits=store.audits,
         data_dir=settings.data_dir,
         bounds=upload_limits(settings.max_upload_mb, files=_FILES_PER_UPLOAD),
-        schedule=house.shelves.schedule,
+        next_runs=house.shelves.next_runs,
     ).mount(app)
     mount_state_pages(
         app,

@@ -28,7 +28,7 @@ from bot.chat.commands.types import (
     CommandCaller,
     Done,
     HelpRequest,
-    KnowsGroups,
+    InGroup,
     Refused,
     ReindexCancelRequest,
     ReindexRequest,
@@ -37,11 +37,12 @@ from bot.chat.commands.types import (
     StatusRequest,
     TextRequest,
 )
-from bot.chat.documents import SeenBy, Space
+from bot.chat.documents import SeenBy
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.health import ComponentStatus
 from bot.domain.messages import Person, Policy
 from bot.domain.ports import Directory, KeepsPolicies
+from ingestion.library import Space
 from rag.types import EVERYONE, Principal
 
 
@@ -58,7 +59,7 @@ def parse_admins(names: Iterable[str], *, setting: str, is_group: Callable[[str]
     )
 
 
-async def is_admin(person: Person, admins: Admins, groups: KnowsGroups | None = None) -> bool:
+async def is_admin(person: Person, admins: Admins, in_group: InGroup | None = None) -> bool:
     """Return whether a person is an admin by id, verified e-mail address or group.
 
     Raises DeliveryFailed if a group's membership can't be checked and nothing else matches.
@@ -69,10 +70,10 @@ async def is_admin(person: Person, admins: Admins, groups: KnowsGroups | None = 
         return True
     if any(f"group:{group}" in person.principals for group in admins.groups):
         return True
-    if groups is None:
+    if in_group is None:
         return False
     for group in sorted(admins.groups):
-        if await groups.in_group(person.id, group):
+        if await in_group(person.id, group):
             return True
     return False
 
@@ -229,7 +230,7 @@ class CommandExecutor:
 
     async def _refusal(self, by: CommandCaller) -> str | None:
         try:
-            allowed = await is_admin(by.person, by.admins, by.groups)
+            allowed = await is_admin(by.person, by.admins, by.in_group)
         except DeliveryFailed as error:
             _log.warning("orders.membership_unknown", by=by.actor, why=str(error))
             return _UNKNOWN

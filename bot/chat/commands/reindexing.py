@@ -19,18 +19,19 @@ from bot.chat.commands.targets import ResolvedTarget, resolve_target
 from bot.chat.commands.types import (
     CommandCaller,
     Done,
-    KnowsSpaces,
     Refused,
     ReindexCancelRequest,
     ReindexRequest,
     Started,
 )
-from bot.chat.documents import Reindex, Run
+from bot.chat.documents import Documents, Reindex
 from bot.domain.capabilities import TellsPeople
-from bot.domain.errors import DeliveryFailed, DocumentInTheWay, DocumentRefused, StoreUnavailable
+from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.ports import Audits, Notes
 from bot.domain.text.formatting import counted
 from bot.domain.text.markdown import clip
+from ingestion.errors import DocumentInTheWay, DocumentRefused
+from ingestion.records.types import Run
 
 _LOOKED_AT = 100
 _RECENT = 3
@@ -46,7 +47,7 @@ class ReindexRuns:
     """
 
     tenant: str
-    documents: KnowsSpaces
+    documents: Documents
     runs: Reindex
     audits: Audits
 
@@ -103,7 +104,7 @@ class ReindexRuns:
     async def stop(self, run_id: str, by: CommandCaller) -> Done | Refused:
         """Cancel a followed run, or the runs that resumed it after its process was killed."""
         run = await self.runs.get(run_id)
-        now = () if run is None else await current_runs(run, self.runs)
+        now = () if run is None else await current_runs(run, self.runs.get)
         active = [each for each in now if each.active]
         if run is None or not active:
             return Refused("This run doesn't go on any more, so there is nothing to stop.")
@@ -114,7 +115,7 @@ class ReindexRuns:
     async def is_now(self, run_id: str, other_id: str) -> bool:
         """Return whether ``other_id`` is the run itself or resumed it."""
         run = await self.runs.get(run_id)
-        now = () if run is None else await current_runs(run, self.runs)
+        now = () if run is None else await current_runs(run, self.runs.get)
         return other_id in {run_id, *(each.id for each in now)}
 
     async def _stop(self, run: Run, by: CommandCaller) -> None:

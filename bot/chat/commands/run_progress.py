@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
-from bot.chat.commands.run_status import RunExtent, RunProblem, RunState, RunStatus
+from bot.chat.commands.run_status import RunState, RunStatus
 from bot.chat.commands.types import CommandSyntax
 from bot.domain.text.formatting import counted
 from bot.domain.text.markdown import clip
+from ingestion.records.types import Failure, Run
 
 _BAR = 20
 _FULL, _EMPTY = "\u2588", "\u2591"
@@ -76,16 +76,7 @@ def text_bar(share: float) -> str:
     return f"{_FULL * full}{_EMPTY * (_BAR - full)} {int(share * 100)} %"
 
 
-class HasScope(Protocol):
-    """The space or page that a run covers."""
-
-    @property
-    def space(self) -> str | None: ...
-    @property
-    def extent(self) -> RunExtent: ...
-
-
-def run_scope(run: HasScope) -> str:
+def run_scope(run: Run | RunStatus) -> str:
     """Return what a run covers, without page names."""
     space = "all spaces" if run.space is None else run.space
     match run.extent:
@@ -188,7 +179,7 @@ def _problem_count(told: RunStatus, spelling: CommandSyntax) -> str:
     return f"{counted(most, 'problem')}; {where}" if most else ""
 
 
-def _problem(trouble: RunProblem) -> str:
+def _problem(trouble: Failure) -> str:
     where = trouble.page or f"The space {trouble.space}"
     reason = trouble.reason.rstrip(".")
     # Its cure is the command that is told at the end.

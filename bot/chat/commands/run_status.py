@@ -11,32 +11,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from bot.chat.commands.types import FollowsRuns
-from bot.chat.documents import Failure, Run
 from bot.domain.errors import StoreUnavailable
 from bot.domain.text.formatting import rough_duration
 from bot.observability.logs import LastingTrouble
+from ingestion.records.types import Failure, Run, State
+from ingestion.types import Extent
 
-RunState = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted", "gone"]
+RunState = State | Literal["gone"]
 """interrupted: killed, and not resumed yet. gone: it can't be followed any more."""
 
 
-RunExtent = Literal["all", "changes", "page"]
-"""How much of a space a run covers: all of it, what changed since the last run, one page."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunProblem:
-    """A page that could not be read, with reason and cure; ``page`` "" is a whole space.
-
-    ``mass_delete``: the run held back because it would have deleted implausibly many pages.
-    """
-
-    space: str
-    page: str
-    reason: str
-    cure: str
-    mass_delete: bool = False
+GetRun = Callable[[str], Awaitable[Run | None]]
+"""Returns a run of any process by its id. Raises StoreUnavailable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +40,7 @@ class RunStatus:
     run_id: str
     state: RunState
     space: str | None = None
-    extent: RunExtent = "all"
+    extent: Extent = "all"
     page: str = ""
     at_space: str = ""
     dry_run: bool = False
@@ -71,7 +57,7 @@ class RunStatus:
     skipped: int = 0
     failed: int = 0
     embedding: str = ""
-    troubles: tuple[RunProblem, ...] = ()
+    troubles: tuple[Failure, ...] = ()
     resumed: bool = False
     note: str = ""
     ended: bool = False
@@ -158,17 +144,14 @@ def _remaining(runs: Sequence[Run]) -> str:
     return rough_duration(max(known)) if known and len(known) == len(seconds) else ""
 
 
-def _problems(failures: Sequence[Failure]) -> tuple[RunProblem, ...]:
+def _problems(failures: Sequence[Failure]) -> tuple[Failure, ...]:
     """Return the first few problems; held-back deletions first, as an admin can allow them."""
     ordered = sorted(failures, key=lambda each: not each.mass_delete)
-    return tuple(
-        RunProblem(each.space, each.page, each.reason, each.cure, each.mass_delete)
-        for each in ordered[:MOST_PROBLEMS]
-    )
+    return tuple(ordered[:MOST_PROBLEMS])
 
 
 async def current_runs(
-    run: Run, runs: FollowsRuns, seen: frozenset[str] = frozenset()
+    run: Run, get_run: GetRun, seen: frozenset[str] = frozenset()
 ) -> tuple[Run, ...]:
     """Return the runs that a run has become: itself, or all that resumed it.
 
@@ -178,9 +161,9 @@ async def current_runs(
         return (run,)
     found: list[Run] = []
     for run_id in run.resumed_as:
-        following = None if run_id in seen else await runs.get(run_id)
+        following = None if run_id in seen else await get_run(run_id)
         if following is not None:
-            found += await current_runs(following, runs, seen | {run.id, run_id})
+            found += await current_runs(following, get_run, seen | {run.id, run_id})
     return tuple(found)
 
 
@@ -196,19 +179,19 @@ class RunWatcher:
     """Follows runs by their rows in the record, which all processes share.
 
     Args:
-        runs: Reads the rows.
+        get_run: Reads a run's row.
         pause: Sleeps for a number of seconds.
         clock: Monotonic clock, in seconds.
     """
 
     def __init__(
         self,
-        runs: FollowsRuns,
+        get_run: GetRun,
         *,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._runs = runs
+        self._get_run = get_run
         self._pause = pause
         self._clock = clock
 
@@ -235,8 +218,8 @@ class RunWatcher:
     async def _look(self, run_id: str, trouble: LastingTrouble) -> RunStatus | None:
         """Return a run's status; None while its rows can't be read."""
         try:
-            first = await self._runs.get(run_id)
-            now = () if first is None else await current_runs(first, self._runs)
+            first = await self._get_run(run_id)
+            now = () if first is None else await current_runs(first, self._get_run)
         except StoreUnavailable as error:
             trouble.note(error)
             return None

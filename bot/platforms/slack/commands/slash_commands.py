@@ -143,7 +143,7 @@ class CommandSenders:
         if not member.colleague:
             return None
         return CommandCaller(
-            member.person, "slack", self._admins, COMMAND_SPELLING, self._colleagues
+            member.person, "slack", self._admins, COMMAND_SPELLING, self._colleagues.in_group
         )
 
 

@@ -20,8 +20,9 @@ from bot.chat.commands.types import (
     Started,
     Target,
 )
-from bot.domain.errors import DeliveryFailed, DocumentInTheWay, StoreUnavailable
+from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.store.database import Store
+from ingestion.errors import DocumentInTheWay
 from ingestion.library import Space
 from ingestion.records.types import Failure, Run
 from tests.fakes.chat_context import (
@@ -340,16 +341,16 @@ def over(*runs: Run) -> tuple[ReindexRuns, MemoryDocuments, MemoryAudits]:
 
 
 async def test_a_run_is_itself_until_it_was_killed_and_gone_on_with() -> None:
-    assert await current_runs(RUNNING, MemoryDocuments(RUNNING)) == (RUNNING,)
-    assert await current_runs(KILLED, MemoryDocuments(KILLED, SECOND)) == (SECOND,)
+    assert await current_runs(RUNNING, MemoryDocuments(RUNNING).get) == (RUNNING,)
+    assert await current_runs(KILLED, MemoryDocuments(KILLED, SECOND).get) == (SECOND,)
     third = replace(RUN, id="r3")
     again = replace(SECOND, state="interrupted", resumed_as=("r3", "gone"))
-    assert await current_runs(KILLED, MemoryDocuments(KILLED, again, third)) == (third,)
+    assert await current_runs(KILLED, MemoryDocuments(KILLED, again, third).get) == (third,)
 
 
 async def test_runs_that_name_each_other_end() -> None:
     ring = replace(SECOND, state="interrupted", resumed_as=("r1",))
-    assert await current_runs(KILLED, MemoryDocuments(KILLED, ring)) == ()
+    assert await current_runs(KILLED, MemoryDocuments(KILLED, ring).get) == ()
 
 
 async def test_what_goes_on_with_a_killed_run_is_stopped_by_its_first_id() -> None:

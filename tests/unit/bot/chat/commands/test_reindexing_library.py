@@ -22,15 +22,13 @@ from bot.chat.commands.types import (
     Started,
     Target,
 )
-from bot.chat.documents import Run
 from ingestion.assembly import library_of, open_library
 from ingestion.library import Library
 from ingestion.ports import Progress, Source
 from ingestion.records.database import sqlite_in
 from ingestion.records.leases import FileLeases
 from ingestion.records.ledger import Ledger
-from ingestion.records.types import FolderEntry
-from ingestion.records.types import Run as LedgerRun
+from ingestion.records.types import FolderEntry, Run
 from ingestion.sync.sync import sync_source
 from ingestion.types import Document, Listing, Report, SourcePage
 from rag.index.embedded.index import EmbeddedIndex, open_index
@@ -102,7 +100,7 @@ class Server:
 
     async def follow(self, run_id: str) -> AsyncIterator[RunStatus]:
         watch = RunWatcher(
-            self,
+            self.get,
             pause=lambda seconds: asyncio.sleep(seconds / _FASTER),
             clock=lambda: time.monotonic() * _FASTER,
         )
@@ -117,7 +115,7 @@ class Server:
             self._index, tenant="acme", data_dir=self._data_dir, work=self._bring_up_to_date
         )
 
-    async def _bring_up_to_date(self, space: str, progress: Progress, run: LedgerRun) -> Report:
+    async def _bring_up_to_date(self, space: str, progress: Progress, run: Run) -> Report:
         """Do here what a process of its own does otherwise."""
         return await sync_source(
             Halting(await self.library.sources.of(space), self.reads),

@@ -122,7 +122,7 @@ class RunScenario:
 
     def _followers(self, owner: str) -> RunFollowers:
         office = chat_context_over(self.store, KeepingInbox(), tenant="acme", shelf=self.shelf)
-        watch = RunWatcher(self.shelf, pause=hurried, clock=clock)
+        watch = RunWatcher(self.shelf.get, pause=hurried, clock=clock)
         channel = self.channel
         return RunFollowers(
             orders=replace(office.orders, watch=watch),
