@@ -17,17 +17,18 @@ from bot.answering.visibility import ReadableInIndex
 from bot.app.components import CheckComponents, Components, component_checker, gate_path
 from bot.app.confluence import ConfluenceDirectory, confluence_checker
 from bot.app.documents import DocumentServices, build_document_services
-from bot.app.worker import BackgroundWork, DurableEngine, build_background_work
+from bot.app.worker import BackgroundWork, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.reindexing import MassDeleteAlert, ReindexRuns
 from bot.chat.commands.run_status import RunWatcher
-from bot.chat.messages import ListeningPolicy
+from bot.chat.listening_policy import ListeningPolicy
 from bot.domain.ports import Channel, Directory
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import SettingOrigin
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.ports import LinksBack
+from bot.inbox.accept import DurableEngine
 from bot.observability.metrics import Metrics, mount_metrics
 from bot.store.database import Store
 from bot.web import api
@@ -159,7 +160,7 @@ def build(
         store,
         engine,
         channels=channels,
-        observers=(metrics,),
+        observers=(metrics.answered,),
         dropped=metrics.dropped,
         directory=directory,
         superseded=() if ingestion is None else ingestion.confluence_superseded_labels,
