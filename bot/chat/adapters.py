@@ -17,9 +17,10 @@ from bot.answering.explanations.explainer import Explainer
 from bot.answering.permitted_views import PrivateAnswers
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.documents import Documents, Reindex
+from bot.chat.listening_policy import ListeningPolicy
 from bot.domain.errors import SettingInvalid
 from bot.domain.health import ComponentStatus
-from bot.domain.messages import InteractionId, Message
+from bot.domain.messages import InteractionId
 from bot.domain.ports import Audits, Channel, Directory, Inbox, Interactions, KeepsPolicies, Notes
 from bot.domain.settings import Settings
 from bot.escalations.casework import Casework
@@ -53,21 +54,6 @@ class NullNotes:
         return {}
 
 
-class HearsMessages(Protocol):
-    """Decides which messages that do not address the bot are accepted. Raises StoreUnavailable.
-
-    The channel's policy decides: questions without a mention, follow-ups in a thread with the bot.
-    """
-
-    async def hears(self, message: Message, *, begins: bool) -> bool:
-        """Return whether to accept a message; ``begins``: it is the first of its thread."""
-        ...
-
-    async def hears_bots(self, tenant: str, channel: str) -> bool:
-        """Return whether other bots may ask in a channel, ``platform:channel``."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatContext:
     """Services that every platform adapter gets.
@@ -97,7 +83,7 @@ class ChatContext:
     casework: Casework
     explaining: Explainer
     fuller: PrivateAnswers
-    hearing: HearsMessages
+    hearing: ListeningPolicy
     policies: KeepsPolicies
     notes: Notes
     audits: Audits

@@ -18,8 +18,8 @@ from bot.domain.interactions import PostedRef
 from bot.domain.messages import InteractionId, Message, Platform
 from bot.domain.ports import Notes
 from bot.escalations.case_view import CaseButton, CaseView, buttons_for_asker, last_act
+from bot.escalations.casework import Casework
 from bot.escalations.lifecycle import display_name
-from bot.escalations.ports import SeesCases
 
 _DID: Mapping[Step, str] = {
     "claim": "has taken your question",
@@ -101,9 +101,9 @@ class LatestNotice:
         self._edits = edits
         self._notes = notes
         self._platform = platform
-        self._sees: SeesCases | None = None
+        self._sees: Casework | None = None
 
-    def attend(self, sees: SeesCases) -> None:
+    def attend(self, sees: Casework) -> None:
         """Set the source of case views; until then no buttons are removed."""
         self._sees = sees
 

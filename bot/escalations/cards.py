@@ -17,11 +17,11 @@ import structlog
 from bot.answering.asker_identity import EVERYONE_PRINCIPALS
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, InteractionUnknown
-from bot.domain.interactions import Delivery, Interaction, PostedRef
+from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import InteractionId, Message
+from bot.domain.ports import Interactions
 from bot.escalations.case_view import CaseView, view_of_delivery
-from bot.escalations.ports import SeesCases
-from rag.types import Principal
+from bot.escalations.casework import Casework
 
 _REMEMBERED = 1_000
 
@@ -37,11 +37,11 @@ class CardUpdates:
     """Update cards, keeping the version of each case that this process last showed."""
 
     def __init__(self) -> None:
-        self._sees: SeesCases | None = None
+        self._sees: Casework | None = None
         self._shown: OrderedDict[InteractionId, int] = OrderedDict()
         self._turns: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
 
-    def attend(self, sees: SeesCases) -> None:
+    def attend(self, sees: Casework) -> None:
         """Set the source of case views; until then a card shows the question as delivered."""
         self._sees = sees
 
@@ -94,20 +94,6 @@ class CardUpdates:
             return None
 
 
-class Sees(Protocol):
-    """Returns the view of a case for a reader: bot.escalations.casework.Casework."""
-
-    async def shown(
-        self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
-    ) -> CaseView: ...
-
-
-class Recorded(Protocol):
-    """Looks up interactions in the record."""
-
-    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
-
-
 class ShowsCards(Protocol):
     """Finds and updates the cards of a platform: its channel."""
 
@@ -123,8 +109,8 @@ class CardActions:
         self,
         *,
         tenant: str,
-        sees: Sees,
-        recorded: Recorded,
+        sees: Casework,
+        recorded: Interactions,
         cards: ShowsCards,
         errands: BackgroundTasks,
     ) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
 from weakref import WeakValueDictionary
 
 import structlog
@@ -25,7 +24,7 @@ from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
 from bot.domain.interactions import Interaction
 from bot.domain.messages import InteractionId, Platform
-from bot.domain.ports import Notes
+from bot.domain.ports import Interactions, Notes
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import Cases, LinksBack
 from rag.errors import RagError
@@ -41,17 +40,11 @@ _SAYS_NOTHING: frozenset[Act] = frozenset({"claim", "release"})
 log = structlog.get_logger(__name__)
 
 
-class Exchanges(Protocol):
-    """The record of interactions. Raises bot.domain.errors.StoreUnavailable."""
-
-    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
-
-
 class Casework:
     """Acts on escalations and builds their views."""
 
     def __init__(
-        self, *, cases: Cases, interactions: Exchanges, readable: ReadablePassages
+        self, *, cases: Cases, interactions: Interactions, readable: ReadablePassages
     ) -> None:
         self._cases = cases
         self._interactions = interactions
@@ -185,16 +178,6 @@ class NotifyingCases:
 _DONE = "done"
 
 
-class Works(Protocol):
-    """Acts on cases and reads their history: bot.escalations.casework.Casework."""
-
-    async def act(
-        self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
-    ) -> Case: ...
-
-    async def bare(self, tenant: str, case_id: InteractionId) -> CaseView: ...
-
-
 class IdempotentActs:
     """Apply the act of a form once, even if the form is sent twice.
 
@@ -202,7 +185,7 @@ class IdempotentActs:
     left open, and the case's history decides whether the act was done.
     """
 
-    def __init__(self, *, tenant: str, works: Works, notes: Notes) -> None:
+    def __init__(self, *, tenant: str, works: Casework, notes: Notes) -> None:
         self._tenant = tenant
         self._works = works
         self._notes = notes
@@ -239,12 +222,6 @@ LINK_TIMEOUT_SECONDS = 1.0
 _REMEMBERED = 1_000
 
 
-class Recorded(Protocol):
-    """Looks up interactions in the record."""
-
-    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
-
-
 class QuestionLinks:
     """Get links to questions from their platforms; links are cached, as they do not change.
 
@@ -256,7 +233,7 @@ class QuestionLinks:
 
     def __init__(
         self,
-        recorded: Recorded,
+        recorded: Interactions,
         channels: Mapping[Platform, LinksBack],
         *,
         patience_seconds: float = LINK_TIMEOUT_SECONDS,

@@ -11,18 +11,18 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
 import structlog
 
 from bot.domain.cases import Case, Notice, Step
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown, StoreUnavailable
 from bot.domain.interactions import Interaction, PostedRef
-from bot.domain.messages import InteractionId, Message, Platform
-from bot.domain.ports import Channel, Withdraws
+from bot.domain.messages import Message, Platform
+from bot.domain.ports import Channel, Interactions, Withdraws
 from bot.escalations.case_view import CaseView
+from bot.escalations.casework import Casework
 from bot.escalations.lifecycle import WAITING
-from bot.escalations.ports import AsksPeople, Cases, Outbox, SeesCases, ShowsCases, Tells
+from bot.escalations.ports import AsksPeople, Cases, Outbox, ShowsCases, Tells
 from bot.inbox.outbox import pause_before
 from bot.observability.logs import LastingTrouble
 from rag.types import EVERYONE
@@ -39,14 +39,6 @@ log = structlog.get_logger(__name__)
 def utc_now() -> datetime:
     """Return the current time in UTC."""
     return datetime.now(UTC)
-
-
-class DeliversNotices(Protocol):
-    """Delivers one notice."""
-
-    async def tell(self, notice: Notice) -> None:
-        """Make one attempt and record its result. Raises StoreUnavailable."""
-        ...
 
 
 class NoticeLoop:
@@ -66,7 +58,7 @@ class NoticeLoop:
         *,
         owner: str,
         outbox: Outbox,
-        teller: DeliversNotices,
+        teller: NoticeDelivery,
         is_open: Callable[[], bool],
         now: Callable[[], datetime] = utc_now,
         every_seconds: float = 2.0,
@@ -150,12 +142,6 @@ come with a card.
 """
 
 
-class Recorded(Protocol):
-    """Where a question was asked, in the record."""
-
-    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
-
-
 class NoticeDelivery:
     """Makes one attempt at a notice and notes what came of it.
 
@@ -173,8 +159,8 @@ class NoticeDelivery:
         *,
         outbox: Outbox,
         cases: Cases,
-        works: SeesCases,
-        recorded: Recorded,
+        works: Casework,
+        recorded: Interactions,
         channels: Mapping[Platform, Channel],
         now: Callable[[], datetime],
     ) -> None:

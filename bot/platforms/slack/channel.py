@@ -20,7 +20,7 @@ from bot.domain.messages import Activity, Attachment, Introduction, Message, Sta
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.escalations.case_view import CaseView
-from bot.escalations.ports import SeesCases
+from bot.escalations.casework import Casework
 from bot.platforms.slack.client.api import ApiCaller
 from bot.platforms.slack.client.conversations import MessageLookup
 from bot.platforms.slack.client.posting import Poster
@@ -215,7 +215,7 @@ class SlackChannel:
         """Find a notice in its thread, by metadata; None unless it is complete."""
         return await self._telling.find_told(message, notice)
 
-    def attend(self, sees: SeesCases) -> None:
+    def attend(self, sees: Casework) -> None:
         """Set the source of case views, before anything about a case is posted."""
         self._people.attend(sees)
         self._telling.attend(sees)

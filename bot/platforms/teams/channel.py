@@ -27,7 +27,7 @@ from bot.domain.messages import Activity, Attachment, Introduction, Message
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.escalations.case_view import CaseView
-from bot.escalations.ports import SeesCases
+from bot.escalations.casework import Casework
 from bot.platforms.teams.client.connections import ConnectorClients
 from bot.platforms.teams.client.connector import Connector, KnowsAbsence
 from bot.platforms.teams.client.rate_limits import Clock, Jitter, Pause, Timing
@@ -257,7 +257,7 @@ class TeamsChannel:
         """Return None: Teams can't be searched. A notice may be posted twice, but is never lost."""
         return await self._telling.find_told(message, notice)
 
-    def attend(self, sees: SeesCases) -> None:
+    def attend(self, sees: Casework) -> None:
         """Set the source of current case views, before the first post about a case."""
         self.people.attend(sees)
         self._telling.attend(sees)

@@ -26,11 +26,11 @@ from bot.chat.actions import (
 from bot.domain.cases import Act, Actor, Case, expert_of
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
 from bot.domain.messages import InteractionId, Message, Person
-from bot.domain.ports import Notes
+from bot.domain.ports import Interactions, Notes
 from bot.domain.text.markdown import disarm, split
 from bot.escalations import lifecycle
-from bot.escalations.cards import CardActions, Recorded
-from bot.escalations.casework import LONGEST_REPLY, IdempotentActs, Works
+from bot.escalations.cards import CardActions
+from bot.escalations.casework import LONGEST_REPLY, Casework, IdempotentActs
 from bot.platforms.slack.actions.interactivity import Modals, Press, PressDispatcher, typed_value
 from bot.platforms.slack.escalations.card_view import CARD_BUTTONS
 from bot.platforms.slack.escalations.notices import ASKER_BUTTONS
@@ -133,7 +133,7 @@ log = structlog.get_logger(__name__)
 class CaseModals:
     """Handles submitted modals of a card; one sent twice is one reply. Implements `Listener`."""
 
-    def __init__(self, *, tenant: str, works: Works, experts: Experts, notes: Notes) -> None:
+    def __init__(self, *, tenant: str, works: Casework, experts: Experts, notes: Notes) -> None:
         self._experts = experts
         self._saying = IdempotentActs(tenant=tenant, works=works, notes=notes)
 
@@ -181,7 +181,7 @@ class CaseButtons:
         self,
         *,
         tenant: str,
-        works: Works,
+        works: Casework,
         cards: CardActions,
         experts: Experts,
         presses: PressDispatcher,
@@ -230,7 +230,7 @@ class AskerButtons:
     """Handles the asker's buttons; others see them but are rejected. Implements `Listener`."""
 
     def __init__(
-        self, *, tenant: str, works: Works, recorded: Recorded, presses: PressDispatcher
+        self, *, tenant: str, works: Casework, recorded: Interactions, presses: PressDispatcher
     ) -> None:
         self._tenant = tenant
         self._works = works

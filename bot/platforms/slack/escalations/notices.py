@@ -28,7 +28,7 @@ from bot.escalations.case_view import (
     platform_of,
     reminder_text,
 )
-from bot.escalations.ports import SeesCases
+from bot.escalations.casework import Casework
 from bot.platforms.slack.client.api import ApiCaller
 from bot.platforms.slack.client.conversations import Conversations, MessageLookup
 from bot.platforms.slack.client.posting import Editor, Poster
@@ -169,9 +169,9 @@ class AskerNotices:
         self._last = LatestNotice(
             _NoticeEditor(Editor(client, caller, self._poster)), notes, "slack"
         )
-        self._sees: SeesCases | None = None
+        self._sees: Casework | None = None
 
-    def attend(self, sees: SeesCases) -> None:
+    def attend(self, sees: Casework) -> None:
         """Set the source of case views."""
         self._sees = sees
         self._last.attend(sees)

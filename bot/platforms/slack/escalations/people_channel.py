@@ -23,7 +23,7 @@ from bot.domain.text.markdown import disarm, without_code
 from bot.domain.text.source_links import board_case
 from bot.escalations.cards import CardUpdates
 from bot.escalations.case_view import CaseView
-from bot.escalations.ports import SeesCases
+from bot.escalations.casework import Casework
 from bot.platforms.slack.client.api import ApiCaller
 from bot.platforms.slack.client.conversations import MessageLookup, Permalinks
 from bot.platforms.slack.client.errors import NOT_IN_CHANNEL, NeverPermitted, NotPermitted
@@ -72,7 +72,7 @@ class CaseCards:
         self._public_url = public_url
         self._upkeep = CardUpdates()
 
-    def attend(self, sees: SeesCases) -> None:
+    def attend(self, sees: Casework) -> None:
         """Set the source of case views; until then a card shows what its question came with."""
         self._upkeep.attend(sees)
 
@@ -190,7 +190,7 @@ class PeopleChannel:
         self._lookup = MessageLookup(client, caller)
         self._cards = CaseCards(client, caller, notes, channel=channel, public_url=public_url)
 
-    def attend(self, sees: SeesCases) -> None:
+    def attend(self, sees: Casework) -> None:
         """Set the source of case views."""
         self._cards.attend(sees)
 

@@ -8,13 +8,8 @@ from datetime import UTC, datetime
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.chat.adapters import ChatContext
-from bot.chat.messages import (
-    MessageEdits,
-    MessageWithdrawals,
-    ReceivedMessage,
-    as_new_question,
-    should_take,
-)
+from bot.chat.listening_policy import ReceivedMessage, should_take
+from bot.chat.messages import MessageEdits, MessageWithdrawals, as_new_question
 from bot.domain.messages import Message, Person, Thread
 from bot.platforms.slack.payloads.events import (
     Event,

@@ -11,10 +11,11 @@ from bot.domain.cases import Act, Actor
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import Message
+from bot.domain.ports import Interactions
 from bot.escalations.asker_notices import remark_on
-from bot.escalations.cards import CardActions, Recorded
+from bot.escalations.cards import CardActions
 from bot.escalations.case_view import CaseView, buttons_for_asker, last_act
-from bot.escalations.casework import IdempotentActs, Works
+from bot.escalations.casework import Casework, IdempotentActs
 from bot.platforms.teams.escalations.card_view import (
     VERSION_KEY,
     PresserNote,
@@ -47,7 +48,7 @@ class CaseButtons:
         self,
         *,
         tenant: str,
-        works: Works,
+        works: Casework,
         saying: IdempotentActs,
         cards: CardActions,
         faces: Faces,
@@ -104,7 +105,7 @@ def _form_key(act: Act, press: Press, actor: Actor, words: str) -> str:
 class AskerButtons:
     """Handles the asker's buttons, which others see but can't use. Implements `Listener`."""
 
-    def __init__(self, *, tenant: str, works: Works, recorded: Recorded) -> None:
+    def __init__(self, *, tenant: str, works: Casework, recorded: Interactions) -> None:
         self._tenant = tenant
         self._works = works
         self._recorded = recorded

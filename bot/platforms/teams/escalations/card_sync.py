@@ -16,7 +16,7 @@ from bot.domain.ports import Notes
 from bot.domain.text.source_links import board_case
 from bot.escalations.cards import CardUpdates
 from bot.escalations.case_view import CaseView
-from bot.escalations.ports import SeesCases
+from bot.escalations.casework import Casework
 from bot.platforms.teams.client.connector import Connector
 from bot.platforms.teams.client.errors import Gone, RateLimited
 from bot.platforms.teams.escalations.card_view import (
@@ -48,7 +48,7 @@ class CaseCards:
         self._upkeep = CardUpdates()
         self._known: OrderedDict[InteractionId, PostedRef] = OrderedDict()
 
-    def attend(self, sees: SeesCases) -> None:
+    def attend(self, sees: Casework) -> None:
         """Set the source of current case views; without one a card keeps its first view."""
         self._upkeep.attend(sees)
 

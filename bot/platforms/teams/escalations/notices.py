@@ -16,7 +16,7 @@ from bot.domain.ports import Notes
 from bot.domain.text.markdown import clip, disarm, plain_code, split
 from bot.escalations.asker_notices import LatestNotice, notice_text
 from bot.escalations.case_view import STATE_AFTER_STEP, CaseButton, CaseView, buttons_for_asker
-from bot.escalations.ports import SeesCases
+from bot.escalations.casework import Casework
 from bot.platforms.teams.client.connector import Connector
 from bot.platforms.teams.messages.replies import PostedActivities
 from bot.platforms.teams.payloads.actions import ASKER_ACTIONS
@@ -106,7 +106,7 @@ class AskerNotices:
         self._parts = parts
         self._last = LatestNotice(_NoticeEditor(connector), notes, "teams")
 
-    def attend(self, sees: SeesCases) -> None:
+    def attend(self, sees: Casework) -> None:
         """Set the source of current case views."""
         self._last.attend(sees)
 

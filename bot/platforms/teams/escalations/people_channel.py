@@ -17,7 +17,7 @@ from bot.domain.ports import Notes
 from bot.domain.text.markdown import clip
 from bot.domain.text.source_links import board_case
 from bot.escalations.case_view import CaseView, platform_of, reminder_text
-from bot.escalations.ports import SeesCases
+from bot.escalations.casework import Casework
 from bot.platforms.teams.client.connector import Connector
 from bot.platforms.teams.client.errors import NotPermitted
 from bot.platforms.teams.escalations.card_sync import CaseCards
@@ -147,7 +147,7 @@ class PeopleChannel:
         self._cards = CaseCards(connector, notes, public_url=public_url)
         self._reminders = Reminders(connector, places, notes, self._cards, public_url=public_url)
 
-    def attend(self, sees: SeesCases) -> None:
+    def attend(self, sees: Casework) -> None:
         """Set the source of current case views."""
         self._cards.attend(sees)
 

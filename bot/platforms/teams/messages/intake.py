@@ -7,7 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from bot.chat.adapters import ChatContext
-from bot.chat.messages import MessageWithdrawals, ReceivedMessage, should_take
+from bot.chat.listening_policy import ReceivedMessage, should_take
+from bot.chat.messages import MessageWithdrawals
 from bot.domain.messages import Message
 from bot.platforms.teams.payloads.activity import Body
 from bot.platforms.teams.payloads.messages import parse_message

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.chat.adapters import ChatContext
-from bot.chat.messages import (
+from bot.chat.listening_policy import (
     ListeningPolicy,
-    MessageEdits,
     ReceivedMessage,
     reads_like_a_question,
     should_take,
 )
+from bot.chat.messages import MessageEdits
 from bot.domain.interactions import Interaction, Outcome
 from bot.domain.messages import Attachment, Message, Person, Policy, Thread
+from bot.domain.ports import Interactions, Policies
 from bot.store.database import Store
 from tests.fakes.bot_ports import generic_outcome
 from tests.fakes.builders import NOON, message
@@ -66,10 +68,12 @@ def asked(outcome: Outcome | None, *, overheard: bool = False) -> Interaction:
 SILENT = replace(generic_outcome("nothing sure"), silent=True)
 
 
+def listening(policies: OnePolicy, thread: OneThread) -> ListeningPolicy:
+    return ListeningPolicy(cast("Policies", policies), cast("Interactions", thread))
+
+
 async def heard(text: str, policy: Policy | None, *kept: Interaction, begins: bool = True) -> bool:
-    return await ListeningPolicy(OnePolicy(policy), OneThread(kept)).hears(
-        said(text), begins=begins
-    )
+    return await listening(OnePolicy(policy), OneThread(kept)).hears(said(text), begins=begins)
 
 
 @pytest.mark.parametrize(
@@ -125,18 +129,14 @@ async def test_a_thread_is_the_bots_only_once_it_has_spoken_or_was_asked(
 async def test_ordinary_talk_does_not_even_read_a_policy() -> None:
     policies = OnePolicy(QUESTIONS)
 
-    assert not await ListeningPolicy(policies, OneThread()).hears(
-        said("Lunch is ready."), begins=True
-    )
+    assert not await listening(policies, OneThread()).hears(said("Lunch is ready."), begins=True)
     assert policies.read == []
 
 
 async def test_other_bots_are_heard_only_where_a_policy_says_so() -> None:
     for policy, taken in ((None, False), (Policy(), False), (Policy(other_bots=True), True)):
         policies = OnePolicy(policy)
-        assert (
-            await ListeningPolicy(policies, OneThread()).hears_bots("default", "slack:C1") is taken
-        )
+        assert await listening(policies, OneThread()).hears_bots("default", "slack:C1") is taken
         assert policies.read == [("default", "slack:C1")]
 
 
@@ -260,7 +260,9 @@ async def test_bots_are_heard_where_allowed_and_never_overheard(
     )
     hearing = Hears()
 
-    assert await should_take(hearing, ReceivedMessage(message, begins=True, by_bot=by_bot)) is taken
+    received = ReceivedMessage(message, begins=True, by_bot=by_bot)
+
+    assert await should_take(cast("ListeningPolicy", hearing), received) is taken
     assert hearing.asked == [True] * (overheard and not by_bot)
 
 

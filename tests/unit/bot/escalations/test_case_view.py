@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import get_args
+from typing import cast, get_args
 
 import pytest
 
@@ -14,6 +14,7 @@ from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import InteractionUnknown, StoreUnavailable
 from bot.domain.interactions import Interaction, PostedRef
 from bot.domain.messages import InteractionId, Message, Person, Thread
+from bot.domain.ports import Interactions
 from bot.escalations.asker_notices import as_plain, notice_text
 from bot.escalations.cards import CardActions
 from bot.escalations.case_view import (
@@ -28,6 +29,7 @@ from bot.escalations.case_view import (
     view_of_delivery,
     waiting_time,
 )
+from bot.escalations.casework import Casework
 from bot.escalations.lifecycle import after, is_change
 from rag.types import Principal
 from tests.fakes.builders import NOON, message
@@ -165,7 +167,7 @@ CASE_ID = CARD_QUESTION.interaction_id
 
 
 class Office:
-    """Implements Sees, Recorded and ShowsCards over one case, whose version it counts."""
+    """Stands in for casework, record and cards of one case, whose version it counts."""
 
     def __init__(self) -> None:
         self.version, self.looked = 0, 0
@@ -198,7 +200,11 @@ class Office:
 
 def cards(office: Office, tenant: str = "acme") -> CardActions:
     return CardActions(
-        tenant=tenant, sees=office, recorded=office, cards=office, errands=BackgroundTasks()
+        tenant=tenant,
+        sees=cast("Casework", office),
+        recorded=cast("Interactions", office),
+        cards=office,
+        errands=BackgroundTasks(),
     )
 
 
