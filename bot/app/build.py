@@ -14,7 +14,7 @@ from bot.answering.explanations.explainer import Explainer
 from bot.answering.gate import load_gate
 from bot.answering.permitted_views import PrivateAnswers
 from bot.answering.visibility import ReadableInIndex
-from bot.app.components import CheckComponents, Components, component_checker, gate_path
+from bot.app.components import Components, component_checker, gate_path
 from bot.app.confluence import ConfluenceDirectory, confluence_checker
 from bot.app.documents import DocumentServices, build_document_services
 from bot.app.worker import BackgroundWork, build_background_work
@@ -23,6 +23,7 @@ from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.reindexing import MassDeleteAlert, ReindexRuns
 from bot.chat.commands.run_status import RunWatcher
 from bot.chat.listening_policy import ListeningPolicy
+from bot.domain.health import CheckComponents
 from bot.domain.ports import Channel, Directory
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import SettingOrigin

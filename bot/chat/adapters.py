@@ -7,7 +7,7 @@ replaces the record's notes in processes without a record.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -19,7 +19,7 @@ from bot.chat.commands.executor import CommandExecutor
 from bot.chat.documents import Documents, Reindex
 from bot.chat.listening_policy import ListeningPolicy
 from bot.domain.errors import SettingInvalid
-from bot.domain.health import ComponentStatus
+from bot.domain.health import CheckComponents
 from bot.domain.messages import InteractionId
 from bot.domain.ports import Audits, Channel, Directory, Inbox, Interactions, KeepsPolicies, Notes
 from bot.domain.settings import Settings
@@ -90,7 +90,7 @@ class ChatContext:
     documents: Documents
     reindexing: Reindex
     orders: CommandExecutor
-    check_parts: Callable[[], Awaitable[Sequence[ComponentStatus]]]
+    check_parts: CheckComponents
 
 
 PLATFORM_PREFIX = "/platforms/"

@@ -5,7 +5,7 @@ Pure: findings are passed in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -49,6 +49,10 @@ class ComponentStatus:
         """Return the status as a line of the startup report."""
         sign = _SIGNS[self.state]
         return f"  {sign} {self.name:<16} {self.detail}" + (f" {self.cure}" if self.cure else "")
+
+
+CheckComponents = Callable[[], Awaitable[Sequence[ComponentStatus]]]
+"""Returns the status of every component; fast, because probes call it every few seconds."""
 
 
 def merge_statuses(parts: Sequence[ComponentStatus]) -> ComponentStatus:

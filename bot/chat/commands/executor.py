@@ -39,7 +39,7 @@ from bot.chat.commands.types import (
 )
 from bot.chat.documents import SeenBy
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
-from bot.domain.health import ComponentStatus
+from bot.domain.health import CheckComponents
 from bot.domain.messages import Person, Policy
 from bot.domain.ports import Directory, KeepsPolicies
 from ingestion.library import Space
@@ -119,7 +119,7 @@ class CommandExecutor:
     watch: RunWatcher
     policies: KeepsPolicies
     directory: Directory
-    check_parts: Callable[[], Awaitable[Sequence[ComponentStatus]]]
+    check_parts: CheckComponents
     served: frozenset[str] | None = None
     models: tuple[str, ...] = ()
     usual_model: str | None = None

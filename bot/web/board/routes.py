@@ -10,6 +10,7 @@ from aiohttp import web
 from pydantic_settings import BaseSettings
 
 from bot.answering.visibility import ReadablePassages
+from bot.domain.health import CheckComponents
 from bot.domain.record_reports import Statistics, SumsUsage
 from bot.domain.record_search import Searches
 from bot.domain.settings import Settings
@@ -19,7 +20,6 @@ from bot.web.board import health, overview, usage
 from bot.web.board import settings as setting
 from bot.web.board.case_actions import CasePage, CaseworkPort, OriginLookup
 from bot.web.board.escalations import EscalationsPage
-from bot.web.board.overview import CheckParts
 from bot.web.board.record_lists import (
     FeedbackPage,
     InteractionRecord,
@@ -104,7 +104,7 @@ def mount_state_pages(
     record: StateRecord,
     settings: Settings,
     sources: Mapping[str, SettingOrigin],
-    check_parts: CheckParts,
+    check_parts: CheckComponents,
     platforms: Sequence[object],
     further: Sequence[BaseSettings] = (),
 ) -> None:
