@@ -21,7 +21,7 @@ from bot.chat.listening_policy import ListeningPolicy
 from bot.domain.errors import SettingInvalid
 from bot.domain.health import CheckComponents
 from bot.domain.messages import InteractionId
-from bot.domain.ports import Audits, Channel, Directory, Inbox, Interactions, KeepsPolicies, Notes
+from bot.domain.ports import Audits, Channel, Directory, Inbox, Interactions, Notes, Policies
 from bot.domain.settings import Settings
 from bot.escalations.casework import Casework
 
@@ -84,7 +84,7 @@ class ChatContext:
     explaining: Explainer
     fuller: PrivateAnswers
     hearing: ListeningPolicy
-    policies: KeepsPolicies
+    policies: Policies
     notes: Notes
     audits: Audits
     documents: Documents

@@ -120,15 +120,12 @@ def _host(address: str | None) -> str | None:
 
 def slack(settings: Settings) -> ComponentStatus:
     """Return Slack's status, with the optional settings that are missing."""
-    if settings.slack_configured:
-        return _slack_ready(settings)
-    cure = (
-        "Add SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET (or SLACK_APP_TOKEN) to .env: docs/slack.md"
-    )
-    return ComponentStatus("Slack", "absent", "not configured.", cure)
-
-
-def _slack_ready(settings: Settings) -> ComponentStatus:
+    if not settings.slack_configured:
+        cure = (
+            "Add SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET (or SLACK_APP_TOKEN) to .env: "
+            "docs/slack.md"
+        )
+        return ComponentStatus("Slack", "absent", "not configured.", cure)
     optional = (
         ("SLACK_ESCALATION_CHANNEL", settings.slack_escalation_channel, _NOBODY_ASKED),
         ("SLACK_ADMINS", settings.slack_admins, _NOBODY_ORDERS),
@@ -158,21 +155,16 @@ def slack_transport(settings: Settings) -> str:
 
 def teams(settings: Settings) -> ComponentStatus:
     """Return Teams' status, with the optional settings that are missing."""
-    if settings.microsoft_app_id is not None:
-        return _teams_ready(settings, f"{settings.microsoft_app_type}, messages at /api/messages")
-    if settings.teams_dev_mode:
-        return ComponentStatus(
-            "Teams", "ready", "development mode: unsigned messages from this machine"
+    if settings.microsoft_app_id is None:
+        if settings.teams_dev_mode:
+            detail = "development mode: unsigned messages from this machine"
+            return ComponentStatus("Teams", "ready", detail)
+        cure = (
+            "Add MICROSOFT_APP_ID, MICROSOFT_APP_PASSWORD and MICROSOFT_APP_TENANT_ID to .env: "
+            "docs/teams.md"
         )
-    cure = (
-        "Add MICROSOFT_APP_ID, MICROSOFT_APP_PASSWORD and MICROSOFT_APP_TENANT_ID to .env: "
-        "docs/teams.md"
-    )
-    return ComponentStatus("Teams", "absent", "not configured.", cure)
-
-
-def _teams_ready(settings: Settings, how: str) -> ComponentStatus:
-    """Return the status of a connected Teams."""
+        return ComponentStatus("Teams", "absent", "not configured.", cure)
+    how = f"{settings.microsoft_app_type}, messages at /api/messages"
     optional = (
         ("TEAMS_ESCALATION_CHANNEL", settings.teams_escalation_channel, _NOBODY_ASKED),
         ("TEAMS_ADMINS", settings.teams_admins, _NOBODY_ORDERS),

@@ -156,18 +156,14 @@ class StillReadable(Protocol):
 
 
 class Policies(Protocol):
-    """What admins allow in single channels, ``platform:channel``. Raises StoreUnavailable."""
+    """Policies of channels (``platform:channel``). Raises StoreUnavailable."""
 
     async def of(self, tenant: str, channel: str) -> Policy | None:
-        """Return the channel's own policy; None where none is set."""
+        """Return a channel's policy; None if none is set."""
         ...
 
-
-class KeepsPolicies(Policies, Protocol):
-    """Policies that can be changed; each change is audited."""
-
     async def set(self, tenant: str, channel: str, allowed: Policy, *, actor: str) -> None:
-        """Put a policy in place of the channel's earlier one. ``actor`` is as in Audits."""
+        """Set a channel's policy, with an audit entry; ``actor`` is as in Audits."""
         ...
 
 

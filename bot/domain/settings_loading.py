@@ -132,8 +132,14 @@ def _explain(error: ValidationError) -> list[str]:
 
 
 def _line(location: str, value: object, message: str) -> str:
-    shown = "(hidden)" if _secret(location) else repr(value)
-    return f"{_variable(location)}={shown} is wrong: {message}. {_cure(location)}"
+    """Return a line with variable, value (hidden for a secret), problem and cure."""
+    field = _field(location)
+    if field is None:
+        return f"{location.upper()}={value!r} is wrong: {message}. See docs/settings.md."
+    shown = "(hidden)" if "SecretStr" in str(field.annotation) else repr(value)
+    name = (field.alias or location).upper()
+    cure = f"It means: {field.description} Default: {field.get_default()!r}."
+    return f"{name}={shown} is wrong: {message}. {cure}"
 
 
 def _field(location: str) -> FieldInfo | None:
@@ -141,20 +147,3 @@ def _field(location: str) -> FieldInfo | None:
         if location.lower() in {name, (field.alias or "").lower()}:
             return field
     return None
-
-
-def _secret(location: str) -> bool:
-    field = _field(location)
-    return field is not None and "SecretStr" in str(field.annotation)
-
-
-def _variable(location: str) -> str:
-    field = _field(location)
-    return (field.alias if field and field.alias else location).upper()
-
-
-def _cure(location: str) -> str:
-    field = _field(location)
-    if field is None:
-        return "See docs/settings.md."
-    return f"It means: {field.description} Default: {field.get_default()!r}."

@@ -174,8 +174,7 @@ def reminder_text(case: Case, notice: Notice, now: datetime) -> tuple[str, str]:
         return "An answer could not be delivered", ", so its asker still waits for one."
     if notice.step != "ping":
         return "A question was opened again", " and nobody has it."
-    begun = case.opened_at if case.standing.state == "open" else case.changed_at
-    waited = waiting_time(now - begun)
+    waited = waiting_time(now - state_since(case))
     return "Nobody has taken this question yet", f"; it has waited for {waited}."
 
 

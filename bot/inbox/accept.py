@@ -143,7 +143,8 @@ class DurableInbox:
         entry = self._admit(message)
         try:
             interaction = await self._keep(message)
-            ours = is_unfinished(interaction) and self._mine(interaction)
+            claim = interaction.claim
+            ours = is_unfinished(interaction) and claim is not None and claim.owner == self._owner
             if ours:
                 entry.opened = interaction
                 await self._engine.begin(interaction_id, interaction_id)
@@ -182,22 +183,21 @@ class DurableInbox:
 
     async def run(self, interaction_id: InteractionId) -> float | None:
         """Process an interaction for the engine; return the seconds until a retry. Never raises."""
-        async with self._in_flight.alone(interaction_id):
-            return await self._run(interaction_id, self._in_flight.enter(interaction_id))
-
-    async def _run(self, interaction_id: InteractionId, entry: InFlightMessage) -> float | None:
-        entry.kept.set()
-        self._in_flight.wake(interaction_id)
-        pause: float | None = None
-        try:
-            opened, entry.opened = entry.opened, None
-            pause = await self._work.run(interaction_id, opened=opened, full=entry.full)
-        finally:
-            if pause is None:
-                self._in_flight.leave(interaction_id)
-        if pause is not None:
-            self._in_flight.sleep(interaction_id, pause)
-        return pause
+        lock = self._in_flight.run_lock(interaction_id)
+        async with lock:
+            entry = self._in_flight.enter(interaction_id)
+            entry.kept.set()
+            self._in_flight.wake(interaction_id)
+            pause: float | None = None
+            try:
+                opened, entry.opened = entry.opened, None
+                pause = await self._work.run(interaction_id, opened=opened, full=entry.full)
+            finally:
+                if pause is None:
+                    self._in_flight.leave(interaction_id)
+            if pause is not None:
+                self._in_flight.sleep(interaction_id, pause)
+            return pause
 
     async def adopt(self) -> int:
         """Restart interactions that no live process works on; return their number."""
@@ -231,9 +231,6 @@ class DurableInbox:
             raise InboxUnavailable(
                 f"Message {message.key!r} could not be kept: {error} Send it again."
             ) from error
-
-    def _mine(self, interaction: Interaction) -> bool:
-        return interaction.claim is not None and interaction.claim.owner == self._owner
 
     async def _recorded(self, interaction_id: InteractionId) -> Outcome | None:
         """Return the stored outcome, None while another process works on the interaction."""

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
+from weakref import WeakValueDictionary
 
 import structlog
 
@@ -41,37 +42,20 @@ class InFlightMessage:
     settled: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-@dataclass(slots=True)
-class _RunLock:
-    """A lock for the runs of an interaction, with the number of its holders and waiters."""
-
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    count: int = 0
-
-
 class InFlight:
     """The messages in flight of one process."""
 
     def __init__(self) -> None:
         self._entries: dict[InteractionId, InFlightMessage] = {}
-        self._runs: dict[InteractionId, _RunLock] = {}
+        self._run_locks: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
         self._sleeping: set[InteractionId] = set()
 
-    @asynccontextmanager
-    async def alone(self, interaction_id: InteractionId) -> AsyncIterator[None]:
-        """Hold the lock of an interaction, so that one run at a time works on it.
+    def run_lock(self, interaction_id: InteractionId) -> asyncio.Lock:
+        """Return the lock of an interaction, so that one run at a time works on it.
 
         The engine may begin the same work twice, and a claim does not exclude its own process.
         """
-        runs = self._runs.setdefault(interaction_id, _RunLock())
-        runs.count += 1
-        try:
-            async with runs.turn:
-                yield
-        finally:
-            runs.count -= 1
-            if not runs.count:
-                del self._runs[interaction_id]
+        return self._run_locks.setdefault(interaction_id, asyncio.Lock())
 
     @property
     def busy(self) -> int:

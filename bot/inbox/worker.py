@@ -28,7 +28,7 @@ from bot.domain.ports import Admits, AnswersInquiries, ReportStage, Worklist
 from bot.inbox.in_flight import ThreadOrder
 from bot.inbox.outbox import ReplyOutbox, pause_before
 from bot.observability.request_log import ObserveOutcome
-from bot.observability.tracing import interaction_span
+from bot.observability.tracing import describe_outcome, interaction_span
 
 log = structlog.get_logger(__name__)
 
@@ -182,7 +182,7 @@ class MessageWorker:
         async with self._order.turn(interaction):
             with interaction_span(interaction.message) as span:
                 recorded, outcome = await self._answer(interaction, full=full)
-                span.answered(outcome)
+                describe_outcome(span, outcome)
                 return await self._outbox.post(recorded, outcome, first=True)
 
     async def _answer(self, interaction: Interaction, *, full: bool) -> tuple[Interaction, Outcome]:

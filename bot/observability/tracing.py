@@ -166,7 +166,12 @@ def set_up_tracing(env_file: Path = ENV_FILE) -> Callable[[], None]:
         if not os.environ.get(name):
             os.environ[name] = value
     asked = read_variables(os.environ)
-    return _start(asked) if asked.exporters else _end_nothing
+    if not asked.exporters:
+        return lambda: None
+    # The SDK is imported only when tracing is on.
+    from bot.observability import span_export as export
+
+    return export.start_tracing(asked)
 
 
 def tracing_part(variables: Mapping[str, str] | None = None) -> ComponentStatus:
@@ -178,12 +183,6 @@ def tracing_part(variables: Mapping[str, str] | None = None) -> ComponentStatus:
     return ComponentStatus("tracing", "absent", f"{asked.where}.", cure)
 
 
-def _start(asked: TracingSettings) -> Callable[[], None]:
-    from bot.observability import span_export as export
-
-    return export.start_tracing(asked)
-
-
 def _variables_in_file(path: Path) -> Mapping[str, str]:
     source = DotEnvSettingsSource(
         BaseSettings, env_file=path, env_file_encoding="utf-8", case_sensitive=True
@@ -193,34 +192,24 @@ def _variables_in_file(path: Path) -> Mapping[str, str]:
     }
 
 
-def _end_nothing() -> None:
-    """Do nothing: tracing was never started."""
-
-
 _CONFIDENCE_LEVEL = "frontdesk.confidence_level"
 _CONVERSATIONS = uuid.UUID("0e6c7c36-7f5e-5c39-8f43-6d1b7a2f51c4")  # uuid5 namespace
 
 
-@dataclass(frozen=True, slots=True)
-class InteractionSpan:
-    """The open root span of a message's processing."""
-
-    _span: Span
-
-    def answered(self, outcome: Outcome) -> None:
-        """Set the outcome's attributes on the span."""
-        told = {
-            telemetry.INTENT: outcome.trace.route.intent.value,
-            telemetry.ANSWER_TYPE: answer_type(outcome),
-            telemetry.CONFIDENCE: outcome.response.confidence,
-            _CONFIDENCE_LEVEL: confidence_level(outcome),
-            telemetry.ESCALATION_REASON: escalation_reason(outcome),
-        }
-        describe(self._span, told)
+def describe_outcome(opened: Span, outcome: Outcome) -> None:
+    """Set an outcome's attributes on the span of its interaction."""
+    attributes = {
+        telemetry.INTENT: outcome.trace.route.intent.value,
+        telemetry.ANSWER_TYPE: answer_type(outcome),
+        telemetry.CONFIDENCE: outcome.response.confidence,
+        _CONFIDENCE_LEVEL: confidence_level(outcome),
+        telemetry.ESCALATION_REASON: escalation_reason(outcome),
+    }
+    describe(opened, attributes)
 
 
 @contextmanager
-def interaction_span(message: Message) -> Iterator[InteractionSpan]:
+def interaction_span(message: Message) -> Iterator[Span]:
     """Open the root span of a message's processing.
 
     It continues the trace that the message came with, whichever process does the work, or else
@@ -231,8 +220,15 @@ def interaction_span(message: Message) -> Iterator[InteractionSpan]:
         span(telemetry.INTERACTION, kind="consumer") as opened,
     ):
         if opened.is_recording():
-            describe(opened, _message_attributes(message))
-        yield InteractionSpan(opened)
+            thread = message.thread
+            attributes = {
+                telemetry.INTERACTION_ID: message.interaction_id,
+                telemetry.CONVERSATION_ID: _conversation_id(thread),
+                telemetry.PLATFORM: thread.platform,
+                telemetry.TENANT: thread.tenant,
+            }
+            describe(opened, attributes)
+        yield opened
 
 
 @contextmanager
@@ -253,15 +249,6 @@ def deliver_span(delivery: Delivery) -> Iterator[None]:
         }
         opened.enter_context(span(telemetry.DELIVER, told, kind="client"))
         yield
-
-
-def _message_attributes(message: Message) -> Attributes:
-    return {
-        telemetry.INTERACTION_ID: message.interaction_id,
-        telemetry.CONVERSATION_ID: _conversation_id(message.thread),
-        telemetry.PLATFORM: message.thread.platform,
-        telemetry.TENANT: message.thread.tenant,
-    }
 
 
 def _conversation_id(thread: Thread) -> str:

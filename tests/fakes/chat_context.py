@@ -261,7 +261,7 @@ class MemoryAudits:
 
 
 class MemoryPolicies:
-    """Implements KeepsPolicies."""
+    """Implements Policies."""
 
     def __init__(self) -> None:
         self.kept: dict[str, Policy] = {}

@@ -41,7 +41,7 @@ from bot.chat.documents import SeenBy
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.health import CheckComponents
 from bot.domain.messages import Person, Policy
-from bot.domain.ports import Directory, KeepsPolicies
+from bot.domain.ports import Directory, Policies
 from ingestion.library import Space
 from rag.types import EVERYONE, Principal
 
@@ -117,7 +117,7 @@ class CommandExecutor:
     tenant: str
     reindexing: ReindexRuns
     watch: RunWatcher
-    policies: KeepsPolicies
+    policies: Policies
     directory: Directory
     check_parts: CheckComponents
     served: frozenset[str] | None = None

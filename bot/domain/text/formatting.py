@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from bot.domain.interactions import Source
 from bot.domain.text.markdown import clip
 
 _MINUTE = 60
@@ -56,17 +57,6 @@ class Dated(Protocol):
     def superseded(self) -> str: ...
 
 
-class Titled(Protocol):
-    """A page that may be marked as superseded."""
-
-    @property
-    def page_id(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def superseded(self) -> str: ...
-
-
 def updated_text(at: datetime | None, now: datetime, by: str = "") -> str:
     """Return "updated 3 months ago by Ana Silva", rounded down; "" where nobody knows when.
 
@@ -89,13 +79,13 @@ def freshness(page: Dated, now: datetime) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def superseded_warnings(pages: Sequence[Titled]) -> tuple[str, ...]:
+def superseded_warnings(pages: Sequence[Source]) -> tuple[str, ...]:
     """Return a sentence for each page that an answer rests on although it is superseded."""
     old = {page.page_id: page for page in pages if page.superseded}
     return tuple(_warning(page) for page in old.values())
 
 
-def _warning(page: Titled) -> str:
+def _warning(page: Source) -> str:
     title = clip(page.title.strip() or page.page_id, _TITLE_LENGTH)
     note = superseded_text(page.superseded)
     return f"The page \u201c{title}\u201d is {note}: it may hold no longer."
