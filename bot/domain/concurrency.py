@@ -28,9 +28,9 @@ class BackgroundTasks:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def run(self, errand: Coroutine[Any, Any, object], *, what: str) -> None:
+    def run(self, work: Coroutine[Any, Any, object], *, what: str) -> None:
         """Start a background task; ``what`` names it in the log."""
-        task = asyncio.create_task(_run_logged(errand, what))
+        task = asyncio.create_task(_run_logged(work, what))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -43,9 +43,9 @@ class BackgroundTasks:
             await asyncio.gather(*late, return_exceptions=True)
 
 
-async def _run_logged(errand: Coroutine[Any, Any, object], what: str) -> None:
+async def _run_logged(work: Coroutine[Any, Any, object], what: str) -> None:
     try:
-        await errand
+        await work
     except Exception as error:
         known = isinstance(error, BotError)
         log.exception(

@@ -112,13 +112,13 @@ class CardActions:
         sees: Casework,
         recorded: Interactions,
         cards: ShowsCards,
-        errands: BackgroundTasks,
+        background: BackgroundTasks,
     ) -> None:
         self._tenant = tenant
         self._sees = sees
         self._recorded = recorded
         self._cards = cards
-        self._errands = errands
+        self._background = background
         self._refreshing: set[InteractionId] = set()
         self._next: dict[InteractionId, asyncio.Task[CaseView]] = {}
         self._turns: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
@@ -159,7 +159,7 @@ class CardActions:
         case_id = message.interaction_id
         if case_id not in self._refreshing:
             self._refreshing.add(case_id)
-            self._errands.run(self._shown(message), what="card refreshed")
+            self._background.run(self._shown(message), what="card refreshed")
 
     async def _looked(self, case_id: InteractionId) -> CaseView:
         turn = self._turns.setdefault(case_id, asyncio.Lock())

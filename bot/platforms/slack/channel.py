@@ -87,7 +87,7 @@ class SlackChannel:
         self.introducer = Introducer(client, caller, self.colleagues)
         self.names = MentionNames(client, caller, self.colleagues)
         self._files = Files(client)
-        self.errands = BackgroundTasks()
+        self.background = BackgroundTasks()
         # Ephemeral messages take fewer types of blocks: each poster learns its own refusals.
         aside = Poster(client, caller)
         self._people = PeopleChannel(
@@ -102,8 +102,8 @@ class SlackChannel:
         self._replies = Replies(Poster(client, caller), MessageLookup(client, caller), self._people)
         self._responses = CommandReplies(client, caller, notes, aside, self._people)
         self._whispers = PrivateReplies(aside)
-        self.sessions = AgentSessions(client, caller, self.errands)
-        self._status = ProgressStatus(client, caller, notes, self.errands, self.sessions)
+        self.sessions = AgentSessions(client, caller, self.background)
+        self._status = ProgressStatus(client, caller, notes, self.background, self.sessions)
         self._turns = ReplyOrder(lambda channel: caller.opening("chat.postMessage", channel))
 
     @property
@@ -119,7 +119,7 @@ class SlackChannel:
             try:
                 yield
             finally:
-                await self.errands.finish()
+                await self.background.finish()
                 self.client.session = None
 
     async def check(self) -> ComponentStatus:

@@ -62,14 +62,14 @@ def _came_by_command(message: Message) -> bool:
 
 
 def answer_listeners(
-    channel: SlackChannel, office: ChatContext, *, own: BotIdentity, errands: BackgroundTasks
+    channel: SlackChannel, office: ChatContext, *, own: BotIdentity, background: BackgroundTasks
 ) -> Sequence[Listener]:
     """Return the listeners for buttons, reactions and the message shortcut."""
     client, caller, tenant = channel.client, channel.caller, office.tenant
     asides, modals = ResponseUrls(client), Modals(client, caller)
     open_spaces = channel.settings.slack_outsider_spaces
     readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
-    taking = PressDispatcher(asides, errands)
+    taking = PressDispatcher(asides, background)
     subjects = subjects_of(
         tenant=tenant, interactions=office.interactions, colleagues=channel.colleagues
     )
@@ -83,7 +83,7 @@ def answer_listeners(
         poster=Poster(client, caller),
         asides=asides,
         modals=modals,
-        errands=errands,
+        background=background,
     )
     return (
         reasons,
@@ -93,7 +93,7 @@ def answer_listeners(
             subjects=subjects,
             presses=taking,
             reasons=reasons,
-            errands=errands,
+            background=background,
         ),
         FeedbackReactions(
             own=own,
@@ -104,7 +104,7 @@ def answer_listeners(
             subjects=subjects,
             parts=parts,
             reasons=reasons,
-            errands=errands,
+            background=background,
         ),
         RequestButtons(
             wishing=ButtonQuestions(interactions=office.interactions, inbox=office.inbox),
@@ -123,7 +123,7 @@ def answer_listeners(
             readers=readers,
             fuller=office.fuller,
             whispers=channel,
-            errands=errands,
+            background=background,
         ),
         MessageShortcut(
             own=own,
@@ -132,7 +132,7 @@ def answer_listeners(
             rooms=Conversations(client, caller),
             parts=parts,
             asides=asides,
-            errands=errands,
+            background=background,
         ),
     )
 
@@ -151,7 +151,11 @@ def followers_of(
 
 
 def command_listeners(
-    channel: SlackChannel, office: ChatContext, *, followers: RunFollowers, errands: BackgroundTasks
+    channel: SlackChannel,
+    office: ChatContext,
+    *,
+    followers: RunFollowers,
+    background: BackgroundTasks,
 ) -> Sequence[Listener]:
     """Return the listeners for commands, the settings modal and the button below a run."""
     client, caller = channel.client, channel.caller
@@ -163,29 +167,29 @@ def command_listeners(
         rooms=Conversations(client, caller),
         modals=modals,
         asides=asides,
-        errands=errands,
+        background=background,
     )
     reindexing = ReindexListener(
         orders=office.orders,
         orderers=orderers,
         followers=followers,
         permalinks=Permalinks(client, caller),
-        presses=PressDispatcher(asides, errands),
+        presses=PressDispatcher(asides, background),
         asides=asides,
-        errands=errands,
+        background=background,
     )
     open_spaces = channel.settings.slack_outsider_spaces
     why = WhyCommand(
         office=office,
         readers=ReaderLookup(channel, office.directory, open_spaces=open_spaces),
         modals=ExplanationModals(modals),
-        errands=errands,
+        background=background,
     )
     commands = SlashCommands(
         office=office,
         orderers=orderers,
         asides=asides,
-        errands=errands,
+        background=background,
         settings=settings,
         why=why,
         reindexes=reindexing,
@@ -194,15 +198,15 @@ def command_listeners(
 
 
 def case_listeners(
-    channel: SlackChannel, office: ChatContext, *, errands: BackgroundTasks
+    channel: SlackChannel, office: ChatContext, *, background: BackgroundTasks
 ) -> Sequence[Listener]:
     """Return the listeners for acts on a case; the channel reads cases from ``office.casework``."""
     channel.attend(office.casework)
     tenant, works, recorded = office.tenant, office.casework, office.interactions
-    presses = PressDispatcher(ResponseUrls(channel.client), errands)
+    presses = PressDispatcher(ResponseUrls(channel.client), background)
     experts = Experts(channel.colleagues)
     cards = CardActions(
-        tenant=tenant, sees=works, recorded=recorded, cards=channel, errands=errands
+        tenant=tenant, sees=works, recorded=recorded, cards=channel, background=background
     )
     return (
         CaseButtons(
@@ -223,18 +227,18 @@ def listeners(
     office: ChatContext,
     *,
     own: BotIdentity,
-    errands: BackgroundTasks,
+    background: BackgroundTasks,
     followers: RunFollowers,
 ) -> Sequence[Listener]:
     """Return all listeners, most specific first."""
     messages = MessageListener(own, office, channel.names)
     return (
-        Greetings(own, office, channel=channel, errands=errands),
+        Greetings(own, office, channel=channel, background=background),
         EditListener(own, office, messages),
         InstallationEvents(own),
         StopEvents(office, channel.sessions),
-        *case_listeners(channel, office, errands=errands),
-        *answer_listeners(channel, office, own=own, errands=errands),
-        *command_listeners(channel, office, followers=followers, errands=errands),
+        *case_listeners(channel, office, background=background),
+        *answer_listeners(channel, office, own=own, background=background),
+        *command_listeners(channel, office, followers=followers, background=background),
         messages,
     )

@@ -147,7 +147,7 @@ class TeamsChannel:
         files: Files | None = None,
     ) -> None:
         self.settings = settings
-        self.errands = BackgroundTasks()
+        self.background = BackgroundTasks()
         self.connector = connector = line.connector
         self.door = door = line.door
         self.places = Conversations(connector, notes, settings)

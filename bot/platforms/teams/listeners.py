@@ -67,7 +67,7 @@ def case_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Liste
     channel.attend(office.casework)
     tenant, works, recorded = office.tenant, office.casework, office.interactions
     cards = CardActions(
-        tenant=tenant, sees=works, recorded=recorded, cards=channel, errands=channel.errands
+        tenant=tenant, sees=works, recorded=recorded, cards=channel, background=channel.background
     )
     return (
         CaseButtons(
@@ -110,7 +110,7 @@ def command_listeners(
         orderers=orderers,
         followers=followers,
         connector=channel.connector,
-        errands=channel.errands,
+        background=channel.background,
     )
     open_spaces = channel.settings.teams_outsider_spaces
     readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
@@ -119,7 +119,7 @@ def command_listeners(
         orderers=orderers,
         once=CommandDeduplicator(office.notes, office.tenant),
         connector=channel.connector,
-        errands=channel.errands,
+        background=channel.background,
         settings=settings,
         standing=StatusCommand(office.orders, channel.onlookers),
         why=WhyCommand(office, readers),
@@ -142,7 +142,7 @@ def listeners(
     """Return all listeners, most specific first."""
     messages = MessageListener(office)
     return (
-        InstallationEvents(channel.places, channel.presence, channel.onlookers, channel.errands),
+        InstallationEvents(channel.places, channel.presence, channel.onlookers, channel.background),
         *case_listeners(channel, office),
         *answer_listeners(channel, office),
         Greetings(channel, office),

@@ -49,14 +49,14 @@ class FeedbackButtons:
         subjects: ActionTargets,
         presses: PressDispatcher,
         reasons: FeedbackReasons,
-        errands: BackgroundTasks,
+        background: BackgroundTasks,
     ) -> None:
         self._tenant = tenant
         self._judging = judging
         self._subjects = subjects
         self._presses = presses
         self._reasons = reasons
-        self._errands = errands
+        self._background = background
 
     def register(self, bolt: AsyncApp) -> None:
         self._presses.on(bolt, FEEDBACK, self._vote)
@@ -74,7 +74,7 @@ class FeedbackButtons:
         if vote == "up":
             self._presses.tell(press, _THANKS)
         else:
-            self._errands.run(self._asked(press, interaction), what="asked for a reason")
+            self._background.run(self._asked(press, interaction), what="asked for a reason")
 
     async def _asked(self, press: Press, interaction: Interaction) -> None:
         """Ask what was wrong; for a command at the press's response URL: it has no thread."""
@@ -122,7 +122,7 @@ class FeedbackReactions:
         subjects: ActionTargets,
         parts: AnswerLookup,
         reasons: FeedbackReasons,
-        errands: BackgroundTasks,
+        background: BackgroundTasks,
     ) -> None:
         self._own = own
         self._office = office
@@ -130,7 +130,7 @@ class FeedbackReactions:
         self._subjects = subjects
         self._parts = parts
         self._reasons = reasons
-        self._errands = errands
+        self._background = background
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event("reaction_added")(self._added)
@@ -150,7 +150,7 @@ class FeedbackReactions:
             if interaction is not None:
                 await self._count(thumb, interaction, given=given)
                 return
-        self._errands.run(self._look_up(thumb, given=given), what="part of an answer")
+        self._background.run(self._look_up(thumb, given=given), what="part of an answer")
 
     async def _known(self, thumb: ThumbReaction) -> Interaction | None:
         ref = PostedRef(thumb.channel, thumb.ts)
@@ -177,7 +177,7 @@ class FeedbackReactions:
         )
         if counted == "down":
             asking = self._reasons.ask(interaction.message.thread, thumb.user, interaction.id)
-            self._errands.run(asking, what="asked for a reason")
+            self._background.run(asking, what="asked for a reason")
 
 
 def _reaction_of(thumb: ThumbReaction, *, given: bool) -> Reaction:

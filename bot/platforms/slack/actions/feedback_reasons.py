@@ -149,7 +149,7 @@ class FeedbackReasons:
         poster: Poster,
         asides: ResponseUrls,
         modals: Modals,
-        errands: BackgroundTasks,
+        background: BackgroundTasks,
     ) -> None:
         self._tenant = tenant
         self._judging = judging
@@ -158,7 +158,7 @@ class FeedbackReasons:
         self._poster = poster
         self._asides = asides
         self._modals = modals
-        self._errands = errands
+        self._background = background
 
     def register(self, bolt: AsyncApp) -> None:
         self._presses.on(bolt, REASON_ACTION, self._give)
@@ -232,7 +232,7 @@ class FeedbackReasons:
     def _show(self, url: str, shown: ReplacedMessage) -> None:
         """Replace the question with the outcome, in the background; it may be lost."""
         replaced = self._asides.replace(url, shown.text, shown.blocks)
-        self._errands.run(replaced, what="reason noted")
+        self._background.run(replaced, what="reason noted")
 
 
 def _modal_subject(view: Event) -> Mapping[str, str]:

@@ -87,9 +87,9 @@ PressHandler = Callable[[Press], Awaitable[None]]
 class PressDispatcher:
     """Dispatches button presses to their handlers; Slack sends no press twice."""
 
-    def __init__(self, asides: ResponseUrls, errands: BackgroundTasks) -> None:
+    def __init__(self, asides: ResponseUrls, background: BackgroundTasks) -> None:
         self._asides = asides
-        self._errands = errands
+        self._background = background
 
     def on(self, bolt: AsyncApp, name: str | re.Pattern[str], take: PressHandler) -> None:
         """Register a handler for the presses of a button, by action id or a pattern of it.
@@ -111,11 +111,11 @@ class PressDispatcher:
     def tell(self, press: Press, text: str) -> None:
         """Show a message to the user who pressed, alone, in the background; it may be lost."""
         told = self._asides.tell(press.response_url, text, thread=press.thread)
-        self._errands.run(told, what="told of a press")
+        self._background.run(told, what="told of a press")
 
     def show(self, press: Press, showing: Coroutine[Any, Any, object]) -> None:
         """Open a modal in the background; it may be lost, but a refusal by Slack is shown."""
-        self._errands.run(self._shown(press, showing), what="shown a form")
+        self._background.run(self._shown(press, showing), what="shown a form")
 
     async def _shown(self, press: Press, showing: Coroutine[Any, Any, object]) -> None:
         try:

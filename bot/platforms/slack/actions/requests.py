@@ -78,14 +78,14 @@ class PrivateAnswerButton:
         readers: ReaderLookup,
         fuller: PrivateAnswers,
         whispers: ShowsPrivately,
-        errands: BackgroundTasks,
+        background: BackgroundTasks,
     ) -> None:
         self._subjects = subjects
         self._presses = presses
         self._readers = readers
         self._fuller = fuller
         self._whispers = whispers
-        self._errands = errands
+        self._background = background
 
     def register(self, bolt: AsyncApp) -> None:
         self._presses.on(bolt, MORE, self._show)
@@ -100,4 +100,4 @@ class PrivateAnswerButton:
         if found.reply is None:
             raise ActionRejected(found.why_not)
         whispered = self._whispers.whisper(interaction.message, found.reply)
-        self._errands.run(whispered, what="fuller answer")
+        self._background.run(whispered, what="fuller answer")

@@ -167,7 +167,7 @@ class MessageShortcut:
         rooms: Conversations,
         parts: AnswerLookup,
         asides: ResponseUrls,
-        errands: BackgroundTasks,
+        background: BackgroundTasks,
     ) -> None:
         self._own = own
         self._names = names
@@ -175,7 +175,7 @@ class MessageShortcut:
         self._office = office
         self._rooms = rooms
         self._asides = asides
-        self._errands = errands
+        self._background = background
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def register(self, bolt: AsyncApp) -> None:
@@ -188,7 +188,7 @@ class MessageShortcut:
         else:
             said = await self._taken(pointed, body)
             told = self._own_message(pointed) if pointed.own else self._tell(pointed, said)
-            self._errands.run(told, what="told of a shortcut")
+            self._background.run(told, what="told of a shortcut")
         await ack()
 
     async def _tell(self, pointed: ShortcutTarget, said: str) -> None:

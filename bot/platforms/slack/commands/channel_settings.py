@@ -232,7 +232,7 @@ class SettingsDialog:
     rooms: Conversations
     modals: Modals
     asides: ResponseUrls
-    errands: BackgroundTasks
+    background: BackgroundTasks
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.view(SETTINGS_FORM)(self._sent)
@@ -258,7 +258,7 @@ class SettingsDialog:
             log.warning("slack.settings_not_saved", error=type(error).__name__, why=str(error))
             done = {_GENERAL_ERROR_FIELD: LATER}
         if isinstance(done, str):
-            self.errands.run(self._tell(user, response_url, done), what="told of settings")
+            self.background.run(self._tell(user, response_url, done), what="told of settings")
             await ack()
         else:
             await ack(response_action="errors", errors=done)

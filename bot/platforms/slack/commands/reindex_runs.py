@@ -203,7 +203,7 @@ class ReindexListener:
     permalinks: Permalinks
     presses: PressDispatcher
     asides: ResponseUrls
-    errands: BackgroundTasks
+    background: BackgroundTasks
 
     def register(self, bolt: AsyncApp) -> None:
         self.presses.on(bolt, REINDEX_CANCEL, self._cancel)
@@ -244,4 +244,4 @@ class ReindexListener:
 
     def _say_elsewhere(self, response_url: str, where: str) -> None:
         told = self.asides.tell(response_url, escaped(f"{_ELSEWHERE} {_SHOWN_WHERE[where]}"))
-        self.errands.run(told, what="told of a run's place")
+        self.background.run(told, what="told of a run's place")

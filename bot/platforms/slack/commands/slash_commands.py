@@ -185,7 +185,7 @@ class SlashCommands:
     office: ChatContext
     orderers: CommandSenders
     asides: ResponseUrls
-    errands: BackgroundTasks
+    background: BackgroundTasks
     settings: OpensModal
     why: OpensModal
     reindexes: StartsReindex
@@ -204,7 +204,7 @@ class SlashCommands:
         answering = asyncio.create_task(self._answered(command))
         done, _ = await asyncio.wait({answering}, timeout=self.soon_seconds)
         if not done:
-            self.errands.run(self._late(command, answering), what="answer to a command")
+            self.background.run(self._late(command, answering), what="answer to a command")
             await ack(_ONE_MOMENT)
         elif (form := answering.result()) is None:
             await ack()
@@ -262,18 +262,18 @@ class WhyCommand:
         office: ChatContext,
         readers: ReaderLookup,
         modals: ExplanationModals,
-        errands: BackgroundTasks,
+        background: BackgroundTasks,
     ) -> None:
         self._office = office
         self._readers = readers
         self._modals = modals
-        self._errands = errands
+        self._background = background
 
     async def open(self, command: Command, by: CommandCaller) -> None:
         """Show the explanation in a modal; errors are shown there."""
         explaining = self._explained(command, by)
         showing = self._modals.show(command.trigger_id, explaining, unknown=NOTHING_YET)
-        self._errands.run(showing, what="why by command")
+        self._background.run(showing, what="why by command")
 
     async def _explained(self, command: Command, by: CommandCaller) -> Explanation:
         """Explain with what everybody in the thread may read, as the "Why" button there does."""

@@ -59,12 +59,12 @@ class AgentSessions:
         self,
         client: AsyncWebClient,
         caller: ApiCaller,
-        errands: BackgroundTasks,
+        background: BackgroundTasks,
         clock: Clock = time.monotonic,
     ) -> None:
         self._client = client
         self._caller = caller
-        self._errands = errands
+        self._background = background
         self._clock = clock
         self._sessions: OrderedDict[Thread, _Session] = OrderedDict()
         self._again_at = 0.0
@@ -90,7 +90,7 @@ class AgentSessions:
         session = self._of(thread)
         if not session.telling and session.state != session.told:
             session.telling = True
-            self._errands.run(self._told(thread, session), what="agent session")
+            self._background.run(self._told(thread, session), what="agent session")
 
     async def _told(self, thread: Thread, session: _Session) -> None:
         try:

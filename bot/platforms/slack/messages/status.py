@@ -52,14 +52,14 @@ class ProgressStatus:
         client: AsyncWebClient,
         caller: ApiCaller,
         notes: Notes,
-        errands: BackgroundTasks,
+        background: BackgroundTasks,
         sessions: AgentSessions,
         clock: Clock = time.monotonic,
     ) -> None:
         self._client = client
         self._caller = caller
         self._notes = notes
-        self._errands = errands
+        self._background = background
         self._clock = clock
         self._sessions = sessions
         self._shown: OrderedDict[str, _ShownStatus] = OrderedDict()
@@ -86,7 +86,7 @@ class ProgressStatus:
             return
         self._sessions.ended(message)
         if shown is None or shown.marked:
-            self._errands.run(self._unmark(message, known=shown is not None), what="unmark")
+            self._background.run(self._unmark(message, known=shown is not None), what="unmark")
 
     async def withdrawn(self, message: Message) -> None:
         """Remove what is shown for a question that ended without a reply."""

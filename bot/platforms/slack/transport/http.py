@@ -77,9 +77,9 @@ def mount(
 
     With an app-level token events come over a socket, and no route is served.
     """
-    settings, errands = channel.settings, channel.errands
+    settings, background = channel.settings, channel.background
     followers = followers_of(channel, office)
-    takers = listeners(channel, office, own=channel.own, errands=errands, followers=followers)
+    takers = listeners(channel, office, own=channel.own, background=background, followers=followers)
     bolt = bolt_app(settings, takers)
     intake = Dispatcher(bolt, ServedWorkspace(settings.slack_team_id, channel.own))
     app.cleanup_ctx.append(ConnectionLifetime(channel).running)
@@ -128,7 +128,7 @@ class ConnectionLifetime:
             keeping = asyncio.create_task(self._channel.own.keep())
             yield
             # Background tasks may need the bot's identity, so they end first.
-            await self._channel.errands.finish()
+            await self._channel.background.finish()
             keeping.cancel()
             with suppress(asyncio.CancelledError):
                 await keeping

@@ -62,12 +62,12 @@ class Greetings:
         office: ChatContext,
         *,
         channel: SlackChannel,
-        errands: BackgroundTasks,
+        background: BackgroundTasks,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._own = own
         self._office = office
-        self._errands = errands
+        self._background = background
         self._greeter = Greeter(channel)
         self._clock = clock
         self._offered: OrderedDict[str, float] = OrderedDict()
@@ -79,14 +79,14 @@ class Greetings:
     async def _opened(self, event: dict[str, object]) -> None:
         user, channel = id_at(event, "user"), id_at(event, "channel")
         if user and channel and event.get("tab") == "messages" and self._is_due(user):
-            self._errands.run(self._greeter.offer(channel), what="suggested prompts")
+            self._background.run(self._greeter.offer(channel), what="suggested prompts")
 
     async def _joined(self, body: dict[str, object], event: dict[str, object]) -> None:
         channel = id_at(event, "channel")
         if not channel or id_at(event, "user") not in self._own.users(body):
             return
         if await self._office.notes.first(self._office.tenant, f"slack:hello:{channel}"):
-            self._errands.run(self._greeter.hello(channel), what="hello")
+            self._background.run(self._greeter.hello(channel), what="hello")
 
     def _is_due(self, user: str) -> bool:
         """Return whether a user was offered no prompts within the hour; if so, record the offer."""

@@ -158,7 +158,7 @@ class MessageCommands:
     orderers: CommandSenders
     once: CommandDeduplicator
     connector: Connector
-    errands: BackgroundTasks
+    background: BackgroundTasks
     settings: AnswersCommands
     standing: AnswersCommands
     why: AnswersCommands
@@ -176,7 +176,7 @@ class MessageCommands:
             return False
         if await self.once.first(message.key):
             done = asyncio.Event()
-            self.errands.run(self._answer(message, order, done), what="answer to an order")
+            self.background.run(self._answer(message, order, done), what="answer to an order")
             with suppress(TimeoutError):
                 await asyncio.wait_for(done.wait(), self.soon_seconds)
         return True

@@ -192,7 +192,7 @@ class ReindexListener:
     orderers: CommandSenders
     followers: RunFollowers
     connector: Connector
-    errands: BackgroundTasks
+    background: BackgroundTasks
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_press(CANCEL_RUN, self._cancel)
@@ -225,7 +225,7 @@ class ReindexListener:
 
     def _say_elsewhere(self, reply_to: str, where: str) -> None:
         (told,) = text_messages(f"{_SHOWN_ELSEWHERE} {_PLACE_WORDS[where]}")
-        self.errands.run(self.connector.send(reply_to, told), what="told of a run's place")
+        self.background.run(self.connector.send(reply_to, told), what="told of a run's place")
 
     async def _cancel(self, press: Press) -> Json:
         by = await self.orderers.of(reference_of(press.body), alone=True)

@@ -89,12 +89,12 @@ class InstallationEvents:
         places: Conversations,
         presence: Removals,
         onlookers: OutsideReaders,
-        errands: BackgroundTasks,
+        background: BackgroundTasks,
     ) -> None:
         self._places = places
         self._presence = presence
         self._onlookers = onlookers
-        self._errands = errands
+        self._background = background
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_every(self._note)
@@ -119,7 +119,7 @@ class InstallationEvents:
         if change is None:
             await self._presence.back(conversation)
             # In the background: this runs for each activity, and the acknowledgement must not wait.
-            self._errands.run(self._places.note(body), what="place noted")
+            self._background.run(self._places.note(body), what="place noted")
         else:
             await self._presence.added(changed_conversation_of(body))
             await self._places.note(body, anew=change == "added")
@@ -147,7 +147,7 @@ class Greetings:
 
     def __init__(self, channel: TeamsChannel, office: ChatContext) -> None:
         self._connector = channel.connector
-        self._errands = channel.errands
+        self._background = channel.background
         self._office = office
 
     def register(self, dispatch: Dispatch) -> None:
@@ -159,7 +159,7 @@ class Greetings:
         if installation_change_of(body) != "added" or not conversation:
             return False
         if await self._office.notes.first(self._office.tenant, f"teams:hello:{conversation}"):
-            self._errands.run(self._hello(body), what="hello")
+            self._background.run(self._hello(body), what="hello")
         return True
 
     async def _hello(self, body: Body) -> None:

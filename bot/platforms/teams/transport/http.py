@@ -89,7 +89,7 @@ class Endpoint:
         keys = self._channel.door.keys
         fetching = asyncio.create_task(_prefetch(keys)) if keys else None
         yield
-        await self._channel.errands.finish()
+        await self._channel.background.finish()
         if fetching:
             fetching.cancel()
             with suppress(asyncio.CancelledError):

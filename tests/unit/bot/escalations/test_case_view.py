@@ -204,7 +204,7 @@ def cards(office: Office, tenant: str = "acme") -> CardActions:
         sees=cast("Casework", office),
         recorded=cast("Interactions", office),
         cards=office,
-        errands=BackgroundTasks(),
+        background=BackgroundTasks(),
     )
 
 

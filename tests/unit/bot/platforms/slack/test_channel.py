@@ -214,9 +214,9 @@ async def test_a_stop_waits_for_errands_once_whoever_began_them(
     monkeypatch.setattr(errands_module, "_STOP_SECONDS", 0.2)
     loop = asyncio.get_running_loop()
     async with channel.session():
-        channel.errands.run(asyncio.Event().wait(), what="endless")
+        channel.background.run(asyncio.Event().wait(), what="endless")
         began = loop.time()
-        await channel.errands.finish()
+        await channel.background.finish()
     assert loop.time() - began < 0.35
 
 

@@ -82,7 +82,7 @@ async def test_a_lost_race_says_who_has_it_and_shows_the_card_as_it_is(scene: Ca
     seen = scene.seen_by(names.BOB)
     assert TAKEN in seen
     assert "Claimed by Anna Lopez" in seen
-    await scene.channel.errands.finish()
+    await scene.channel.background.finish()
     assert "Claimed by Anna Lopez" in scene.card.shown
     assert TAKEN not in scene.card.shown, "it is for who pressed alone"
 

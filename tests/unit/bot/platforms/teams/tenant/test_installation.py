@@ -164,16 +164,16 @@ async def test_what_is_known_of_a_place_is_not_written_again(
     written = SharedNotes()
     other = connect(settings, written, credentials=CountingCredentials())
     dispatch = dispatch_to(
-        [InstallationEvents(other.places, other.presence, other.onlookers, other.errands)]
+        [InstallationEvents(other.places, other.presence, other.onlookers, other.background)]
     )
     said = [await alice.say(where, "vpn?") for where in (alice.chat, HELP, GROUP)]
     for each in said:
         await dispatch.take(each.activity)
-    await other.errands.finish()
+    await other.background.finish()
     once = written.writes
     for each in said:
         await dispatch.take(each.activity)
-    await other.errands.finish()
+    await other.background.finish()
 
     assert once == written.writes == 2
     assert {key for _, key in written.texts} == {"teams:service", f"teams:chat:{ALICE}"}
@@ -182,7 +182,7 @@ async def test_what_is_known_of_a_place_is_not_written_again(
 @pytest.mark.parametrize("odd", [{}, {"conversation": {}}, {"conversation": "x", "from": []}])
 async def test_what_names_no_place_is_left(channel: TeamsChannel, odd: dict[str, Any]) -> None:
     lifecycle = InstallationEvents(
-        channel.places, channel.presence, channel.onlookers, channel.errands
+        channel.places, channel.presence, channel.onlookers, channel.background
     )
     await dispatch_to([lifecycle]).take({"type": "message", **odd})
 
@@ -197,7 +197,7 @@ async def test_while_the_record_is_away_a_press_goes_on_and_a_message_is_sent_ag
     written.broken = True
     other = connect(settings, written, credentials=CountingCredentials())
     dispatch = dispatch_to(
-        [InstallationEvents(other.places, other.presence, other.onlookers, other.errands)]
+        [InstallationEvents(other.places, other.presence, other.onlookers, other.background)]
     )
     said = await alice.say(HELP, "vpn?")
     with nullcontext() if taken else pytest.raises(StoreUnavailable):
