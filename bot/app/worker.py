@@ -283,12 +283,12 @@ def _build_news(
     teller = NoticeDelivery(
         outbox=store.notices,
         cases=store.escalations,
-        works=Casework(
+        casework=Casework(
             cases=store.escalations,
             interactions=store.interactions,
             readable=ReadableInIndex(parts.index),
         ),
-        recorded=store.interactions,
+        interactions=store.interactions,
         channels={each.platform: each for each in channels},
         now=utc_now,
     )

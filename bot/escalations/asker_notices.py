@@ -101,11 +101,11 @@ class LatestNotice:
         self._edits = edits
         self._notes = notes
         self._platform = platform
-        self._sees: Casework | None = None
+        self._casework: Casework | None = None
 
-    def attend(self, sees: Casework) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of case views; until then no buttons are removed."""
-        self._sees = sees
+        self._casework = casework
 
     async def came(self, message: Message, notice: Notice, at: PostedRef, state: State) -> None:
         """Store a newer notice as the latest, and remove the buttons of the one before.
@@ -133,9 +133,9 @@ class LatestNotice:
         await self._note(message, _Latest(last.at, last.number, state))
 
     async def _bare(self, message: Message, before: _Latest | None) -> None:
-        if before is None or self._sees is None:
+        if before is None or self._casework is None:
             return
-        view = await self._sees.bare(message.thread.tenant, message.interaction_id)
+        view = await self._casework.bare(message.thread.tenant, message.interaction_id)
         await self._edit(message, before, view, (), "")
 
     async def _edit(

@@ -37,13 +37,13 @@ class CardUpdates:
     """Update cards, keeping the version of each case that this process last showed."""
 
     def __init__(self) -> None:
-        self._sees: Casework | None = None
+        self._casework: Casework | None = None
         self._shown: OrderedDict[InteractionId, int] = OrderedDict()
         self._turns: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
 
-    def attend(self, sees: Casework) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of case views; until then a card shows the question as delivered."""
-        self._sees = sees
+        self._casework = casework
 
     async def view(self, delivery: Delivery) -> CaseView:
         """Return the view for a new card; as delivered if the case can't be read."""
@@ -81,10 +81,10 @@ class CardUpdates:
             )
 
     async def _seen(self, message: Message) -> CaseView | None:
-        if self._sees is None:
+        if self._casework is None:
             return None
         try:
-            return await self._sees.shown(
+            return await self._casework.shown(
                 message.thread.tenant, message.interaction_id, EVERYONE_PRINCIPALS
             )
         except BotError as error:
@@ -109,14 +109,14 @@ class CardActions:
         self,
         *,
         tenant: str,
-        sees: Casework,
-        recorded: Interactions,
+        casework: Casework,
+        interactions: Interactions,
         cards: ShowsCards,
         background: BackgroundTasks,
     ) -> None:
         self._tenant = tenant
-        self._sees = sees
-        self._recorded = recorded
+        self._casework = casework
+        self._interactions = interactions
         self._cards = cards
         self._background = background
         self._refreshing: set[InteractionId] = set()
@@ -133,7 +133,7 @@ class CardActions:
 
         Raises InteractionUnknown if its card is not there; DeliveryFailed, StoreUnavailable.
         """
-        asked = await self._recorded.get(case_id)
+        asked = await self._interactions.get(case_id)
         if asked is None or asked.message.thread.tenant != self._tenant:
             raise InteractionUnknown(f"There is no question {case_id!r} here.")
         at = await self._cards.card_of(asked.message)
@@ -165,7 +165,7 @@ class CardActions:
         turn = self._turns.setdefault(case_id, asyncio.Lock())
         async with turn:
             del self._next[case_id]
-            return await self._sees.shown(self._tenant, case_id, EVERYONE_PRINCIPALS)
+            return await self._casework.shown(self._tenant, case_id, EVERYONE_PRINCIPALS)
 
     async def _shown(self, message: Message) -> None:
         try:

@@ -185,9 +185,9 @@ class IdempotentActs:
     left open, and the case's history decides whether the act was done.
     """
 
-    def __init__(self, *, tenant: str, works: Casework, notes: Notes) -> None:
+    def __init__(self, *, tenant: str, casework: Casework, notes: Notes) -> None:
         self._tenant = tenant
-        self._works = works
+        self._casework = casework
         self._notes = notes
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -206,12 +206,12 @@ class IdempotentActs:
                 before = await self._notes.get(self._tenant, key) or ""
                 if before == _DONE or (before.isdecimal() and said > int(before)):
                     return
-            await self._works.act(self._tenant, case_id, act, actor, words)
+            await self._casework.act(self._tenant, case_id, act, actor, words)
             await self._notes.put(self._tenant, key, _DONE, interaction_id=case_id)
 
     async def _said(self, case_id: InteractionId, act: Act, actor: Actor, words: str) -> int:
         """Return how often the actor has done the same act with the same text."""
-        steps = (await self._works.bare(self._tenant, case_id)).steps
+        steps = (await self._casework.bare(self._tenant, case_id)).steps
         same = (act, actor.id, words.strip())
         return sum(same == (each.step, each.actor and each.actor.id, each.text) for each in steps)
 
@@ -226,19 +226,19 @@ class QuestionLinks:
     """Get links to questions from their platforms; links are cached, as they do not change.
 
     Args:
-        recorded: Looks up interactions.
+        interactions: Looks up interactions.
         channels: Channels that provide links, by platform.
         patience_seconds: Timeout of one request.
     """
 
     def __init__(
         self,
-        recorded: Interactions,
+        interactions: Interactions,
         channels: Mapping[Platform, LinksBack],
         *,
         patience_seconds: float = LINK_TIMEOUT_SECONDS,
     ) -> None:
-        self._recorded = recorded
+        self._interactions = interactions
         self._channels = channels
         self._patience = patience_seconds
         self._known: OrderedDict[InteractionId, str] = OrderedDict()
@@ -255,7 +255,7 @@ class QuestionLinks:
         return self._known[case_id]
 
     async def _asked(self, case_id: InteractionId) -> str | None:
-        asked = await self._recorded.get(case_id)
+        asked = await self._interactions.get(case_id)
         channel = self._channels.get(asked.message.thread.platform) if asked else None
         if asked is None or channel is None:
             return None

@@ -145,7 +145,7 @@ class NoticeDelivery:
     delivered when it is written. Notices about withdrawn questions are dropped.
 
     Args:
-        works: Builds the views of cases.
+        casework: Builds the views of cases.
         channels: By platform.
         now: Returns the current time, to schedule a retry.
     """
@@ -155,15 +155,15 @@ class NoticeDelivery:
         *,
         outbox: Outbox,
         cases: Cases,
-        works: Casework,
-        recorded: Interactions,
+        casework: Casework,
+        interactions: Interactions,
         channels: Mapping[Platform, Channel],
         now: Callable[[], datetime],
     ) -> None:
         self._outbox = outbox
         self._cases = cases
-        self._works = works
-        self._recorded = recorded
+        self._casework = casework
+        self._interactions = interactions
         self._channels = channels
         self._now = now
 
@@ -172,7 +172,7 @@ class NoticeDelivery:
 
         Raises StoreUnavailable: then a delivery may be unrecorded, and is looked up next time.
         """
-        asked = await self._recorded.get(notice.interaction_id)
+        asked = await self._interactions.get(notice.interaction_id)
         if asked is None or asked.withdrawn:
             await self._outbox.sent(notice, None)
             return
@@ -212,7 +212,7 @@ class NoticeDelivery:
     async def _tell_people(self, notice: Notice, message: Message) -> PostedRef | None:
         """Remind experts of an unclaimed case, then update its cards."""
         try:
-            view = await self._works.shown(
+            view = await self._casework.shown(
                 message.thread.tenant, notice.interaction_id, frozenset({EVERYONE})
             )
         except InteractionUnknown:
@@ -247,7 +247,7 @@ class NoticeDelivery:
         """Remove a notice if the question was withdrawn while it was posted."""
         if ref is None:
             return
-        now = await self._recorded.get(message.interaction_id)
+        now = await self._interactions.get(message.interaction_id)
         channel = self._channels.get(message.thread.platform)
         if (now is None or now.withdrawn) and isinstance(channel, Withdraws):
             try:

@@ -215,10 +215,10 @@ class SlackChannel:
         """Find a notice in its thread, by metadata; None unless it is complete."""
         return await self._telling.find_told(message, notice)
 
-    def attend(self, sees: Casework) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of case views, before anything about a case is posted."""
-        self._people.attend(sees)
-        self._telling.attend(sees)
+        self._people.use_casework(casework)
+        self._telling.use_casework(casework)
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the card and the last notice to the asker."""

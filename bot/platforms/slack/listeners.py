@@ -201,24 +201,28 @@ def case_listeners(
     channel: SlackChannel, office: ChatContext, *, background: BackgroundTasks
 ) -> Sequence[Listener]:
     """Return the listeners for acts on a case; the channel reads cases from ``office.casework``."""
-    channel.attend(office.casework)
-    tenant, works, recorded = office.tenant, office.casework, office.interactions
+    channel.use_casework(office.casework)
+    tenant, casework, interactions = office.tenant, office.casework, office.interactions
     presses = PressDispatcher(ResponseUrls(channel.client), background)
     experts = Experts(channel.colleagues)
     cards = CardActions(
-        tenant=tenant, sees=works, recorded=recorded, cards=channel, background=background
+        tenant=tenant,
+        casework=casework,
+        interactions=interactions,
+        cards=channel,
+        background=background,
     )
     return (
         CaseButtons(
             tenant=tenant,
-            works=works,
+            casework=casework,
             cards=cards,
             experts=experts,
             presses=presses,
             modals=Modals(channel.client, channel.caller),
         ),
-        CaseModals(tenant=tenant, works=works, experts=experts, notes=office.notes),
-        AskerButtons(tenant=tenant, works=works, recorded=recorded, presses=presses),
+        CaseModals(tenant=tenant, casework=casework, experts=experts, notes=office.notes),
+        AskerButtons(tenant=tenant, casework=casework, interactions=interactions, presses=presses),
     )
 
 

@@ -257,10 +257,10 @@ class TeamsChannel:
         """Return None: Teams can't be searched. A notice may be posted twice, but is never lost."""
         return await self._telling.find_told(message, notice)
 
-    def attend(self, sees: Casework) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of current case views, before the first post about a case."""
-        self.people.attend(sees)
-        self._telling.attend(sees)
+        self.people.use_casework(casework)
+        self._telling.use_casework(casework)
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the case card and the asker's latest notice."""

@@ -64,21 +64,25 @@ def answer_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Lis
 
 def case_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Listener]:
     """Return the listeners for case actions; cards show the current view from ``office``."""
-    channel.attend(office.casework)
-    tenant, works, recorded = office.tenant, office.casework, office.interactions
+    channel.use_casework(office.casework)
+    tenant, casework, interactions = office.tenant, office.casework, office.interactions
     cards = CardActions(
-        tenant=tenant, sees=works, recorded=recorded, cards=channel, background=channel.background
+        tenant=tenant,
+        casework=casework,
+        interactions=interactions,
+        cards=channel,
+        background=channel.background,
     )
     return (
         CaseButtons(
             tenant=tenant,
-            works=works,
-            saying=IdempotentActs(tenant=tenant, works=works, notes=office.notes),
+            casework=casework,
+            saying=IdempotentActs(tenant=tenant, casework=casework, notes=office.notes),
             cards=cards,
             faces=channel.people,
             experts=Experts(channel.colleagues),
         ),
-        AskerButtons(tenant=tenant, works=works, recorded=recorded),
+        AskerButtons(tenant=tenant, casework=casework, interactions=interactions),
     )
 
 

@@ -263,8 +263,8 @@ class CaseScenario:
             teller=NoticeDelivery(
                 outbox=self.store.notices,
                 cases=self.store.escalations,
-                works=self.office.casework,
-                recorded=self.store.interactions,
+                casework=self.office.casework,
+                interactions=self.store.interactions,
                 channels={"slack": self.channel},
                 now=self.now,
             ),

@@ -133,9 +133,9 @@ log = structlog.get_logger(__name__)
 class CaseModals:
     """Handles submitted modals of a card; one sent twice is one reply. Implements `Listener`."""
 
-    def __init__(self, *, tenant: str, works: Casework, experts: Experts, notes: Notes) -> None:
+    def __init__(self, *, tenant: str, casework: Casework, experts: Experts, notes: Notes) -> None:
         self._experts = experts
-        self._saying = IdempotentActs(tenant=tenant, works=works, notes=notes)
+        self._saying = IdempotentActs(tenant=tenant, casework=casework, notes=notes)
 
     def register(self, bolt: AsyncApp) -> None:
         for name in CASE_MODALS:
@@ -181,14 +181,14 @@ class CaseButtons:
         self,
         *,
         tenant: str,
-        works: Casework,
+        casework: Casework,
         cards: CardActions,
         experts: Experts,
         presses: PressDispatcher,
         modals: Modals,
     ) -> None:
         self._tenant = tenant
-        self._works = works
+        self._casework = casework
         self._cards = cards
         self._experts = experts
         self._presses = presses
@@ -214,13 +214,13 @@ class CaseButtons:
         if act in {"reply", "decline"}:
             await self._ask_for_words(act, press, case_id, actor)
         else:
-            await self._works.act(self._tenant, case_id, act, actor)
+            await self._casework.act(self._tenant, case_id, act, actor)
 
     async def _ask_for_words(
         self, act: Act, press: Press, case_id: InteractionId, actor: Actor
     ) -> None:
         """Open the modal. Raises ActRefused if its act would be refused anyway."""
-        case = (await self._works.bare(self._tenant, case_id)).case
+        case = (await self._casework.bare(self._tenant, case_id)).case
         lifecycle.after(case.standing, act, actor, is_asker=actor.has(case.asker_id))
         form = reply_modal(case) if act == "reply" else decline_modal(case)
         await self._modals.open(press.trigger_id, form)
@@ -230,11 +230,16 @@ class AskerButtons:
     """Handles the asker's buttons; others see them but are rejected. Implements `Listener`."""
 
     def __init__(
-        self, *, tenant: str, works: Casework, recorded: Interactions, presses: PressDispatcher
+        self,
+        *,
+        tenant: str,
+        casework: Casework,
+        interactions: Interactions,
+        presses: PressDispatcher,
     ) -> None:
         self._tenant = tenant
-        self._works = works
-        self._recorded = recorded
+        self._casework = casework
+        self._interactions = interactions
         self._presses = presses
 
     def register(self, bolt: AsyncApp) -> None:
@@ -248,7 +253,7 @@ class AskerButtons:
             raise ActionRejected(ASKER_ONLY)
         actor = Actor(message.author.id, message.author.name, "asker")
         try:
-            await self._works.act(self._tenant, case_id, act, actor)
+            await self._casework.act(self._tenant, case_id, act, actor)
         except InteractionUnknown as error:
             raise ActionRejected(GONE) from error
         except ActRefused as error:
@@ -259,7 +264,7 @@ class AskerButtons:
 
         A question by command may be pressed anywhere: its notices are in a direct message.
         """
-        asked = await self._recorded.get(case_id)
+        asked = await self._interactions.get(case_id)
         thread = asked.message.thread if asked else None
         if asked is None or thread is None:
             raise ActionRejected(GONE)

@@ -169,12 +169,12 @@ class AskerNotices:
         self._last = LatestNotice(
             _NoticeEditor(Editor(client, caller, self._poster)), notes, "slack"
         )
-        self._sees: Casework | None = None
+        self._casework: Casework | None = None
 
-    def attend(self, sees: Casework) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of case views."""
-        self._sees = sees
-        self._last.attend(sees)
+        self._casework = casework
+        self._last.use_casework(casework)
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
         there = await self._there(message, notice) if notice.attempts else {}
@@ -218,10 +218,10 @@ class AskerNotices:
 
     async def _asked(self, message: Message) -> str:
         """Return the question as people see it: a press that asks for them has no text."""
-        if self._sees is None:
+        if self._casework is None:
             return message.text
         try:
-            view = await self._sees.bare(message.thread.tenant, message.interaction_id)
+            view = await self._casework.bare(message.thread.tenant, message.interaction_id)
         except BotError:
             return message.text
         return view.case.question

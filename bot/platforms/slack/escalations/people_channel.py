@@ -72,9 +72,9 @@ class CaseCards:
         self._public_url = public_url
         self._upkeep = CardUpdates()
 
-    def attend(self, sees: Casework) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of case views; until then a card shows what its question came with."""
-        self._upkeep.attend(sees)
+        self._upkeep.use_casework(casework)
 
     async def post(self, delivery: Delivery, channel: str) -> None:
         """Post the card of a question. Raises DeliveryFailed."""
@@ -190,9 +190,9 @@ class PeopleChannel:
         self._lookup = MessageLookup(client, caller)
         self._cards = CaseCards(client, caller, notes, channel=channel, public_url=public_url)
 
-    def attend(self, sees: Casework) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of case views."""
-        self._cards.attend(sees)
+        self._cards.use_casework(casework)
 
     def are_asked(self, delivery: Delivery) -> bool:
         """Return whether a delivery has a card."""

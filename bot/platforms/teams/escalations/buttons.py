@@ -48,14 +48,14 @@ class CaseButtons:
         self,
         *,
         tenant: str,
-        works: Casework,
+        casework: Casework,
         saying: IdempotentActs,
         cards: CardActions,
         faces: Faces,
         experts: Experts,
     ) -> None:
         self._tenant = tenant
-        self._works = works
+        self._casework = casework
         self._saying = saying
         self._cards = cards
         self._faces = faces
@@ -87,7 +87,7 @@ class CaseButtons:
                 key = _form_key(act, press, actor, words)
                 await self._saying.say(key, press.about, act, actor, words)
             else:
-                await self._works.act(self._tenant, press.about, act, actor)
+                await self._casework.act(self._tenant, press.about, act, actor)
         except ActRefused as error:
             return PresserNote(str(error), words)
         return None
@@ -105,10 +105,10 @@ def _form_key(act: Act, press: Press, actor: Actor, words: str) -> str:
 class AskerButtons:
     """Handles the asker's buttons, which others see but can't use. Implements `Listener`."""
 
-    def __init__(self, *, tenant: str, works: Casework, recorded: Interactions) -> None:
+    def __init__(self, *, tenant: str, casework: Casework, interactions: Interactions) -> None:
         self._tenant = tenant
-        self._works = works
-        self._recorded = recorded
+        self._casework = casework
+        self._interactions = interactions
 
     def register(self, dispatch: Dispatch) -> None:
         for act, name in ASKER_ACTIONS.items():
@@ -120,8 +120,8 @@ class AskerButtons:
             raise ActionRejected(ASKER_ONLY)
         actor = Actor(message.author.id, message.author.name, "asker")
         try:
-            await self._works.act(self._tenant, press.about, act, actor)
-            view = await self._works.bare(self._tenant, press.about)
+            await self._casework.act(self._tenant, press.about, act, actor)
+            view = await self._casework.bare(self._tenant, press.about)
         except InteractionUnknown as error:
             raise ActionRejected(GONE) from error
         except ActRefused as error:
@@ -132,7 +132,7 @@ class AskerButtons:
 
     async def _asked_there(self, press: Press) -> Message:
         """Return the question. Raises ActionRejected if it was not asked in this conversation."""
-        asked = await self._recorded.get(press.about)
+        asked = await self._interactions.get(press.about)
         thread = asked.message.thread if asked else None
         if asked is None or thread is None:
             raise ActionRejected(GONE)

@@ -106,9 +106,9 @@ class AskerNotices:
         self._parts = parts
         self._last = LatestNotice(_NoticeEditor(connector), notes, "teams")
 
-    def attend(self, sees: Casework) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of current case views."""
-        self._last.attend(sees)
+        self._last.use_casework(casework)
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
         """Post a person's action, with their name and words. Raises DeliveryFailed."""

@@ -147,9 +147,9 @@ class PeopleChannel:
         self._cards = CaseCards(connector, notes, public_url=public_url)
         self._reminders = Reminders(connector, places, notes, self._cards, public_url=public_url)
 
-    def attend(self, sees: Casework) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of current case views."""
-        self._cards.attend(sees)
+        self._cards.use_casework(casework)
 
     async def ask(self, delivery: Delivery) -> bool:
         """Post the card; return False if Teams refuses it. Raises DeliveryFailed otherwise.

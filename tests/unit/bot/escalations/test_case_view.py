@@ -201,8 +201,8 @@ class Office:
 def cards(office: Office, tenant: str = "acme") -> CardActions:
     return CardActions(
         tenant=tenant,
-        sees=cast("Casework", office),
-        recorded=cast("Interactions", office),
+        casework=cast("Casework", office),
+        interactions=cast("Interactions", office),
         cards=office,
         background=BackgroundTasks(),
     )

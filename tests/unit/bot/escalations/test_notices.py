@@ -65,12 +65,12 @@ class Desk:
         teller = NoticeDelivery(
             outbox=self.outbox,
             cases=self.cases,
-            works=Casework(
+            casework=Casework(
                 cases=self.cases,
                 interactions=cast("Interactions", self.record),
                 readable=ReadsNothing(),
             ),
-            recorded=cast("Interactions", self.record),
+            interactions=cast("Interactions", self.record),
             channels={
                 each.platform: each for each in ([self.board] if channels is None else channels)
             },

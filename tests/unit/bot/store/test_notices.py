@@ -376,10 +376,10 @@ def process(
     teller = NoticeDelivery(
         outbox=store.notices,
         cases=store.escalations,
-        works=Casework(
+        casework=Casework(
             cases=store.escalations, interactions=store.interactions, readable=ReadsNothing()
         ),
-        recorded=store.interactions,
+        interactions=store.interactions,
         channels={board.platform: board},
         now=now,
     )
