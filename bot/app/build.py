@@ -61,20 +61,20 @@ def build_chat_context(
         inbox=working.inbox,
         interactions=store.interactions,
         casework=Casework(cases=working.cases, interactions=store.interactions, readable=readable),
-        explaining=Explainer(
+        explainer=Explainer(
             interactions=store.interactions,
             gate=load_gate(settings.confidence_threshold, gate_path(settings)),
             readable=readable,
             public_url=settings.public_url,
         ),
-        fuller=PrivateAnswers(readable, public_url=settings.public_url, still=parts.still),
-        hearing=ListeningPolicy(store.policies, store.interactions),
+        private_answers=PrivateAnswers(readable, public_url=settings.public_url, still=parts.still),
+        listening=ListeningPolicy(store.policies, store.interactions),
         policies=store.policies,
         notes=store.notes,
         audits=store.audits,
         documents=shelves.documents,
         reindexing=shelves.reindexing,
-        orders=_build_commands(settings, store, shelves, check_parts, directory),
+        commands=_build_commands(settings, store, shelves, check_parts, directory),
         check_parts=check_parts,
     )
 

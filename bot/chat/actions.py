@@ -221,6 +221,6 @@ class ExplainAction:
     async def explain(self, interaction: Interaction, person_id: str) -> Explanation:
         """Return the explanation of an answer. Raises InteractionUnknown, StoreUnavailable."""
         reader = await self._readers.of_thread(interaction.message)
-        return await self._office.explaining.explain(
+        return await self._office.explainer.explain(
             self._office.tenant, interaction.id, reader, asker_id=person_id
         )

@@ -64,15 +64,15 @@ class ChatContext:
         inbox: Accepts questions.
         interactions: The record, to read and to rate.
         casework: Acts on escalations and builds their views.
-        explaining: Explains why an answer was given, or none.
-        fuller: Returns the parts of an answer that only its asker may read.
-        hearing: Decides which messages that do not address the bot are accepted.
+        explainer: Explains why an answer was given, or none.
+        private_answers: Returns the parts of an answer that only its asker may read.
+        listening: Decides which messages that do not address the bot are accepted.
         policies: Policies of channels.
         notes: Notes of an adapter, shared by all processes.
         audits: The audit log of admins' acts.
         documents: The indexed documents.
         reindexing: Starts and cancels index runs.
-        orders: Executes commands.
+        commands: Executes commands.
         check_parts: Returns the status of every component.
     """
 
@@ -81,15 +81,15 @@ class ChatContext:
     inbox: Inbox
     interactions: Interactions
     casework: Casework
-    explaining: Explainer
-    fuller: PrivateAnswers
-    hearing: ListeningPolicy
+    explainer: Explainer
+    private_answers: PrivateAnswers
+    listening: ListeningPolicy
     policies: Policies
     notes: Notes
     audits: Audits
     documents: Documents
     reindexing: Reindex
-    orders: CommandExecutor
+    commands: CommandExecutor
     check_parts: CheckComponents
 
 

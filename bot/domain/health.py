@@ -213,10 +213,10 @@ def confluence(wiki: ConfluenceState | None, now: datetime) -> ComponentStatus:
         return ComponentStatus("Confluence", "absent", "not configured.", cure, vital=False)
     where = urlsplit(wiki.address).hostname
     if wiki.troubles:
-        told = " ".join(wiki.troubles[:_TROUBLES])
+        listed = " ".join(wiki.troubles[:_TROUBLES])
         more = len(wiki.troubles) - _TROUBLES
-        told += f" And {more} more: see the board." if more > 0 else ""
-        return ComponentStatus("Confluence", "limited", f"{where}: {told}", vital=False)
+        listed += f" And {more} more: see the board." if more > 0 else ""
+        return ComponentStatus("Confluence", "limited", f"{where}: {listed}", vital=False)
     detail = "; ".join((_spaces_of(wiki, where), *_passes_of(wiki, now)))
     return ComponentStatus("Confluence", "ready", detail, vital=False)
 

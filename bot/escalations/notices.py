@@ -97,8 +97,8 @@ class NoticeLoop:
         await self._outbox.remind(now)
         due = await self._outbox.due(self._owner, now, _AT_ONCE)
         claimed_at = time.monotonic()
-        told = (self._tell(each, claimed_at) for each in due)
-        for failed in await asyncio.gather(*told, return_exceptions=True):
+        deliveries = (self._tell(each, claimed_at) for each in due)
+        for failed in await asyncio.gather(*deliveries, return_exceptions=True):
             if isinstance(failed, BaseException):
                 raise failed
         return len(due)

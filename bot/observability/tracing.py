@@ -240,14 +240,14 @@ def deliver_span(delivery: Delivery) -> Iterator[None]:
     with ExitStack() as opened:
         if not current_trace_id():
             opened.enter_context(trace_continued_from(delivery.message.traceparent))
-        told: Attributes = {
+        attributes: Attributes = {
             telemetry.INTERACTION_ID: delivery.interaction_id,
             telemetry.PLATFORM: delivery.message.thread.platform,
             telemetry.TENANT: delivery.message.thread.tenant,
             telemetry.ANSWER_TYPE: answer_type(delivery.outcome),
             telemetry.EDITS_PLACEHOLDER: delivery.placeholder is not None,
         }
-        opened.enter_context(span(telemetry.DELIVER, told, kind="client"))
+        opened.enter_context(span(telemetry.DELIVER, attributes, kind="client"))
         yield
 
 

@@ -338,17 +338,17 @@ def chat_context_over(
         casework=Casework(
             cases=store.escalations, interactions=store.interactions, readable=readable
         ),
-        explaining=Explainer(
+        explainer=Explainer(
             interactions=store.interactions, gate=load_gate(0.65), readable=readable
         ),
-        fuller=PrivateAnswers(readable),
-        hearing=ListeningPolicy(store.policies, store.interactions),
+        private_answers=PrivateAnswers(readable),
+        listening=ListeningPolicy(store.policies, store.interactions),
         policies=store.policies,
         notes=store.notes,
         audits=store.audits,
         documents=shelf,
         reindexing=shelf,
-        orders=_orders(store, shelf, tenant),
+        commands=_orders(store, shelf, tenant),
         check_parts=_all_well,
     )
 

@@ -150,13 +150,13 @@ class CommandExecutor:
         """
         admin = by.alone and await self._refusal(by) is None
 
-        async def told() -> Done:
+        async def report() -> Done:
             own = await self._own(by) if by.alone else frozenset()
             spaces = await self._spaces(own | {EVERYONE})
             parts = await self.check_parts()
             return Done(status_text(parts, spaces, self.now(), admin=admin))
 
-        return await _or_refused(told)
+        return await _or_refused(report)
 
     async def reindex(self, order: ReindexRequest, by: CommandCaller) -> Started | Refused:
         """Start a run; the result's id can be followed."""
@@ -164,7 +164,7 @@ class CommandExecutor:
 
     async def reindex_status(self, by: CommandCaller) -> Done | Refused:
         """Return the progress of the runs; for admins only, as failures name pages."""
-        return await self._allowed(by, "reindex status", lambda: self.reindexing.standing(by))
+        return await self._allowed(by, "reindex status", lambda: self.reindexing.status(by))
 
     async def cancel(self, order: ReindexCancelRequest, by: CommandCaller) -> Done | Refused:
         """Cancel a run."""

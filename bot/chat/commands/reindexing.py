@@ -75,16 +75,16 @@ class ReindexRuns:
             return Refused(str(error))
         return Started(run_id, _started(aim, order))
 
-    async def standing(self, by: CommandCaller) -> Done:
+    async def status(self, by: CommandCaller) -> Done:
         """Return the progress of active runs, or how the last ones ended."""
         runs = await self.runs.newest(_LOOKED_AT)
         active = [run for run in runs if run.active]
-        told = active or runs[:_RECENT]
-        if not told:
+        listed = active or runs[:_RECENT]
+        if not listed:
             return Done(f"Nothing was reindexed yet. Begin: {by.spelling.reindexing('all')}")
         texts = [
             progress_text(run_status_of(run.id, (run,)), by.spelling, alone=by.alone)
-            for run in told
+            for run in listed
         ]
         head = "" if active else "Nothing is being reindexed now. The last runs:\n\n"
         return Done(head + "\n\n".join(texts))
@@ -155,20 +155,20 @@ def _choose_text(target: str | None, active: Sequence[Run], by: CommandCaller) -
     trouble = "" if target is None else f"No run that goes on is over {quote_input(target)}. "
     if target is not None and len(_matching_runs(target, active)) > 1:
         trouble = f"More than one run is over {quote_input(target)}. "
-    ways = [
+    commands = [
         f"{by.spelling.reindexing('cancel', run.id)} ({run_scope(run)}"
         f"{', dry run' if run.dry_run else ''})"
         for run in active
     ]
     return f"{trouble}Under way: {counted(len(active), 'run')}. Say which to stop:\n" + "\n".join(
-        ways
+        commands
     )
 
 
 def _in_the_way_text(run: Run, by: CommandCaller) -> str:
-    told = progress_text(run_status_of(run.id, (run,)), by.spelling, alone=by.alone)
+    progress = progress_text(run_status_of(run.id, (run,)), by.spelling, alone=by.alone)
     stop = by.spelling.reindexing("cancel", run.space or "all")
-    return f"A run is in the way. Wait until it ends, or stop it: {stop}\n\n{told}"
+    return f"A run is in the way. Wait until it ends, or stop it: {stop}\n\n{progress}"
 
 
 def _started(aim: ResolvedTarget, order: ReindexRequest) -> str:
@@ -229,20 +229,20 @@ class MassDeleteAlert:
     ) -> None:
         self._tenant = tenant
         self._notes = notes
-        self._told = [each for each in channels if isinstance(each, TellsPeople)]
+        self._channels = [each for each in channels if isinstance(each, TellsPeople)]
         self._now = now
 
     async def __call__(self, space: str, why: str) -> None:
         """Post the alert on all platforms; never raises because of a platform."""
         text = mass_delete_text(space, why)
-        for each in self._told:
+        for each in self._channels:
             try:
-                await self._tell(each, space, text)
+                await self._post(each, space, text)
             except (DeliveryFailed, StoreUnavailable, TimeoutError) as error:
-                told = {"platform": each.platform, "space": space, "why": str(error)}
-                log.warning("held_back.not_told", **told)
+                failure = {"platform": each.platform, "space": space, "why": str(error)}
+                log.warning("held_back.not_told", **failure)
 
-    async def _tell(self, channel: TellsPeople, space: str, text: str) -> None:
+    async def _post(self, channel: TellsPeople, space: str, text: str) -> None:
         key = f"{channel.platform}:held-back:{space}:{self._now():%Y-%m-%d}"
         if not await self._notes.first(self._tenant, key):
             return

@@ -88,7 +88,7 @@ def run_status_of(run_id: str, runs: Sequence[Run]) -> RunStatus:
     state = next(each for each in _PRECEDENCE if any(run.state == each for run in runs))
     working = next((run for run in runs if run.state == state), runs[0])
     failures = [failure for run in runs for failure in run.failures]
-    told = RunStatus(
+    status = RunStatus(
         run_id=run_id,
         state=state,
         space=working.space if len(runs) == 1 else None,
@@ -112,12 +112,12 @@ def run_status_of(run_id: str, runs: Sequence[Run]) -> RunStatus:
         troubles=_problems(failures),
         ended=state not in {"running", "waiting", "interrupted"},
     )
-    return _interrupted(told) if state == "interrupted" else told
+    return _interrupted(status) if state == "interrupted" else status
 
 
-def abandoned_run(told: RunStatus) -> RunStatus:
+def abandoned_run(status: RunStatus) -> RunStatus:
     """Return the final status of a run that nobody resumed."""
-    return replace(told, note=_STAYS, ended=True)
+    return replace(status, note=_STAYS, ended=True)
 
 
 def lost_run(run_id: str) -> RunStatus:
@@ -125,9 +125,9 @@ def lost_run(run_id: str) -> RunStatus:
     return RunStatus(run_id=run_id, state="gone", note=_LOST, ended=True)
 
 
-def _interrupted(told: RunStatus) -> RunStatus:
+def _interrupted(status: RunStatus) -> RunStatus:
     """Return the status with a note; a dry run ends here, because it is not resumed."""
-    return replace(told, note=_DRY if told.dry_run else _WAITS, ended=told.dry_run)
+    return replace(status, note=_DRY if status.dry_run else _WAITS, ended=status.dry_run)
 
 
 def _rate(runs: Sequence[Run]) -> float:
@@ -203,15 +203,15 @@ class RunWatcher:
         last, told_at, well_at = None, self._clock(), self._clock()
         trouble = LastingTrouble("orders.following")
         while True:
-            told, now = await self._look(run_id, trouble), self._clock()
-            if told is not None and told.state != "interrupted":
+            status, now = await self._look(run_id, trouble), self._clock()
+            if status is not None and status.state != "interrupted":
                 well_at = now
             if now - well_at >= PATIENCE_SECONDS:
-                told = lost_run(run_id) if told is None else abandoned_run(told)
-            if told is not None and _worth_reporting(told, last, now - told_at):
-                yield told
-                last, told_at = told, now
-                if told.ended:
+                status = lost_run(run_id) if status is None else abandoned_run(status)
+            if status is not None and _worth_reporting(status, last, now - told_at):
+                yield status
+                last, told_at = status, now
+                if status.ended:
                     return
             await self._pause(LOOK_SECONDS)
 
@@ -224,13 +224,15 @@ class RunWatcher:
             trouble.note(error)
             return None
         trouble.note(None)
-        told = run_status_of(run_id, now)
+        status = run_status_of(run_id, now)
         if first is None or not now or now == (first,):
-            return told
-        return replace(told, space=first.space, extent=first.extent, page=first.page, resumed=True)
+            return status
+        return replace(
+            status, space=first.space, extent=first.extent, page=first.page, resumed=True
+        )
 
 
-def _worth_reporting(told: RunStatus, last: RunStatus | None, silent_seconds: float) -> bool:
-    if last is None or told.ended or told.state != last.state or told.resumed != last.resumed:
+def _worth_reporting(status: RunStatus, last: RunStatus | None, silent_seconds: float) -> bool:
+    if last is None or status.ended or status.state != last.state or status.resumed != last.resumed:
         return True
-    return told != last and silent_seconds >= REPORT_SECONDS
+    return status != last and silent_seconds >= REPORT_SECONDS

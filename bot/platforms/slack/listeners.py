@@ -121,7 +121,7 @@ def answer_listeners(
             subjects=subjects,
             presses=taking,
             readers=readers,
-            fuller=office.fuller,
+            fuller=office.private_answers,
             whispers=channel,
             background=background,
         ),
@@ -143,8 +143,8 @@ def followers_of(
     """Return the followers that show the progress of runs."""
     owner = process_owner(alone=channel.settings.database_url is None)
     return RunFollowers(
-        orders=office.orders,
-        notes=RunLeases(office.notes, office.tenant, owner, platform="slack"),
+        commands=office.commands,
+        leases=RunLeases(office.notes, office.tenant, owner, platform="slack"),
         screen=RunMessages(channel.client, channel.caller, channel, tenant=office.tenant),
         time=time or Clock(),
     )
@@ -162,7 +162,7 @@ def command_listeners(
     asides, modals = ResponseUrls(client), Modals(client, caller)
     orderers = CommandSenders(channel.colleagues, channel.settings.slack_admins)
     settings = SettingsDialog(
-        orders=office.orders,
+        orders=office.commands,
         orderers=orderers,
         rooms=Conversations(client, caller),
         modals=modals,
@@ -170,7 +170,7 @@ def command_listeners(
         background=background,
     )
     reindexing = ReindexListener(
-        orders=office.orders,
+        orders=office.commands,
         orderers=orderers,
         followers=followers,
         permalinks=Permalinks(client, caller),

@@ -92,8 +92,8 @@ def followers_of(
     """Return the followers, which show the progress of reindex runs."""
     owner = process_owner(alone=channel.settings.database_url is None)
     return RunFollowers(
-        orders=office.orders,
-        notes=RunLeases(office.notes, office.tenant, owner, platform="teams"),
+        commands=office.commands,
+        leases=RunLeases(office.notes, office.tenant, owner, platform="teams"),
         screen=RunMessages(channel.connector, channel.places, channel, tenant=office.tenant),
         time=time or Clock(),
     )
@@ -105,12 +105,12 @@ def command_listeners(
     """Return the listeners for commands, the settings form and the button below a run."""
     orderers = CommandSenders(channel.colleagues, channel.settings.teams_admins)
     settings = SettingsDialog(
-        orders=office.orders,
+        orders=office.commands,
         orderers=orderers,
         rooms=PeopleChannelCheck(channel.places, channel.onlookers),
     )
     reindexing = ReindexListener(
-        orders=office.orders,
+        orders=office.commands,
         orderers=orderers,
         followers=followers,
         connector=channel.connector,
@@ -125,7 +125,7 @@ def command_listeners(
         connector=channel.connector,
         background=channel.background,
         settings=settings,
-        standing=StatusCommand(office.orders, channel.onlookers),
+        standing=StatusCommand(office.commands, channel.onlookers),
         why=WhyCommand(office, readers),
         reindexing=reindexing,
     )

@@ -244,7 +244,7 @@ class SlashCommands:
             case ReindexRequest():
                 return await self.reindexes.begin(order, command, by)
             case _:
-                return plain_message((await self.office.orders.answer(order, by)).text)
+                return plain_message((await self.office.commands.answer(order, by)).text)
 
     async def _ask(self, command: Command, text: str) -> MessageForm:
         """Put a question into the inbox; its answer is delivered later, to its asker alone."""
@@ -277,7 +277,7 @@ class WhyCommand:
 
     async def _explained(self, command: Command, by: CommandCaller) -> Explanation:
         """Explain with what everybody in the thread may read, as the "Why" button there does."""
-        explaining, tenant = self._office.explaining, self._office.tenant
+        explaining, tenant = self._office.explainer, self._office.tenant
         newest = await explaining.newest(tenant, "slack", command.channel, by.person.id)
         reader = await self._readers.of_thread(newest.message)
         return await explaining.explain(tenant, newest.id, reader, asker_id=by.person.id)

@@ -50,7 +50,7 @@ class MessageListener:
             await self.ongoing.take(body, event, lambda: self._keep(body, event, said))
 
     async def _keep(self, body: Event, event: Event, said: ReceivedMessage) -> None:
-        if not await should_take(self._office.hearing, said):
+        if not await should_take(self._office.listening, said):
             return
         said = await self.named(body, event, said)
         # Where Slack sends mentions only, an edit arrives as an app_mention with the same ts.

@@ -122,7 +122,7 @@ class WhyCommand:
         """Return the explanation; the rating dialog is an extra, which no client depends on."""
         person = by.person.id
         try:
-            newest = await self._office.explaining.newest(
+            newest = await self._office.explainer.newest(
                 self._office.tenant, "teams", message.thread.channel, person
             )
             explanation = await self._why.explain(newest, person)
@@ -227,7 +227,7 @@ class MessageCommands:
             case ReindexRequest():
                 return await self.reindexing.begin(order, message, by)
             case _:
-                return text_messages((await self.office.orders.answer(order, by)).text)
+                return text_messages((await self.office.commands.answer(order, by)).text)
 
 
 def _command_in(message: Message) -> CommandRequest | InvalidCommand | None:

@@ -74,7 +74,7 @@ class MessageListener:
 
     async def _take(self, body: Body) -> bool:
         said = self.heard(body)
-        if said is None or not await should_take(self._office.hearing, said):
+        if said is None or not await should_take(self._office.listening, said):
             return False
         await self.accept(said.message)
         return True

@@ -54,7 +54,7 @@ def mount(app: web.Application, channel: Channel, office: ChatContext) -> None:
     async def taken(request: web.Request) -> web.Response:
         given = await request.json()
         by = CommandCaller(Person(given["person"]), "scribe", ADMINS, SLACK)
-        return web.json_response(await _answered(office.orders, given["text"], by))
+        return web.json_response(await _answered(office.commands, given["text"], by))
 
     app.router.add_post(PATH, taken)
 

@@ -200,9 +200,9 @@ async def test_a_space_means_the_run_over_all_of_it(target: str, stopped: str) -
 async def test_a_page_is_named_to_those_alone_who_may_know_of_it() -> None:
     work = reindexing(Wiki(replace(RUN, extent="page", page="https://wiki.example/Salaries")))
 
-    assert "Reindexing a page of HR: done" in (await work.standing(LOUD)).text
-    assert "Salaries" not in (await work.standing(LOUD)).text
-    assert "Page: https://wiki.example/Salaries" in (await work.standing(BY)).text
+    assert "Reindexing a page of HR: done" in (await work.status(LOUD)).text
+    assert "Salaries" not in (await work.status(LOUD)).text
+    assert "Page: https://wiki.example/Salaries" in (await work.status(BY)).text
 
 
 async def test_a_page_that_is_none_of_ours_is_told_with_the_way_to_index_a_space() -> None:
@@ -283,9 +283,9 @@ async def test_what_can_not_be_stopped_is_told_with_what_can(
 
 
 async def test_the_runs_under_way_are_told_else_the_last_ones() -> None:
-    under_way = await reindexing(Wiki(RUNNING, replace(RUN, id="r0", space="IT"))).standing(BY)
-    ended = await reindexing(Wiki(RUN)).standing(BY)
-    never = await reindexing(Wiki()).standing(BY)
+    under_way = await reindexing(Wiki(RUNNING, replace(RUN, id="r0", space="IT"))).status(BY)
+    ended = await reindexing(Wiki(RUN)).status(BY)
+    never = await reindexing(Wiki()).status(BY)
 
     assert "1 of 4 pages" in under_way.text
     assert "IT" not in under_way.text
@@ -318,12 +318,12 @@ async def test_where_others_read_along_neither_pages_nor_hidden_spaces_are_named
 async def test_where_others_read_along_a_run_tells_how_many_pages_failed_but_not_which() -> None:
     work = reindexing(Wiki(TROUBLED))
     told = [
-        (await work.standing(LOUD)).text,
+        (await work.status(LOUD)).text,
         (await work.start(ReindexRequest(SpaceByName("HR")), LOUD)).text,
     ]
 
     assert all("1 problem" in text and "Salaries" not in text for text in told)
-    assert "Salaries" in (await work.standing(BY)).text
+    assert "Salaries" in (await work.status(BY)).text
 
 
 KILLED = replace(RUNNING, state="interrupted", resumed_as=("r2",))

@@ -42,7 +42,7 @@ def office(store: Store, inbox: KeepingInbox) -> ChatContext:
     for space in ("HR", "IT"):
         shelf.kept[space, "a.md"] = document(space, "a.md")
     office = chat_context_over(store, inbox, tenant="acme", shelf=shelf)
-    return replace(office, orders=replace(office.orders, usual_model="gpt", models=("small",)))
+    return replace(office, commands=replace(office.commands, usual_model="gpt", models=("small",)))
 
 
 async def opened(alice: Visitor, channel: str = HELP) -> View:

@@ -120,8 +120,8 @@ class RunScenario:
         watch = RunWatcher(self.shelf.get, pause=hurried, clock=clock)
         client, caller = self.channel.client, self.channel.caller
         return RunFollowers(
-            orders=replace(office.orders, watch=watch),
-            notes=self.notes(owner),
+            commands=replace(office.commands, watch=watch),
+            leases=self.notes(owner),
             screen=RunMessages(client, caller, self.channel, tenant="acme"),
             time=Clock(hurried, clock),
         )

@@ -125,8 +125,8 @@ class RunScenario:
         watch = RunWatcher(self.shelf.get, pause=hurried, clock=clock)
         channel = self.channel
         return RunFollowers(
-            orders=replace(office.orders, watch=watch),
-            notes=self.notes(owner),
+            commands=replace(office.commands, watch=watch),
+            leases=self.notes(owner),
             screen=RunMessages(channel.connector, channel.places, channel, tenant="acme"),
             time=Clock(hurried, clock),
         )
