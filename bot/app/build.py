@@ -119,7 +119,7 @@ class _Assembly:
     store: Store
     working: BackgroundWork
     shelves: DocumentServices
-    office: ChatContext
+    context: ChatContext
     channels: Sequence[Channel]
 
 
@@ -177,7 +177,7 @@ def build(
         channels=channels,
         confluence=confluence_checker(ingestion, shelves),
     )
-    office = build_chat_context(
+    context = build_chat_context(
         settings,
         parts,
         store,
@@ -187,8 +187,8 @@ def build(
         directory=directory,
     )
     for adapter, channel in platforms:
-        adapter.mount(app, channel, office)
-    house = _Assembly(settings, parts, store, working, shelves, office, channels)
+        adapter.mount(app, channel, context)
+    house = _Assembly(settings, parts, store, working, shelves, context, channels)
     waiting = partial(store.counting.waiting_cases, settings.tenant)
     mount_metrics(app, metrics, check_parts=check_parts, cases=waiting)
     _mount_api(app, house)
@@ -209,7 +209,7 @@ def _mount_api(app: web.Application, house: _Assembly) -> None:
         interactions=store.interactions,
         audits=store.audits,
         settings=settings,
-        check_parts=house.office.check_parts,
+        check_parts=house.context.check_parts,
         readable=ReadableInIndex(house.parts.index),
         record=api.RecordApi(
             tenant=settings.tenant,
@@ -271,7 +271,7 @@ def _mount_board(
         record=store,
         settings=settings,
         sources=sources,
-        check_parts=house.office.check_parts,
+        check_parts=house.context.check_parts,
         platforms=house.channels,
         further=further,
     )
@@ -284,7 +284,7 @@ def _mount_casework(app: web.Application, house: _Assembly) -> None:
     mount_work_pages(
         app,
         tenant=settings.tenant,
-        works=house.office.casework,
+        works=house.context.casework,
         cases=cases,
         searches=store.searches,
         record=store.interactions,

@@ -106,7 +106,7 @@ class Adapter(Protocol):
         """Return the channel without making a request. Raises SettingInvalid."""
         ...
 
-    def mount(self, app: web.Application, channel: Channel, office: ChatContext) -> None:
+    def mount(self, app: web.Application, channel: Channel, context: ChatContext) -> None:
         """Add the routes that receive the platform's events."""
         ...
 
@@ -142,7 +142,7 @@ def _load(name: str) -> Adapter:
     if missing:
         raise SettingInvalid(
             f"FRONTDESK_ADAPTERS names {name!r}, which has no {' and no '.join(missing)}. An "
-            "adapter has connect(settings, notes) and mount(app, channel, office): "
+            "adapter has connect(settings, notes) and mount(app, channel, context): "
             "docs/adapters.md."
         )
     return cast("Adapter", module)

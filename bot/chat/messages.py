@@ -14,13 +14,13 @@ from bot.domain.interactions import Interaction
 from bot.domain.messages import Message
 
 
-async def as_new_question(office: ChatContext, message: Message) -> Message:
+async def as_new_question(context: ChatContext, message: Message) -> Message:
     """Return the message to accept when the bot is mentioned after it ignored the message.
 
     The ignored message was recorded under the message's own id, and an id is answered once; so one
     with a silent outcome gets a new id. Raises StoreUnavailable.
     """
-    kept = await office.interactions.get(message.interaction_id)
+    kept = await context.interactions.get(message.interaction_id)
     if kept is None or kept.outcome is None or not kept.outcome.silent:
         return message
     return replace(message, id=f"{message.id}:asked")
@@ -33,8 +33,8 @@ class MessageEdits:
     last edit is stored in a note, for all processes.
     """
 
-    def __init__(self, office: ChatContext) -> None:
-        self._office = office
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def amend(self, message: Message, at: str) -> None:
@@ -45,21 +45,21 @@ class MessageEdits:
         """
         turn = self._turns.setdefault(message.interaction_id, asyncio.Lock())
         async with turn:
-            kept = await self._office.interactions.get(message.interaction_id)
+            kept = await self._context.interactions.get(message.interaction_id)
             if kept is None or not at:
-                await self._office.inbox.amend(message)
+                await self._context.inbox.amend(message)
             elif kept.message.author.id == message.author.id:
                 await self._newest(message, at, kept)
 
     async def _newest(self, message: Message, at: str, kept: Interaction) -> None:
-        notes, tenant = self._office.notes, self._office.tenant
+        notes, tenant = self._context.notes, self._context.tenant
         key = f"{message.thread.platform}:edited:{kept.id}"
         last = await notes.get(tenant, key)
         if last is None or Decimal(last) < Decimal(at):
-            await self._office.inbox.amend(message)
+            await self._context.inbox.amend(message)
             await notes.put(tenant, key, at, interaction_id=kept.id)
         elif message.attachments and not kept.message.attachments:
-            await self._office.inbox.amend(replace(message, text=kept.message.text))
+            await self._context.inbox.amend(replace(message, text=kept.message.text))
 
 
 _BUTTON_LOOK_BACK = 100
@@ -68,8 +68,8 @@ _BUTTON_LOOK_BACK = 100
 class MessageWithdrawals:
     """Withdraw deleted questions; every step is idempotent. Raises StoreUnavailable, BotError."""
 
-    def __init__(self, office: ChatContext) -> None:
-        self._office = office
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
 
     async def withdraw(self, message: Message) -> bool:
         """Withdraw a question and the button questions below it, which quote it.
@@ -77,16 +77,16 @@ class MessageWithdrawals:
         Only the message's thread and id are used. Returns False if it is not recorded.
         """
         try:
-            await self._office.inbox.cancel(message.interaction_id)
+            await self._context.inbox.cancel(message.interaction_id)
         except InteractionUnknown:
             return False
-        for each in await self._office.interactions.in_thread(message.thread, _BUTTON_LOOK_BACK):
+        for each in await self._context.interactions.in_thread(message.thread, _BUTTON_LOOK_BACK):
             if each.message.id.startswith(f"{message.id}:"):
                 with suppress(InteractionUnknown):
-                    await self._office.inbox.cancel(each.id)
+                    await self._context.inbox.cancel(each.id)
         return True
 
     async def never_answer(self, message: Message) -> None:
         """Record as withdrawn a question deleted before it arrived, in case it still comes."""
         with suppress(InteractionUnknown):
-            await self._office.inbox.cancel(await self._office.inbox.accept(message))
+            await self._context.inbox.cancel(await self._context.inbox.accept(message))

@@ -327,7 +327,7 @@ def chat_context_over(
     shelf: MemoryDocuments | None = None,
     readable: ReadablePassages | None = None,
 ) -> ChatContext:
-    """Join an office; what is indexed is in memory."""
+    """Build the services of a platform; what is indexed is in memory."""
     readable = readable or ReadsNothing()
     shelf = shelf or MemoryDocuments()
     return ChatContext(

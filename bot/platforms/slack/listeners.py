@@ -62,19 +62,19 @@ def _came_by_command(message: Message) -> bool:
 
 
 def answer_listeners(
-    channel: SlackChannel, office: ChatContext, *, own: BotIdentity, background: BackgroundTasks
+    channel: SlackChannel, context: ChatContext, *, own: BotIdentity, background: BackgroundTasks
 ) -> Sequence[Listener]:
     """Return the listeners for buttons, reactions and the message shortcut."""
-    client, caller, tenant = channel.client, channel.caller, office.tenant
+    client, caller, tenant = channel.client, channel.caller, context.tenant
     asides, modals = ResponseUrls(client), Modals(client, caller)
     open_spaces = channel.settings.slack_outsider_spaces
-    readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
+    readers = ReaderLookup(channel, context.directory, open_spaces=open_spaces)
     taking = PressDispatcher(asides, background)
     subjects = subjects_of(
-        tenant=tenant, interactions=office.interactions, colleagues=channel.colleagues
+        tenant=tenant, interactions=context.interactions, colleagues=channel.colleagues
     )
     parts = AnswerLookup(client, caller)
-    judging = AnswerVotes(office.interactions)
+    judging = AnswerVotes(context.interactions)
     reasons = FeedbackReasons(
         tenant=tenant,
         judging=judging,
@@ -97,9 +97,9 @@ def answer_listeners(
         ),
         FeedbackReactions(
             own=own,
-            office=office,
+            context=context,
             reacting=ReactionVotes(
-                platform="slack", tenant=tenant, judging=judging, notes=office.notes
+                platform="slack", tenant=tenant, judging=judging, notes=context.notes
             ),
             subjects=subjects,
             parts=parts,
@@ -107,12 +107,12 @@ def answer_listeners(
             background=background,
         ),
         RequestButtons(
-            wishing=ButtonQuestions(interactions=office.interactions, inbox=office.inbox),
+            wishing=ButtonQuestions(interactions=context.interactions, inbox=context.inbox),
             subjects=subjects,
             presses=taking,
         ),
         WhyButton(
-            why=ExplainAction(office, readers),
+            why=ExplainAction(context, readers),
             subjects=subjects,
             presses=taking,
             modals=ExplanationModals(modals),
@@ -121,14 +121,14 @@ def answer_listeners(
             subjects=subjects,
             presses=taking,
             readers=readers,
-            fuller=office.private_answers,
+            fuller=context.private_answers,
             whispers=channel,
             background=background,
         ),
         MessageShortcut(
             own=own,
             names=channel.names,
-            office=office,
+            context=context,
             rooms=Conversations(client, caller),
             parts=parts,
             asides=asides,
@@ -138,21 +138,21 @@ def answer_listeners(
 
 
 def followers_of(
-    channel: SlackChannel, office: ChatContext, time: Clock | None = None
+    channel: SlackChannel, context: ChatContext, time: Clock | None = None
 ) -> RunFollowers:
     """Return the followers that show the progress of runs."""
     owner = process_owner(alone=channel.settings.database_url is None)
     return RunFollowers(
-        commands=office.commands,
-        leases=RunLeases(office.notes, office.tenant, owner, platform="slack"),
-        screen=RunMessages(channel.client, channel.caller, channel, tenant=office.tenant),
+        commands=context.commands,
+        leases=RunLeases(context.notes, context.tenant, owner, platform="slack"),
+        screen=RunMessages(channel.client, channel.caller, channel, tenant=context.tenant),
         time=time or Clock(),
     )
 
 
 def command_listeners(
     channel: SlackChannel,
-    office: ChatContext,
+    context: ChatContext,
     *,
     followers: RunFollowers,
     background: BackgroundTasks,
@@ -162,7 +162,7 @@ def command_listeners(
     asides, modals = ResponseUrls(client), Modals(client, caller)
     orderers = CommandSenders(channel.colleagues, channel.settings.slack_admins)
     settings = SettingsDialog(
-        orders=office.commands,
+        orders=context.commands,
         orderers=orderers,
         rooms=Conversations(client, caller),
         modals=modals,
@@ -170,7 +170,7 @@ def command_listeners(
         background=background,
     )
     reindexing = ReindexListener(
-        orders=office.commands,
+        orders=context.commands,
         orderers=orderers,
         followers=followers,
         permalinks=Permalinks(client, caller),
@@ -180,13 +180,13 @@ def command_listeners(
     )
     open_spaces = channel.settings.slack_outsider_spaces
     why = WhyCommand(
-        office=office,
-        readers=ReaderLookup(channel, office.directory, open_spaces=open_spaces),
+        context=context,
+        readers=ReaderLookup(channel, context.directory, open_spaces=open_spaces),
         modals=ExplanationModals(modals),
         background=background,
     )
     commands = SlashCommands(
-        office=office,
+        context=context,
         orderers=orderers,
         asides=asides,
         background=background,
@@ -198,11 +198,11 @@ def command_listeners(
 
 
 def case_listeners(
-    channel: SlackChannel, office: ChatContext, *, background: BackgroundTasks
+    channel: SlackChannel, context: ChatContext, *, background: BackgroundTasks
 ) -> Sequence[Listener]:
-    """Return the listeners for acts on a case; the channel reads cases from ``office.casework``."""
-    channel.use_casework(office.casework)
-    tenant, casework, interactions = office.tenant, office.casework, office.interactions
+    """Return the listeners for acts on a case; the channel reads cases from the context."""
+    channel.use_casework(context.casework)
+    tenant, casework, interactions = context.tenant, context.casework, context.interactions
     presses = PressDispatcher(ResponseUrls(channel.client), background)
     experts = Experts(channel.colleagues)
     cards = CardActions(
@@ -221,28 +221,28 @@ def case_listeners(
             presses=presses,
             modals=Modals(channel.client, channel.caller),
         ),
-        CaseModals(tenant=tenant, casework=casework, experts=experts, notes=office.notes),
+        CaseModals(tenant=tenant, casework=casework, experts=experts, notes=context.notes),
         AskerButtons(tenant=tenant, casework=casework, interactions=interactions, presses=presses),
     )
 
 
 def listeners(
     channel: SlackChannel,
-    office: ChatContext,
+    context: ChatContext,
     *,
     own: BotIdentity,
     background: BackgroundTasks,
     followers: RunFollowers,
 ) -> Sequence[Listener]:
     """Return all listeners, most specific first."""
-    messages = MessageListener(own, office, channel.names)
+    messages = MessageListener(own, context, channel.names)
     return (
-        Greetings(own, office, channel=channel, background=background),
-        EditListener(own, office, messages),
+        Greetings(own, context, channel=channel, background=background),
+        EditListener(own, context, messages),
         InstallationEvents(own),
-        StopEvents(office, channel.sessions),
-        *case_listeners(channel, office, background=background),
-        *answer_listeners(channel, office, own=own, background=background),
-        *command_listeners(channel, office, followers=followers, background=background),
+        StopEvents(context, channel.sessions),
+        *case_listeners(channel, context, background=background),
+        *answer_listeners(channel, context, own=own, background=background),
+        *command_listeners(channel, context, followers=followers, background=background),
         messages,
     )

@@ -36,36 +36,36 @@ from bot.platforms.teams.tenant.installation import Greetings, InstallationEvent
 from bot.platforms.teams.transport.dispatch import Dispatch, Listener
 
 
-def answer_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Listener]:
+def answer_listeners(channel: TeamsChannel, context: ChatContext) -> Sequence[Listener]:
     """Return the listeners for thumbs, reactions and the buttons below an answer."""
-    tenant, interactions = office.tenant, office.interactions
+    tenant, interactions = context.tenant, context.interactions
     subjects = ActionTargets(
         platform="teams",
         tenant=tenant,
         interactions=interactions,
         colleagues=channel.colleagues,
     )
-    answers, judging = AnswerLookup(office, channel.parts), AnswerVotes(interactions)
-    reacting = ReactionVotes(platform="teams", tenant=tenant, judging=judging, notes=office.notes)
-    wishing = ButtonQuestions(interactions=interactions, inbox=office.inbox)
+    answers, judging = AnswerLookup(context, channel.parts), AnswerVotes(interactions)
+    reacting = ReactionVotes(platform="teams", tenant=tenant, judging=judging, notes=context.notes)
+    wishing = ButtonQuestions(interactions=interactions, inbox=context.inbox)
     open_spaces = channel.settings.teams_outsider_spaces
-    readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
+    readers = ReaderLookup(channel, context.directory, open_spaces=open_spaces)
     return (
         FeedbackLoop(tenant=tenant, answers=answers, judging=judging, subjects=subjects),
         FeedbackReactions(answers=answers, reacting=reacting, subjects=subjects),
         RequestButtons(wishing=wishing, subjects=subjects),
         WhyButton(
-            why=ExplainAction(office, readers),
+            why=ExplainAction(context, readers),
             subjects=subjects,
             reasons=FeedbackReasons(tenant=tenant, judging=judging, subjects=subjects),
         ),
     )
 
 
-def case_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Listener]:
-    """Return the listeners for case actions; cards show the current view from ``office``."""
-    channel.use_casework(office.casework)
-    tenant, casework, interactions = office.tenant, office.casework, office.interactions
+def case_listeners(channel: TeamsChannel, context: ChatContext) -> Sequence[Listener]:
+    """Return the listeners for case actions; cards show the current view."""
+    channel.use_casework(context.casework)
+    tenant, casework, interactions = context.tenant, context.casework, context.interactions
     cards = CardActions(
         tenant=tenant,
         casework=casework,
@@ -77,7 +77,7 @@ def case_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Liste
         CaseButtons(
             tenant=tenant,
             casework=casework,
-            saying=IdempotentActs(tenant=tenant, casework=casework, notes=office.notes),
+            saying=IdempotentActs(tenant=tenant, casework=casework, notes=context.notes),
             cards=cards,
             faces=channel.people,
             experts=Experts(channel.colleagues),
@@ -87,46 +87,46 @@ def case_listeners(channel: TeamsChannel, office: ChatContext) -> Sequence[Liste
 
 
 def followers_of(
-    channel: TeamsChannel, office: ChatContext, time: Clock | None = None
+    channel: TeamsChannel, context: ChatContext, time: Clock | None = None
 ) -> RunFollowers:
     """Return the followers, which show the progress of reindex runs."""
     owner = process_owner(alone=channel.settings.database_url is None)
     return RunFollowers(
-        commands=office.commands,
-        leases=RunLeases(office.notes, office.tenant, owner, platform="teams"),
-        screen=RunMessages(channel.connector, channel.places, channel, tenant=office.tenant),
+        commands=context.commands,
+        leases=RunLeases(context.notes, context.tenant, owner, platform="teams"),
+        screen=RunMessages(channel.connector, channel.places, channel, tenant=context.tenant),
         time=time or Clock(),
     )
 
 
 def command_listeners(
-    channel: TeamsChannel, office: ChatContext, *, followers: RunFollowers
+    channel: TeamsChannel, context: ChatContext, *, followers: RunFollowers
 ) -> Sequence[Listener]:
     """Return the listeners for commands, the settings form and the button below a run."""
     orderers = CommandSenders(channel.colleagues, channel.settings.teams_admins)
     settings = SettingsDialog(
-        orders=office.commands,
+        orders=context.commands,
         orderers=orderers,
         rooms=PeopleChannelCheck(channel.places, channel.onlookers),
     )
     reindexing = ReindexListener(
-        orders=office.commands,
+        orders=context.commands,
         orderers=orderers,
         followers=followers,
         connector=channel.connector,
         background=channel.background,
     )
     open_spaces = channel.settings.teams_outsider_spaces
-    readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
+    readers = ReaderLookup(channel, context.directory, open_spaces=open_spaces)
     commands = MessageCommands(
-        office=office,
+        context=context,
         orderers=orderers,
-        once=CommandDeduplicator(office.notes, office.tenant),
+        once=CommandDeduplicator(context.notes, context.tenant),
         connector=channel.connector,
         background=channel.background,
         settings=settings,
-        standing=StatusCommand(office.commands, channel.onlookers),
-        why=WhyCommand(office, readers),
+        standing=StatusCommand(context.commands, channel.onlookers),
+        why=WhyCommand(context, readers),
         reindexing=reindexing,
     )
     return (commands, settings, reindexing)
@@ -141,16 +141,16 @@ def dispatch_to(takers: Sequence[Listener]) -> Dispatch:
 
 
 def listeners(
-    channel: TeamsChannel, office: ChatContext, *, followers: RunFollowers
+    channel: TeamsChannel, context: ChatContext, *, followers: RunFollowers
 ) -> Sequence[Listener]:
     """Return all listeners, most specific first."""
-    messages = MessageListener(office)
+    messages = MessageListener(context)
     return (
         InstallationEvents(channel.places, channel.presence, channel.onlookers, channel.background),
-        *case_listeners(channel, office),
-        *answer_listeners(channel, office),
-        Greetings(channel, office),
-        *command_listeners(channel, office, followers=followers),
-        EditListener(office, messages),
+        *case_listeners(channel, context),
+        *answer_listeners(channel, context),
+        Greetings(channel, context),
+        *command_listeners(channel, context, followers=followers),
+        EditListener(context, messages),
         messages,
     )

@@ -117,7 +117,7 @@ class FeedbackReactions:
         self,
         *,
         own: BotIdentity,
-        office: ChatContext,
+        context: ChatContext,
         reacting: ReactionVotes,
         subjects: ActionTargets,
         parts: AnswerLookup,
@@ -125,7 +125,7 @@ class FeedbackReactions:
         background: BackgroundTasks,
     ) -> None:
         self._own = own
-        self._office = office
+        self._context = context
         self._reacting = reacting
         self._subjects = subjects
         self._parts = parts
@@ -154,15 +154,15 @@ class FeedbackReactions:
 
     async def _known(self, thumb: ThumbReaction) -> Interaction | None:
         ref = PostedRef(thumb.channel, thumb.ts)
-        posted = await self._office.interactions.find_posted(self._office.tenant, ref)
+        posted = await self._context.interactions.find_posted(self._context.tenant, ref)
         if posted is not None and posted.message.thread.platform == "slack":
             return posted
         known = self._parts.known(thumb.channel, thumb.ts)
-        return await self._office.interactions.get(known) if known else None
+        return await self._context.interactions.get(known) if known else None
 
     async def _look_up(self, thumb: ThumbReaction, *, given: bool) -> None:
         named = await self._parts.look_up(thumb.channel, thumb.ts)
-        interaction = await self._office.interactions.get(named) if named else None
+        interaction = await self._context.interactions.get(named) if named else None
         if interaction is not None and interaction.message.thread.channel == thumb.channel:
             await self._count(thumb, interaction, given=given)
 

@@ -163,7 +163,7 @@ class MessageShortcut:
         *,
         own: BotIdentity,
         names: MentionNames,
-        office: ChatContext,
+        context: ChatContext,
         rooms: Conversations,
         parts: AnswerLookup,
         asides: ResponseUrls,
@@ -172,7 +172,7 @@ class MessageShortcut:
         self._own = own
         self._names = names
         self._parts = parts
-        self._office = office
+        self._context = context
         self._rooms = rooms
         self._asides = asides
         self._background = background
@@ -206,7 +206,7 @@ class MessageShortcut:
     async def _answered(self, pointed: ShortcutTarget) -> InteractionId | None:
         """Return the interaction that a message of the bot answers, None for any other message."""
         ref = PostedRef(pointed.channel, pointed.ts)
-        posted = await self._office.interactions.find_posted(self._office.tenant, ref)
+        posted = await self._context.interactions.find_posted(self._context.tenant, ref)
         if posted is not None:
             return posted.id
         try:
@@ -238,11 +238,11 @@ class MessageShortcut:
         return await self._directly(pointed)
 
     async def _below(self, pointed: ShortcutTarget, *, direct: bool) -> str:
-        asked = pointed.asked_there(self._office.tenant, private=direct)
-        message = await as_new_question(self._office, asked)
-        if await self._office.interactions.get(message.interaction_id) is not None:
+        asked = pointed.asked_there(self._context.tenant, private=direct)
+        message = await as_new_question(self._context, asked)
+        if await self._context.interactions.get(message.interaction_id) is not None:
             return _BELOW_ALREADY
-        await self._office.inbox.accept(message)
+        await self._context.inbox.accept(message)
         return _BELOW
 
     async def _directly(self, pointed: ShortcutTarget) -> str:
@@ -253,12 +253,12 @@ class MessageShortcut:
             return await self._once(key, pointed)
 
     async def _once(self, key: str, pointed: ShortcutTarget) -> str:
-        tenant, notes = self._office.tenant, self._office.notes
+        tenant, notes = self._context.tenant, self._context.notes
         if await notes.get(tenant, key) is not None:
             return _DIRECTLY_ALREADY
         place = await self._rooms.direct(pointed.user)
         opening = await self._rooms.open_thread(place, pointed.quoted())
         message = pointed.asked_directly(tenant, place, opening)
-        await self._office.inbox.accept(message)
+        await self._context.inbox.accept(message)
         await notes.put(tenant, key, f"{place}:{opening}", interaction_id=message.interaction_id)
         return _DIRECTLY

@@ -182,7 +182,7 @@ class SlashCommands:
     A failure is reported at once, as nothing retries a command. Only colleagues may give commands.
     """
 
-    office: ChatContext
+    context: ChatContext
     orderers: CommandSenders
     asides: ResponseUrls
     background: BackgroundTasks
@@ -244,12 +244,12 @@ class SlashCommands:
             case ReindexRequest():
                 return await self.reindexes.begin(order, command, by)
             case _:
-                return plain_message((await self.office.commands.answer(order, by)).text)
+                return plain_message((await self.context.commands.answer(order, by)).text)
 
     async def _ask(self, command: Command, text: str) -> MessageForm:
         """Put a question into the inbox; its answer is delivered later, to its asker alone."""
-        asked = command.asked(text, self.office.tenant, datetime.now(UTC))
-        await self.office.inbox.accept(asked)
+        asked = command.asked(text, self.context.tenant, datetime.now(UTC))
+        await self.context.inbox.accept(asked)
         return plain_message(f"Looking\u2026\n> {clip(text, _LONGEST_ECHO)}")
 
 
@@ -259,12 +259,12 @@ class WhyCommand:
     def __init__(
         self,
         *,
-        office: ChatContext,
+        context: ChatContext,
         readers: ReaderLookup,
         modals: ExplanationModals,
         background: BackgroundTasks,
     ) -> None:
-        self._office = office
+        self._context = context
         self._readers = readers
         self._modals = modals
         self._background = background
@@ -277,7 +277,7 @@ class WhyCommand:
 
     async def _explained(self, command: Command, by: CommandCaller) -> Explanation:
         """Explain with what everybody in the thread may read, as the "Why" button there does."""
-        explaining, tenant = self._office.explainer, self._office.tenant
+        explaining, tenant = self._context.explainer, self._context.tenant
         newest = await explaining.newest(tenant, "slack", command.channel, by.person.id)
         reader = await self._readers.of_thread(newest.message)
         return await explaining.explain(tenant, newest.id, reader, asker_id=by.person.id)

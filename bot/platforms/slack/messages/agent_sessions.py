@@ -143,8 +143,8 @@ class StopEvents:
     keeps that it was cancelled, but not its text.
     """
 
-    def __init__(self, office: ChatContext, sessions: AgentSessions) -> None:
-        self._office = office
+    def __init__(self, context: ChatContext, sessions: AgentSessions) -> None:
+        self._context = context
         self._sessions = sessions
 
     def register(self, bolt: AsyncApp) -> None:
@@ -155,15 +155,15 @@ class StopEvents:
         user = id_at(event, "user")
         if not (channel and thread_ts and user):
             return
-        thread = Thread("slack", self._office.tenant, channel, thread_ts)
+        thread = Thread("slack", self._context.tenant, channel, thread_ts)
         self._sessions.stopped(thread)
         async with asyncio.timeout(ACCEPT_SECONDS):
             for each in reversed(
-                await self._office.interactions.in_thread(thread, _MOST_LOOKED_AT)
+                await self._context.interactions.in_thread(thread, _MOST_LOOKED_AT)
             ):
                 if each.message.author.id == user and _is_open(each):
                     with suppress(InteractionUnknown):
-                        await self._office.inbox.cancel(each.id)
+                        await self._context.inbox.cancel(each.id)
                     return
 
 

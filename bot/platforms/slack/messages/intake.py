@@ -33,11 +33,11 @@ class MessageListener:
     Implements `Listener`.
     """
 
-    def __init__(self, own: BotIdentity, office: ChatContext, names: MentionNames) -> None:
+    def __init__(self, own: BotIdentity, context: ChatContext, names: MentionNames) -> None:
         self._own = own
-        self._office = office
+        self._context = context
         self._names = names
-        self.edits = MessageEdits(office)
+        self.edits = MessageEdits(context)
         self.ongoing = EventTasks()
 
     def register(self, bolt: AsyncApp) -> None:
@@ -50,13 +50,13 @@ class MessageListener:
             await self.ongoing.take(body, event, lambda: self._keep(body, event, said))
 
     async def _keep(self, body: Event, event: Event, said: ReceivedMessage) -> None:
-        if not await should_take(self._office.listening, said):
+        if not await should_take(self._context.listening, said):
             return
         said = await self.named(body, event, said)
         # Where Slack sends mentions only, an edit arrives as an app_mention with the same ts.
         edited = bool(event.get("edited")) and not said.message.overheard
-        asked = await as_new_question(self._office, said.message) if edited else said.message
-        await self._office.inbox.accept(asked)
+        asked = await as_new_question(self._context, said.message) if edited else said.message
+        await self._context.inbox.accept(asked)
         if event.get("edited") or await self._brings_files(said.message):
             at = ts_at(object_at(event, "edited"), "ts") or ts_at(event, "ts")
             await self.edits.amend(asked, at)
@@ -73,7 +73,7 @@ class MessageListener:
     def _heard(self, body: Event, event: Event, names: Mapping[str, str]) -> ReceivedMessage | None:
         return parse_message(
             event,
-            tenant=self._office.tenant,
+            tenant=self._context.tenant,
             us=self._own.us(body),
             received_at=datetime.now(UTC),
             names=names,
@@ -87,7 +87,7 @@ class MessageListener:
         """
         if not message.attachments:
             return False
-        kept = await self._office.interactions.get(message.interaction_id)
+        kept = await self._context.interactions.get(message.interaction_id)
         return kept is not None and not kept.message.attachments
 
 
@@ -99,11 +99,11 @@ class EditListener:
     is deleted before it is known is stored as withdrawn, so that it is not answered on arrival.
     """
 
-    def __init__(self, own: BotIdentity, office: ChatContext, messages: MessageListener) -> None:
+    def __init__(self, own: BotIdentity, context: ChatContext, messages: MessageListener) -> None:
         self._own = own
-        self._office = office
+        self._context = context
         self._messages = messages
-        self._withdrawals = MessageWithdrawals(office)
+        self._withdrawals = MessageWithdrawals(context)
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event({"type": "message", "subtype": "message_changed"})(self._changed)
@@ -125,9 +125,9 @@ class EditListener:
 
     async def _amend(self, body: Event, event: Event, now: ReceivedMessage) -> None:
         now = await self._messages.named(body, _event_of_version(event, "message"), now)
-        asked = await as_new_question(self._office, now.message)
+        asked = await as_new_question(self._context, now.message)
         if not asked.overheard:
-            await self._office.inbox.accept(asked)
+            await self._context.inbox.accept(asked)
         edited = object_at(object_at(event, "message"), "edited")
         at = ts_at(edited, "ts") or ts_at(event, "event_ts")
         await self._messages.edits.amend(asked, at)
@@ -143,7 +143,7 @@ class EditListener:
         ):
             return
         root = ts_at(object_at(event, "previous_message"), "thread_ts") or ts
-        place = _message_at(Thread("slack", self._office.tenant, channel, root), ts)
+        place = _message_at(Thread("slack", self._context.tenant, channel, root), ts)
         before = self._said(body, event, "previous_message")
         await self._messages.ongoing.take(body, event, lambda: self._take_back(place, before))
 

@@ -69,7 +69,7 @@ PATH = "/slack/events"
 def mount(
     app: web.Application,
     channel: SlackChannel,
-    office: ChatContext,
+    context: ChatContext,
     *,
     patience: SocketTimeouts = SocketTimeouts(),  # noqa: B008 - it is frozen
 ) -> None:
@@ -78,8 +78,10 @@ def mount(
     With an app-level token events come over a socket, and no route is served.
     """
     settings, background = channel.settings, channel.background
-    followers = followers_of(channel, office)
-    takers = listeners(channel, office, own=channel.own, background=background, followers=followers)
+    followers = followers_of(channel, context)
+    takers = listeners(
+        channel, context, own=channel.own, background=background, followers=followers
+    )
     bolt = bolt_app(settings, takers)
     intake = Dispatcher(bolt, ServedWorkspace(settings.slack_team_id, channel.own))
     app.cleanup_ctx.append(ConnectionLifetime(channel).running)

@@ -59,14 +59,14 @@ class Greetings:
     def __init__(
         self,
         own: BotIdentity,
-        office: ChatContext,
+        context: ChatContext,
         *,
         channel: SlackChannel,
         background: BackgroundTasks,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._own = own
-        self._office = office
+        self._context = context
         self._background = background
         self._greeter = Greeter(channel)
         self._clock = clock
@@ -85,7 +85,7 @@ class Greetings:
         channel = id_at(event, "channel")
         if not channel or id_at(event, "user") not in self._own.users(body):
             return
-        if await self._office.notes.first(self._office.tenant, f"slack:hello:{channel}"):
+        if await self._context.notes.first(self._context.tenant, f"slack:hello:{channel}"):
             self._background.run(self._greeter.hello(channel), what="hello")
 
     def _is_due(self, user: str) -> bool:

@@ -48,9 +48,9 @@ class KnowsParts(Protocol):
 class AnswerLookup:
     """Finds the answer that a rated message belongs to. Raises StoreUnavailable."""
 
-    def __init__(self, office: ChatContext, parts: KnowsParts) -> None:
-        self._interactions = office.interactions
-        self._tenant = office.tenant
+    def __init__(self, context: ChatContext, parts: KnowsParts) -> None:
+        self._interactions = context.interactions
+        self._tenant = context.tenant
         self._parts = parts
 
     async def judged(self, body: Body) -> Interaction | None:

@@ -114,16 +114,16 @@ class WhyCommand:
     answer.
     """
 
-    def __init__(self, office: ChatContext, readers: ReaderLookup) -> None:
-        self._office = office
-        self._why = ExplainAction(office, readers)
+    def __init__(self, context: ChatContext, readers: ReaderLookup) -> None:
+        self._context = context
+        self._why = ExplainAction(context, readers)
 
     async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
         """Return the explanation; the rating dialog is an extra, which no client depends on."""
         person = by.person.id
         try:
-            newest = await self._office.explainer.newest(
-                self._office.tenant, "teams", message.thread.channel, person
+            newest = await self._context.explainer.newest(
+                self._context.tenant, "teams", message.thread.channel, person
             )
             explanation = await self._why.explain(newest, person)
         except InteractionUnknown:
@@ -154,7 +154,7 @@ class MessageCommands:
     retries it. Only colleagues may give commands.
     """
 
-    office: ChatContext
+    context: ChatContext
     orderers: CommandSenders
     once: CommandDeduplicator
     connector: Connector
@@ -170,7 +170,7 @@ class MessageCommands:
         dispatch.on_activity("messageUpdate", self._leave)
 
     async def _take(self, body: Body) -> bool:
-        message = question_of(body, tenant=self.office.tenant, received_at=datetime.now(UTC))
+        message = question_of(body, tenant=self.context.tenant, received_at=datetime.now(UTC))
         order = None if message is None else _command_in(message)
         if message is None or order is None:
             return False
@@ -183,7 +183,7 @@ class MessageCommands:
 
     async def _leave(self, body: Body) -> bool:
         """Ignore the edit of a message that ran as a command; it becomes no question either."""
-        message = question_of(body, tenant=self.office.tenant, received_at=datetime.now(UTC))
+        message = question_of(body, tenant=self.context.tenant, received_at=datetime.now(UTC))
         return message is not None and await self.once.was_here(message.key)
 
     async def _answer(
@@ -227,7 +227,7 @@ class MessageCommands:
             case ReindexRequest():
                 return await self.reindexing.begin(order, message, by)
             case _:
-                return text_messages((await self.office.commands.answer(order, by)).text)
+                return text_messages((await self.context.commands.answer(order, by)).text)
 
 
 def _command_in(message: Message) -> CommandRequest | InvalidCommand | None:

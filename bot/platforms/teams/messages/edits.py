@@ -45,10 +45,10 @@ class Restorations:
     StoreUnavailable.
     """
 
-    def __init__(self, office: ChatContext) -> None:
-        self._notes = office.notes
-        self._interactions = office.interactions
-        self._tenant = office.tenant
+    def __init__(self, context: ChatContext) -> None:
+        self._notes = context.notes
+        self._interactions = context.interactions
+        self._tenant = context.tenant
 
     async def last(self, message: Message) -> Restoration | None:
         """Return the last restoration of a message, or None."""
@@ -98,12 +98,12 @@ class EditListener:
     restoration is ignored.
     """
 
-    def __init__(self, office: ChatContext, messages: MessageListener) -> None:
-        self._office = office
+    def __init__(self, context: ChatContext, messages: MessageListener) -> None:
+        self._context = context
         self._messages = messages
-        self._edits = MessageEdits(office)
-        self._withdrawals = MessageWithdrawals(office)
-        self._restorations = Restorations(office)
+        self._edits = MessageEdits(context)
+        self._withdrawals = MessageWithdrawals(context)
+        self._restorations = Restorations(context)
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_activity("messageUpdate", self._changed)
@@ -127,7 +127,7 @@ class EditListener:
             await self._messages.deleted.forget(message)
             if not message.overheard:
                 return await self._restorations.restore(message, sent_at(body))
-        return await as_new_question(self._office, await self._restorations.newest(message))
+        return await as_new_question(self._context, await self._restorations.newest(message))
 
     async def _became_order(self, message: Message) -> bool:
         """Return whether an edit turned a message that was no question into a command.
@@ -137,10 +137,10 @@ class EditListener:
         order = parse_message_text(message.text, COMMAND_SPELLING)
         if order is None or isinstance(order, AskRequest):
             return False
-        return await self._office.interactions.get(message.interaction_id) is None
+        return await self._context.interactions.get(message.interaction_id) is None
 
     async def _deleted(self, body: Body) -> bool:
-        message = _message_at(body, self._office.tenant)
+        message = _message_at(body, self._context.tenant)
         if not (message.id and conversation_of(body)):
             return False
         last = await self._restorations.last(message)

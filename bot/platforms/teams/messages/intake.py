@@ -26,9 +26,9 @@ class DeletedMessages:
     note, as concurrent ones must not overwrite each other. Raises StoreUnavailable.
     """
 
-    def __init__(self, office: ChatContext, *, clock: Callable[[], float] = time.time) -> None:
-        self._notes = office.notes
-        self._tenant = office.tenant
+    def __init__(self, context: ChatContext, *, clock: Callable[[], float] = time.time) -> None:
+        self._notes = context.notes
+        self._tenant = context.tenant
         self._clock = clock
 
     async def note(self, message: Message) -> None:
@@ -64,27 +64,27 @@ class MessageListener:
     Messages that do not mention the bot arrive only where the app has the permission.
     """
 
-    def __init__(self, office: ChatContext) -> None:
-        self._office = office
-        self._withdrawals = MessageWithdrawals(office)
-        self.deleted = DeletedMessages(office)
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
+        self._withdrawals = MessageWithdrawals(context)
+        self.deleted = DeletedMessages(context)
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_activity("message", self._take)
 
     async def _take(self, body: Body) -> bool:
         said = self.heard(body)
-        if said is None or not await should_take(self._office.listening, said):
+        if said is None or not await should_take(self._context.listening, said):
             return False
         await self.accept(said.message)
         return True
 
     def heard(self, body: Body) -> ReceivedMessage | None:
         """Return the message in an activity, or None (`parse_message`)."""
-        return parse_message(body, tenant=self._office.tenant, received_at=datetime.now(UTC))
+        return parse_message(body, tenant=self._context.tenant, received_at=datetime.now(UTC))
 
     async def accept(self, message: Message) -> None:
         """Store a message to be answered, unless it was deleted before it arrived."""
-        await self._office.inbox.accept(message)
+        await self._context.inbox.accept(message)
         if await self.deleted.has(message):
             await self._withdrawals.withdraw(message)

@@ -145,10 +145,10 @@ class Greetings:
     Handles both installationUpdate and conversationUpdate, as Teams sends both.
     """
 
-    def __init__(self, channel: TeamsChannel, office: ChatContext) -> None:
+    def __init__(self, channel: TeamsChannel, context: ChatContext) -> None:
         self._connector = channel.connector
         self._background = channel.background
-        self._office = office
+        self._context = context
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_activity("installationUpdate", self._arrived)
@@ -158,7 +158,7 @@ class Greetings:
         conversation = conversation_of(body)
         if installation_change_of(body) != "added" or not conversation:
             return False
-        if await self._office.notes.first(self._office.tenant, f"teams:hello:{conversation}"):
+        if await self._context.notes.first(self._context.tenant, f"teams:hello:{conversation}"):
             self._background.run(self._hello(body), what="hello")
         return True
 

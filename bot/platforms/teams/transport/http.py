@@ -37,11 +37,11 @@ _LONGEST_PAUSE_SECONDS = 60.0
 log = structlog.get_logger(__name__)
 
 
-def mount(app: web.Application, channel: TeamsChannel, office: ChatContext) -> None:
+def mount(app: web.Application, channel: TeamsChannel, context: ChatContext) -> None:
     """Add the endpoint for Teams' requests to an app."""
-    channel.on_stopped(office.inbox.cancel)
-    followers = followers_of(channel, office)
-    endpoint = Endpoint(channel, dispatch_to(listeners(channel, office, followers=followers)))
+    channel.on_stopped(context.inbox.cancel)
+    followers = followers_of(channel, context)
+    endpoint = Endpoint(channel, dispatch_to(listeners(channel, context, followers=followers)))
     app.router.add_post(ENDPOINT_PATH, endpoint.handle)
     app.cleanup_ctx.append(endpoint.running)
     followers.mount(app)

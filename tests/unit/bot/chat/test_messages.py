@@ -282,7 +282,7 @@ def inbox() -> KeepingInbox:
 
 
 @pytest.fixture
-async def office(store: Store, inbox: KeepingInbox) -> ChatContext:
+async def context(store: Store, inbox: KeepingInbox) -> ChatContext:
     await store.work.open(ASKED, "owner")
     await inbox.accept(ASKED)
     return chat_context_over(store, inbox)
@@ -304,9 +304,9 @@ def reads(text: str, **changes: object) -> Message:
     ],
 )
 async def test_the_newest_stands_whichever_comes_first(
-    office: ChatContext, inbox: KeepingInbox, times: tuple[str, str], stands: str
+    context: ChatContext, inbox: KeepingInbox, times: tuple[str, str], stands: str
 ) -> None:
-    edits = MessageEdits(office)
+    edits = MessageEdits(context)
     for text, at in zip(("first", "second"), times, strict=True):
         await edits.amend(reads(text), at)
 
@@ -314,28 +314,28 @@ async def test_the_newest_stands_whichever_comes_first(
 
 
 async def test_another_process_knows_what_was_edited_last(
-    office: ChatContext, inbox: KeepingInbox
+    context: ChatContext, inbox: KeepingInbox
 ) -> None:
-    await MessageEdits(office).amend(reads("newer"), "11")
-    await MessageEdits(office).amend(reads("older"), "10")
+    await MessageEdits(context).amend(reads("newer"), "11")
+    await MessageEdits(context).amend(reads("older"), "10")
 
     assert inbox.only.text == "newer"
-    assert await office.notes.get("default", f"elsewhere:edited:{ASKED.interaction_id}") == "11"
+    assert await context.notes.get("default", f"elsewhere:edited:{ASKED.interaction_id}") == "11"
 
 
 async def test_an_older_edit_still_brings_its_files(
-    office: ChatContext, inbox: KeepingInbox
+    context: ChatContext, inbox: KeepingInbox
 ) -> None:
-    await MessageEdits(office).amend(reads("newer"), "11")
-    await MessageEdits(office).amend(reads("older", attachments=(FILE,)), "10")
+    await MessageEdits(context).amend(reads("newer"), "11")
+    await MessageEdits(context).amend(reads("older", attachments=(FILE,)), "10")
 
     assert inbox.only.attachments == (FILE,)
 
 
 async def test_an_edit_by_somebody_else_counts_for_nothing(
-    office: ChatContext, inbox: KeepingInbox
+    context: ChatContext, inbox: KeepingInbox
 ) -> None:
-    await MessageEdits(office).amend(reads("theirs", author=Person("eve")), "12")
-    await MessageEdits(office).amend(reads("mine"), "11")
+    await MessageEdits(context).amend(reads("theirs", author=Person("eve")), "12")
+    await MessageEdits(context).amend(reads("mine"), "11")
 
     assert inbox.only.text == "mine"

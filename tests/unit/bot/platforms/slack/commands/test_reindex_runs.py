@@ -116,11 +116,11 @@ class RunScenario:
         return RunLeases(self.store.notes, "acme", owner, platform="slack", clock=clock)
 
     def followers(self, owner: str = "local") -> RunFollowers:
-        office = chat_context_over(self.store, KeepingInbox(), tenant="acme", shelf=self.shelf)
+        context = chat_context_over(self.store, KeepingInbox(), tenant="acme", shelf=self.shelf)
         watch = RunWatcher(self.shelf.get, pause=hurried, clock=clock)
         client, caller = self.channel.client, self.channel.caller
         return RunFollowers(
-            commands=replace(office.commands, watch=watch),
+            commands=replace(context.commands, watch=watch),
             leases=self.notes(owner),
             screen=RunMessages(client, caller, self.channel, tenant="acme"),
             time=Clock(hurried, clock),
