@@ -126,7 +126,7 @@ class LatestNotice:
         Raises DeliveryFailed, StoreUnavailable.
         """
         last, act = await self._noted(message), last_act(view.steps)
-        state = view.case.standing.state
+        state = view.case.status.state
         if last is None or act is None or not _is_silent(act) or last.state == state:
             return
         await self._edit(message, last, view, buttons_for_asker(state), remark_on(act))

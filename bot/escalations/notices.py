@@ -217,7 +217,7 @@ class NoticeDelivery:
             )
         except InteractionUnknown:
             return None
-        waits = view.case.standing.state in WAITING
+        waits = view.case.status.state in WAITING
         ref = (
             await self._remind(notice, view.case)
             if waits and notice.step in _REMINDING_STEPS

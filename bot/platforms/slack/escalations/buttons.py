@@ -221,7 +221,7 @@ class CaseButtons:
     ) -> None:
         """Open the modal. Raises ActRefused if its act would be refused anyway."""
         case = (await self._casework.bare(self._tenant, case_id)).case
-        lifecycle.after(case.standing, act, actor, is_asker=actor.has(case.asker_id))
+        lifecycle.after(case.status, act, actor, is_asker=actor.has(case.asker_id))
         form = reply_modal(case) if act == "reply" else decline_modal(case)
         await self._modals.open(press.trigger_id, form)
 

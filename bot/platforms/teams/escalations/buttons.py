@@ -127,7 +127,7 @@ class AskerButtons:
         except ActRefused as error:
             raise ActionRejected(str(error)) from error
         did = last_act(view.steps)
-        offers = buttons_for_asker(view.case.standing.state)
+        offers = buttons_for_asker(view.case.status.state)
         return card_answer(asker_card(press.about, offers, remark_on(did) if did else ""))
 
     async def _asked_there(self, press: Press) -> Message:

@@ -41,7 +41,7 @@ ASKER = Actor(ASKED.author.id, "Mika", "asker")
 OWNED = ("claimed", "answered", "resolved", "declined")
 
 
-def standing(state: State) -> CaseStatus:
+def status(state: State) -> CaseStatus:
     return CaseStatus(state, ANNA.id, ANNA.name) if state in OWNED else CaseStatus(state)
 
 
@@ -50,15 +50,15 @@ def step(what: Step, actor: Actor | None = ANNA) -> CaseStep:
 
 
 def view(state: State, *steps: CaseStep, **changes: object) -> CaseView:
-    case = case_of(ASKED, standing=standing(state), **changes)
+    case = case_of(ASKED, status=status(state), **changes)
     return CaseView(case=case, steps=steps, finding=None, before=())
 
 
 @pytest.mark.parametrize("state", get_args(State))
 def test_whoever_has_it_can_do_all_that_is_offered(state: State) -> None:
     for offer in buttons_for_people(state):
-        then = after(standing(state), offer.act, ANNA, is_asker=False)
-        assert is_change(offer.act, standing(state), then)
+        then = after(status(state), offer.act, ANNA, is_asker=False)
+        assert is_change(offer.act, status(state), then)
 
 
 @pytest.mark.parametrize("state", get_args(State))
@@ -66,8 +66,8 @@ def test_an_asker_can_do_all_that_they_are_offered(state: State) -> None:
     offers = buttons_for_asker(state)
     assert offers
     for offer in offers:
-        then = after(standing(state), offer.act, ASKER, is_asker=True)
-        assert is_change(offer.act, standing(state), then)
+        then = after(status(state), offer.act, ASKER, is_asker=True)
+        assert is_change(offer.act, status(state), then)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_to_ask_and_to_remind_are_no_acts() -> None:
 
 def test_without_its_case_a_question_is_shown_as_it_came() -> None:
     bare = view_of_delivery(delivery(ASKED, HANDED_OVER))
-    assert (bare.case.question, bare.case.standing.state) == (HANDED_OVER.question, "open")
+    assert (bare.case.question, bare.case.status.state) == (HANDED_OVER.question, "open")
     assert bare.finding is not None
     assert bare.finding.suggestions == HANDED_OVER.suggestions
 
@@ -119,10 +119,8 @@ PING: Notice = notice_of(REMINDED_QUESTION, 2, step="ping", to="people", actor=N
 
 
 def case(opened: datetime, changed: datetime, state: str = "open") -> Case:
-    standing = CaseStatus(state)  # type: ignore[arg-type]
-    return replace(
-        case_of(REMINDED_QUESTION, opened_at=opened, changed_at=changed), standing=standing
-    )
+    status = CaseStatus(state)  # type: ignore[arg-type]
+    return replace(case_of(REMINDED_QUESTION, opened_at=opened, changed_at=changed), status=status)
 
 
 def test_a_question_that_nobody_took_has_waited_since_it_came() -> None:

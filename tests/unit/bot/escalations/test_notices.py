@@ -200,7 +200,7 @@ async def test_without_such_a_place_the_board_shows_it_and_a_line_says_so(desk: 
 
 @pytest.mark.parametrize("state", ["claimed", "answered", "resolved", "declined"])
 async def test_nobody_is_reminded_of_what_somebody_has(desk: Desk, state: str) -> None:
-    case = replace(case_of(ASKED), standing=CaseStatus(state, "anna", "Anna"))  # type: ignore[arg-type]
+    case = replace(case_of(ASKED), status=CaseStatus(state, "anna", "Anna"))  # type: ignore[arg-type]
     desk.cases.cases[ASKED.interaction_id] = case
     assert await desk.tell(PING)
     assert not desk.board.reminded

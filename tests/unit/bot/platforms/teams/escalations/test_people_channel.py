@@ -379,7 +379,7 @@ async def test_markup_in_the_question_is_dead(scene: CaseScenario) -> None:
 
 async def test_a_question_that_was_opened_again_is_told_as_such(scene: CaseScenario) -> None:
     await scene.ask()
-    case = replace(waiting(scene), standing=CaseStatus("reopened"))
+    case = replace(waiting(scene), status=CaseStatus("reopened"))
     await scene.channel.remind(case, replace(ping(scene), step="reopen"))
     assert "**A question was opened again** and nobody has it." in scene.in_people[1].text
 
