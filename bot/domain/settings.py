@@ -299,6 +299,7 @@ class Settings(SearchSettings):
 
     @field_validator(
         "adapters",
+        "index_spaces",
         "openai_channel_models",
         "oidc_admin_groups",
         "oidc_expert_groups",
@@ -323,13 +324,6 @@ class Settings(SearchSettings):
     def _end_with_slash(cls, value: str) -> str:
         """Paths are appended to it."""
         return f"{value.rstrip('/')}/"
-
-    @field_validator("index_spaces", mode="before")
-    @classmethod
-    def _split_spaces(cls, value: object) -> object:
-        if isinstance(value, str):
-            return frozenset(part.strip() for part in value.split(",") if part.strip())
-        return value
 
     @field_validator("database_url", mode="before")
     @classmethod

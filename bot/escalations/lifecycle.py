@@ -105,38 +105,34 @@ def _admit(act: Act, actor: Actor, *, is_asker: bool) -> None:
 
 
 def _claimed(status: CaseStatus, actor: Actor) -> CaseStatus:
-    _unsettled(status)
-    _not_anothers(status, actor)
+    _check_owner(status, actor)
     return _owned("claimed", actor) if status.state in WAITING else status
 
 
 def _released(status: CaseStatus, actor: Actor) -> CaseStatus:
-    _unsettled(status)
-    _not_anothers(status, actor)
+    _check_owner(status, actor)
     return status if status.state in WAITING else CaseStatus("open")
 
 
 def _answered(status: CaseStatus, actor: Actor) -> CaseStatus:
-    _unsettled(status)
-    _not_anothers(status, actor)
+    _check_owner(status, actor)
     return _owned("answered", actor)
 
 
 def _resolved(status: CaseStatus, actor: Actor, *, is_asker: bool) -> CaseStatus:
     if status.state == "resolved":
         return status
-    _unsettled(status)
     if is_asker:
+        _unsettled(status)
         return replace(status, state="resolved")
-    _not_anothers(status, actor)
+    _check_owner(status, actor)
     return _owned("resolved", actor)
 
 
 def _declined(status: CaseStatus, actor: Actor) -> CaseStatus:
     if status.state == "declined":
         return status
-    _unsettled(status)
-    _not_anothers(status, actor)
+    _check_owner(status, actor)
     if status.state == "answered":
         raise ActRefused("You have answered it already. Resolve it, or release it for others.")
     return _owned("declined", actor)
@@ -166,16 +162,18 @@ def _owned(state: State, actor: Actor) -> CaseStatus:
     return CaseStatus(state, actor.id, actor.name)
 
 
-def _unsettled(status: CaseStatus) -> None:
-    if status.state in SETTLED:
-        by = f" by {display_name(status.owner_name)}" if status.owner_id else ""
-        raise ActRefused(f"It was {status.state}{by} already. Reopen it first.")
-
-
-def _not_anothers(status: CaseStatus, actor: Actor) -> None:
+def _check_owner(status: CaseStatus, actor: Actor) -> None:
+    """Raise ActRefused for a settled case, EscalationTaken for one that another person owns."""
+    _unsettled(status)
     if status.state in OWNED and not actor.has(status.owner_id):
         owner = display_name(status.owner_name)
         raise EscalationTaken(
             f"{owner} has it already. Leave it to them, or ask them to release it.",
             owner_name=owner,
         )
+
+
+def _unsettled(status: CaseStatus) -> None:
+    if status.state in SETTLED:
+        by = f" by {display_name(status.owner_name)}" if status.owner_id else ""
+        raise ActRefused(f"It was {status.state}{by} already. Reopen it first.")

@@ -257,7 +257,11 @@ class Progress:
                 if not self._activities and latest.stage is not Stage.DONE:
                     await self._show(latest)
             except DeliveryFailed as error:
-                self._not_shown(latest, error)
+                about = {"interaction_id": self._id, "stage": latest.stage.value, "why": str(error)}
+                if error.retry_after_seconds is None:
+                    log.error("progress.failed", **about)  # noqa: TRY400 - the message says it all
+                else:
+                    log.info("progress.left_out", **about)
             except ClaimLost as error:
                 # The question was edited, withdrawn or taken over meanwhile: the worker logs that.
                 log.debug("progress.left_out", interaction_id=self._id, why=str(error))
@@ -281,13 +285,6 @@ class Progress:
             await self._open(self._channel)
         at = self._placeholder if self._placeholder and self._placeholder.id else None
         await self._channel.progress(self._message, activity, at)
-
-    def _not_shown(self, activity: Activity, error: DeliveryFailed) -> None:
-        """Log a refused progress update; as info if the platform only asks to wait."""
-        expected = error.retry_after_seconds is not None
-        tell = log.info if expected else log.error
-        event = "progress.left_out" if expected else "progress.failed"
-        tell(event, interaction_id=self._id, stage=activity.stage.value, why=str(error))
 
     async def _open(self, channel: Channel) -> None:
         if not isinstance(channel, OpensPlaceholders) or not channel.has_placeholder(self._message):

@@ -104,8 +104,7 @@ class ReindexRuns:
     async def stop(self, run_id: str, by: CommandCaller) -> Done | Refused:
         """Cancel a followed run, or the runs that resumed it after its process was killed."""
         run = await self.runs.get(run_id)
-        now = () if run is None else await current_runs(run, self.runs.get)
-        active = [each for each in now if each.active]
+        active = [each for each in await self._current(run) if each.active]
         if run is None or not active:
             return Refused("This run doesn't go on any more, so there is nothing to stop.")
         for each in active:
@@ -114,9 +113,11 @@ class ReindexRuns:
 
     async def is_now(self, run_id: str, other_id: str) -> bool:
         """Return whether ``other_id`` is the run itself or resumed it."""
-        run = await self.runs.get(run_id)
-        now = () if run is None else await current_runs(run, self.runs.get)
+        now = await self._current(await self.runs.get(run_id))
         return other_id in {run_id, *(each.id for each in now)}
+
+    async def _current(self, run: Run | None) -> Sequence[Run]:
+        return () if run is None else await current_runs(run, self.runs.get)
 
     async def _stop(self, run: Run, by: CommandCaller) -> None:
         await self._audit(by, "cancel reindex", run.id, run_scope(run))
@@ -173,17 +174,15 @@ def _in_the_way_text(run: Run, by: CommandCaller) -> str:
 
 def _started(aim: ResolvedTarget, order: ReindexRequest) -> str:
     if aim.page:
-        return _started_on_page(aim, order)
-    what = "all spaces" if aim.space is None else f"the whole space {aim.space}"
+        doing = "I'm bringing that page alone up to date, with its files."
+        place = "on it"
+    else:
+        what = "all spaces" if aim.space is None else f"the whole space {aim.space}"
+        doing = f"I'm bringing {what} up to date. Pages that did not change cost nothing."
+        place = f"in {what}"
     if order.dry_run:
-        return f"{aim.how}I'm looking at what would change in {what}. Nothing is changed by that."
-    return f"{aim.how}I'm bringing {what} up to date. Pages that did not change cost nothing."
-
-
-def _started_on_page(aim: ResolvedTarget, order: ReindexRequest) -> str:
-    if order.dry_run:
-        return f"{aim.how}I'm looking at what would change on it. Nothing is changed by that."
-    return f"{aim.how}I'm bringing that page alone up to date, with its files."
+        doing = f"I'm looking at what would change {place}. Nothing is changed by that."
+    return f"{aim.how}{doing}"
 
 
 def _detail(order: ReindexRequest, page: str) -> str:

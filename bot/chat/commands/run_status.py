@@ -112,22 +112,10 @@ def run_status_of(run_id: str, runs: Sequence[Run]) -> RunStatus:
         troubles=_problems(failures),
         ended=state not in {"running", "waiting", "interrupted"},
     )
-    return _interrupted(status) if state == "interrupted" else status
-
-
-def abandoned_run(status: RunStatus) -> RunStatus:
-    """Return the final status of a run that nobody resumed."""
-    return replace(status, note=_STAYS, ended=True)
-
-
-def lost_run(run_id: str) -> RunStatus:
-    """Return the final status of a run whose rows can't be read for too long."""
-    return RunStatus(run_id=run_id, state="gone", note=_LOST, ended=True)
-
-
-def _interrupted(status: RunStatus) -> RunStatus:
-    """Return the status with a note; a dry run ends here, because it is not resumed."""
-    return replace(status, note=_DRY if status.dry_run else _WAITS, ended=status.dry_run)
+    if state == "interrupted":
+        # A dry run ends here, because it is not resumed.
+        return replace(status, note=_DRY if status.dry_run else _WAITS, ended=status.dry_run)
+    return status
 
 
 def _rate(runs: Sequence[Run]) -> float:
@@ -207,7 +195,8 @@ class RunWatcher:
             if status is not None and status.state != "interrupted":
                 well_at = now
             if now - well_at >= PATIENCE_SECONDS:
-                status = lost_run(run_id) if status is None else abandoned_run(status)
+                lost = RunStatus(run_id=run_id, state="gone", note=_LOST, ended=True)
+                status = lost if status is None else replace(status, note=_STAYS, ended=True)
             if status is not None and _worth_reporting(status, last, now - told_at):
                 yield status
                 last, told_at = status, now
