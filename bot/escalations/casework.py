@@ -136,17 +136,17 @@ def checked(act: Act, text: str) -> str:
     """Return the stripped text of an act. Raises ActRefused."""
     if act in _SAYS_NOTHING:
         return ""
-    said = text.strip()
-    if len(said) > LONGEST_REPLY:
+    stripped = text.strip()
+    if len(stripped) > LONGEST_REPLY:
         raise ActRefused(
-            f"That is {len(said):,} characters; {LONGEST_REPLY:,} can be sent at once. Shorten it, "
-            "or send it in parts."
+            f"That is {len(stripped):,} characters; {LONGEST_REPLY:,} can be sent at once. Shorten "
+            "it, or send it in parts."
         )
-    if not said and act == "reply":
+    if not stripped and act == "reply":
         raise ActRefused("The reply is empty. Write what the asker should read.")
-    if not said and act == "decline":
+    if not stripped and act == "decline":
         raise ActRefused("Say why it is not for you; the asker is told.")
-    return said
+    return stripped
 
 
 class NotifyingCases:
@@ -201,15 +201,15 @@ class IdempotentActs:
         # A platform sends a form once, its writer perhaps again.
         turn = self._turns.setdefault(key, asyncio.Lock())
         async with turn:
-            said = await self._said(case_id, act, actor, words)
-            if not await self._notes.first(self._tenant, key, str(said), interaction_id=case_id):
+            times = await self._times_done(case_id, act, actor, words)
+            if not await self._notes.first(self._tenant, key, str(times), interaction_id=case_id):
                 before = await self._notes.get(self._tenant, key) or ""
-                if before == _DONE or (before.isdecimal() and said > int(before)):
+                if before == _DONE or (before.isdecimal() and times > int(before)):
                     return
             await self._casework.act(self._tenant, case_id, act, actor, words)
             await self._notes.put(self._tenant, key, _DONE, interaction_id=case_id)
 
-    async def _said(self, case_id: InteractionId, act: Act, actor: Actor, words: str) -> int:
+    async def _times_done(self, case_id: InteractionId, act: Act, actor: Actor, words: str) -> int:
         """Return how often the actor has done the same act with the same text."""
         steps = (await self._casework.bare(self._tenant, case_id)).steps
         same = (act, actor.id, words.strip())

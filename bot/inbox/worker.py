@@ -147,7 +147,7 @@ class MessageWorker:
             interaction = opened or await self._work.claim(interaction_id, self._owner)
             if interaction is None:
                 return None
-            pause = await self._do(interaction, full=full)
+            pause = await self._process(interaction, full=full)
         except ClaimLost as error:
             log.info("work.claim_lost", interaction_id=interaction_id, why=str(error))
             return None
@@ -174,7 +174,7 @@ class MessageWorker:
         )
         return pause_before(min(tries, _ATTEMPTS_TO_LONGEST_PAUSE) if known else tries)
 
-    async def _do(self, interaction: Interaction, *, full: bool) -> float | None:
+    async def _process(self, interaction: Interaction, *, full: bool) -> float | None:
         if interaction.status == "cancelling":
             return await self._outbox.withdraw(interaction)
         if interaction.outcome is not None:
@@ -229,7 +229,7 @@ class MessageWorker:
     async def _answer_unedited(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
         """Have a question answered, again if it was edited meanwhile, and record the outcome."""
         for last in (False, True):
-            interaction, outcome = await self._handle(interaction)
+            interaction, outcome = await self._run_desk(interaction)
             try:
                 if await self._close(interaction, outcome, last=last):
                     break
@@ -242,7 +242,7 @@ class MessageWorker:
         waits = self._outbox.takes_turns(interaction.message)
         return await self._work.close(interaction, outcome, last=last, posting=not waits)
 
-    async def _handle(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
+    async def _run_desk(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
         async with self._outbox.progress(interaction) as report:
             await report(Stage.RECEIVED)
             async with self._desks:
