@@ -203,7 +203,7 @@ class OutsideReaders:
         room = _shared_room(body, self._home)
         if room and not await self._shared.get(room):
             await self._notes.put(self._tenant, _shared_key(room), "shared")
-            self._shared.put(room, answer=True)
+            self._shared.put(room, value=True)
 
     async def outside(self, reply_to: str) -> bool:
         """Return whether outsiders read the conversation of a reference.

@@ -33,9 +33,11 @@ from bot.observability.logs import set_up_logs
 from bot.observability.trace_context import (
     current_trace_id,
     current_traceparent,
+    deliver_span,
+    describe_outcome,
+    interaction_span,
     trace_continued_from,
 )
-from bot.observability.tracing import deliver_span, describe_outcome, interaction_span
 from bot.web.auth.security import continue_trace, mount_security
 from prompts.files import load_prompt
 from rag import telemetry

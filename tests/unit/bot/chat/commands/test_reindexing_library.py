@@ -68,7 +68,7 @@ class Halting:
 
 
 class Server:
-    """The library of a server that can be killed and started again; implements FollowsRuns.
+    """The library of a server that can be killed and started again; implements GetRun by ``get``.
 
     ``reads`` is how many pages of a space are read before it stands still.
     """
