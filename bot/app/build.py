@@ -14,20 +14,22 @@ from bot.answering.explanations.explainer import Explainer
 from bot.answering.gate import load_gate
 from bot.answering.private_answers import PrivateAnswers
 from bot.answering.visibility import ReadableInIndex
-from bot.app.components import CheckComponents, Components, component_checker, gate_path
+from bot.app.components import Components, component_checker, gate_path
 from bot.app.confluence import ConfluenceDirectory, confluence_checker
 from bot.app.documents import DocumentServices, build_document_services
-from bot.app.worker import BackgroundWork, DurableEngine, build_background_work
+from bot.app.worker import BackgroundWork, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.reindexing import MassDeleteAlert, ReindexRuns
 from bot.chat.commands.run_status import RunWatcher
-from bot.chat.messages import ListeningPolicy
+from bot.chat.listening_policy import ListeningPolicy
+from bot.domain.health import CheckComponents
 from bot.domain.ports import Channel, Directory
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import SettingOrigin
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.ports import LinksBack
+from bot.inbox.accept import DurableEngine
 from bot.observability.metrics import Metrics, mount_metrics
 from bot.store.database import Store
 from bot.web import api
@@ -59,20 +61,20 @@ def build_chat_context(
         inbox=working.inbox,
         interactions=store.interactions,
         casework=Casework(cases=working.cases, interactions=store.interactions, readable=readable),
-        explaining=Explainer(
+        explainer=Explainer(
             interactions=store.interactions,
             gate=load_gate(settings.confidence_threshold, gate_path(settings)),
             readable=readable,
             public_url=settings.public_url,
         ),
-        fuller=PrivateAnswers(readable, public_url=settings.public_url, recheck=parts.recheck),
-        hearing=ListeningPolicy(store.policies, store.interactions),
+        private_answers=PrivateAnswers(readable, public_url=settings.public_url, recheck=parts.recheck),
+        listening=ListeningPolicy(store.policies, store.interactions),
         policies=store.policies,
         notes=store.notes,
         audits=store.audits,
         documents=shelves.documents,
         reindexing=shelves.reindexing,
-        orders=_build_commands(settings, store, shelves, check_parts, directory),
+        commands=_build_commands(settings, store, shelves, check_parts, directory),
         check_parts=check_parts,
     )
 
@@ -92,7 +94,7 @@ def _build_commands(
             runs=shelves.reindexing,
             audits=store.audits,
         ),
-        watch=RunWatcher(shelves.reindexing),
+        watch=RunWatcher(shelves.reindexing.get),
         policies=store.policies,
         directory=directory,
         check_parts=check_parts,
@@ -117,7 +119,7 @@ class _Assembly:
     store: Store
     working: BackgroundWork
     shelves: DocumentServices
-    office: ChatContext
+    context: ChatContext
     channels: Sequence[Channel]
 
 
@@ -159,7 +161,7 @@ def build(
         store,
         engine,
         channels=channels,
-        observers=(metrics,),
+        observers=(metrics.answered,),
         dropped=metrics.dropped,
         directory=directory,
     )
@@ -174,7 +176,7 @@ def build(
         channels=channels,
         confluence=confluence_checker(ingestion, shelves),
     )
-    office = build_chat_context(
+    context = build_chat_context(
         settings,
         parts,
         store,
@@ -184,8 +186,8 @@ def build(
         directory=directory,
     )
     for adapter, channel in platforms:
-        adapter.mount(app, channel, office)
-    house = _Assembly(settings, parts, store, working, shelves, office, channels)
+        adapter.mount(app, channel, context)
+    house = _Assembly(settings, parts, store, working, shelves, context, channels)
     waiting = partial(store.counting.waiting_cases, settings.tenant)
     mount_metrics(app, metrics, check_parts=check_parts, cases=waiting)
     _mount_api(app, house)
@@ -206,7 +208,7 @@ def _mount_api(app: web.Application, house: _Assembly) -> None:
         interactions=store.interactions,
         audits=store.audits,
         settings=settings,
-        check_parts=house.office.check_parts,
+        check_parts=house.context.check_parts,
         readable=ReadableInIndex(house.parts.index),
         record=api.RecordApi(
             tenant=settings.tenant,
@@ -261,14 +263,14 @@ def _mount_board(
         audits=store.audits,
         data_dir=settings.data_dir,
         bounds=upload_limits(settings.max_upload_mb, files=_FILES_PER_UPLOAD),
-        schedule=house.shelves.schedule,
+        next_runs=house.shelves.next_runs,
     ).mount(app)
     mount_state_pages(
         app,
         record=store,
         settings=settings,
         sources=sources,
-        check_parts=house.office.check_parts,
+        check_parts=house.context.check_parts,
         platforms=house.channels,
         further=further,
     )
@@ -281,7 +283,7 @@ def _mount_casework(app: web.Application, house: _Assembly) -> None:
     mount_work_pages(
         app,
         tenant=settings.tenant,
-        works=house.office.casework,
+        works=house.context.casework,
         cases=cases,
         searches=store.searches,
         record=store.interactions,

@@ -31,7 +31,7 @@ from bot.domain import health
 from bot.domain.capabilities import TellsState
 from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import HandoffWording
-from bot.domain.health import ComponentStatus
+from bot.domain.health import CheckComponents, ComponentStatus
 from bot.domain.messages import NO_MODEL
 from bot.domain.ports import RechecksPermissions
 from bot.domain.settings import Settings
@@ -287,7 +287,6 @@ def _build_desk(
 
 
 CheckComponent = Callable[[], Awaitable[ComponentStatus]]
-CheckComponents = Callable[[], Awaitable[Sequence[ComponentStatus]]]
 
 
 async def status(

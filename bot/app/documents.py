@@ -19,20 +19,9 @@ from pydantic_settings import BaseSettings
 
 from bot.answering.attachments import AttachmentReader, NotText
 from bot.app.components import Components
-from bot.chat.documents import (
-    ErrorTranslation,
-    TranslatedDocuments,
-    TranslatedReindex,
-    TranslatedSchedule,
-)
+from bot.chat.documents import Documents, NextRuns, Reindex, translated_service, with_bot_errors
 from bot.domain.capabilities import Fetches
-from bot.domain.errors import (
-    DocumentInTheWay,
-    DocumentRefused,
-    DocumentUnknown,
-    SettingInvalid,
-    StoreUnavailable,
-)
+from bot.domain.errors import SettingInvalid
 from bot.domain.ports import Channel
 from bot.domain.settings import Settings
 from bot.web.forms import upload_limits
@@ -40,12 +29,8 @@ from ingestion import config as ingestion_config
 from ingestion.assembly import cadence_of, library_of, open_library, scheduler_of
 from ingestion.config import Settings as IngestionSettings
 from ingestion.documents.converter_process import text_of_pdf
-from ingestion.errors import DocumentInTheWay as InTheWay
-from ingestion.errors import DocumentRefused as Refused
-from ingestion.errors import DocumentUnknown as Unknown
-from ingestion.errors import LedgerUnavailable, PageUnreadable, SourceUnavailable
+from ingestion.errors import PageUnreadable
 from ingestion.errors import SettingInvalid as IngestionSettingInvalid
-from ingestion.errors import SettingInvalid as WikiSettingInvalid
 from ingestion.library import Library
 from ingestion.records.ledger import Records, records_of
 from ingestion.runs.background import OnRemovalRefused
@@ -53,7 +38,6 @@ from ingestion.runs.schedule import Scheduler
 from ingestion.runs.source_registry import open_wiki_sources, remember_folder
 from ingestion.sync.report import progress_on, report_lines
 from ingestion.sync.sync import Folder, sync_folder
-from rag.errors import RagError
 
 if TYPE_CHECKING:
     # What is not configured is not imported.
@@ -71,37 +55,29 @@ def load_ingestion_settings() -> ingestion_config.Settings:
         raise SettingInvalid(str(error)) from error
 
 
-ERROR_TRANSLATION: ErrorTranslation = {
-    Unknown: DocumentUnknown,
-    InTheWay: DocumentInTheWay,
-    Refused: DocumentRefused,
-    LedgerUnavailable: StoreUnavailable,
-    SourceUnavailable: DocumentInTheWay,
-    RagError: StoreUnavailable,
-    OSError: StoreUnavailable,
-}
-"""Maps errors of ingestion and of the disk to the bot's own errors."""
-
-
 @dataclass(frozen=True, slots=True)
 class DocumentServices:
     """The document library, its runs and schedule; use ``open`` while the server runs."""
 
-    documents: TranslatedDocuments
-    reindexing: TranslatedReindex
     library: Library
     scheduler: Scheduler | None
     records: Records
     wiki: ConfluenceSources | None
 
     @property
-    def schedule(self) -> TranslatedSchedule | None:
-        """The schedule of the sources; None without a scheduler."""
-        return (
-            None
-            if self.scheduler is None
-            else TranslatedSchedule(self.scheduler, ERROR_TRANSLATION)
-        )
+    def documents(self) -> Documents:
+        """The document library."""
+        return translated_service(self.library)
+
+    @property
+    def reindexing(self) -> Reindex:
+        """The index runs."""
+        return translated_service(self.library.runs)
+
+    @property
+    def next_runs(self) -> NextRuns | None:
+        """Returns the next scheduled runs; None without a scheduler."""
+        return None if self.scheduler is None else with_bot_errors(self.scheduler.next_passes)
 
     async def open(self, _: web.Application) -> AsyncIterator[None]:
         """Resume interrupted runs, start the schedule, and stop both with the server."""
@@ -129,7 +105,7 @@ def build_document_services(
     records = records_of(settings, settings.database_url)
     try:
         wiki = None if ingestion is None else open_wiki_sources(ingestion)
-    except WikiSettingInvalid as error:
+    except IngestionSettingInvalid as error:
         raise SettingInvalid(str(error)) from error
     library = library_of(
         parts.index,
@@ -141,8 +117,6 @@ def build_document_services(
         on_held_back=on_held_back,
     )
     return DocumentServices(
-        TranslatedDocuments(library, ERROR_TRANSLATION),
-        TranslatedReindex(library.runs, ERROR_TRANSLATION),
         library,
         None if ingestion is None else scheduler_of(library, records, cadence_of(ingestion)),
         records,

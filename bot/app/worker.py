@@ -28,27 +28,13 @@ from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
 from bot.escalations.casework import Casework, NotifyingCases
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
-from bot.inbox.accept import DurableInbox, Engine
-from bot.inbox.heartbeat import (
-    DeadReplicas,
-    InboxSupervisor,
-    Lease,
-    ReplicaLeases,
-    SupervisedEngine,
-)
+from bot.inbox.accept import DurableEngine, DurableInbox
+from bot.inbox.heartbeat import InboxSupervisor, Lease, Replicas
 from bot.inbox.in_flight import InFlight
-from bot.inbox.outbox import Deliverer, ReplyOutbox
-from bot.inbox.worker import MessageAnswerer, MessageWorker, WorkLimits
-from bot.observability.request_log import OutcomeObserver, RequestLog
+from bot.inbox.outbox import ReplyOutbox
+from bot.inbox.worker import MessageWorker, WorkLimits
+from bot.observability.request_log import ObserveOutcome, RequestLog
 from bot.store.database import Store, database_url, prepare
-
-
-class DurableEngine(Engine, SupervisedEngine, Protocol):
-    """The engine as both the inbox and its supervisor need it."""
-
-
-class ReplicaStore(ReplicaLeases, DeadReplicas, Protocol):
-    """The store of live and dead processes."""
 
 
 class InboxStore(Protocol):
@@ -58,7 +44,7 @@ class InboxStore(Protocol):
     def work(self) -> Worklist: ...
 
     @property
-    def replicas(self) -> ReplicaStore: ...
+    def replicas(self) -> Replicas: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +61,7 @@ class InboxOptions:
     clean: Callable[[], Awaitable[None]]
     log_questions: bool = True
     public_url: str | None = None
-    observers: Sequence[OutcomeObserver] = ()
+    observers: Sequence[ObserveOutcome] = ()
     hold_back: Callable[[Message], None] | None = None
 
 
@@ -100,25 +86,32 @@ def build_durable_inbox(
     """Build an inbox with its worker and supervisor; nothing is started."""
     owner = str(uuid.uuid4()) if surroundings.alone else engine.executor
     lease = Lease(record.replicas, owner, alone=surroundings.alone)
-    underway = InFlight()
-    deliver = Deliverer(channels, record.work, public_url=surroundings.public_url)
-    patience = timedelta(hours=limits.delivery_hours)
+    in_flight = InFlight()
     work = MessageWorker(
         owner=owner,
         work=record.work,
-        answering=MessageAnswerer(admission, desk, deadline_seconds=limits.deadline_seconds),
-        deliver=deliver,
-        posting=ReplyOutbox(record.work, deliver, alive=lease.holds, patience=patience),
-        observers=(RequestLog(log_questions=surroundings.log_questions), *surroundings.observers),
+        admission=admission,
+        desk=desk,
+        outbox=ReplyOutbox(
+            channels,
+            record.work,
+            alive=lease.holds,
+            patience=timedelta(hours=limits.delivery_hours),
+            public_url=surroundings.public_url,
+        ),
+        observers=(
+            RequestLog(log_questions=surroundings.log_questions).answered,
+            *surroundings.observers,
+        ),
         limits=limits,
-        answered=underway.settle,
+        answered=in_flight.settle,
     )
     inbox = DurableInbox(
         owner=owner,
         worklist=record.work,
         engine=engine,
         work=work,
-        underway=underway,
+        in_flight=in_flight,
         limits=limits,
         hold_back=surroundings.hold_back,
     )
@@ -126,7 +119,7 @@ def build_durable_inbox(
         inbox=inbox,
         engine=engine,
         lease=lease,
-        deaths=record.replicas,
+        replicas=record.replicas,
         prepare=surroundings.prepare,
         clean=surroundings.clean,
         patient=not surroundings.alone,
@@ -174,7 +167,7 @@ def build_background_work(
     engine: DurableEngine,
     *,
     channels: Sequence[Channel],
-    observers: Sequence[OutcomeObserver],
+    observers: Sequence[ObserveOutcome],
     directory: Directory,
     dropped: Callable[[Message], None],
 ) -> BackgroundWork:
@@ -214,7 +207,7 @@ def _build_inbox(
     *,
     admission: Admission,
     channels: Sequence[Channel],
-    observers: Sequence[OutcomeObserver],
+    observers: Sequence[ObserveOutcome],
     hold_back: Callable[[Message], None],
 ) -> BuiltInbox:
     return build_durable_inbox(
@@ -286,12 +279,12 @@ def _build_news(
     teller = NoticeDelivery(
         outbox=store.notices,
         cases=store.escalations,
-        works=Casework(
+        casework=Casework(
             cases=store.escalations,
             interactions=store.interactions,
             readable=ReadableInIndex(parts.index),
         ),
-        recorded=store.interactions,
+        interactions=store.interactions,
         channels={each.platform: each for each in channels},
         now=utc_now,
     )

@@ -214,13 +214,13 @@ def _option(interaction: Interaction, number: str) -> str:
 class ExplainAction:
     """Explain an answer within what all readers of the thread may read, as others may look on."""
 
-    def __init__(self, office: ChatContext, readers: ReaderLookup) -> None:
-        self._office = office
+    def __init__(self, context: ChatContext, readers: ReaderLookup) -> None:
+        self._context = context
         self._readers = readers
 
     async def explain(self, interaction: Interaction, person_id: str) -> Explanation:
         """Return the explanation of an answer. Raises InteractionUnknown, StoreUnavailable."""
         reader = await self._readers.of_thread(interaction.message)
-        return await self._office.explaining.explain(
-            self._office.tenant, interaction.id, reader, asker_id=person_id
+        return await self._context.explainer.explain(
+            self._context.tenant, interaction.id, reader, asker_id=person_id
         )

@@ -7,7 +7,7 @@ replaces the record's notes in processes without a record.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -17,10 +17,11 @@ from bot.answering.explanations.explainer import Explainer
 from bot.answering.private_answers import PrivateAnswers
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.documents import Documents, Reindex
+from bot.chat.listening_policy import ListeningPolicy
 from bot.domain.errors import SettingInvalid
-from bot.domain.health import ComponentStatus
-from bot.domain.messages import InteractionId, Message
-from bot.domain.ports import Audits, Channel, Directory, Inbox, Interactions, KeepsPolicies, Notes
+from bot.domain.health import CheckComponents
+from bot.domain.messages import InteractionId
+from bot.domain.ports import Audits, Channel, Directory, Inbox, Interactions, Notes, Policies
 from bot.domain.settings import Settings
 from bot.escalations.casework import Casework
 
@@ -53,21 +54,6 @@ class NullNotes:
         return {}
 
 
-class HearsMessages(Protocol):
-    """Decides which messages that do not address the bot are accepted. Raises StoreUnavailable.
-
-    The channel's policy decides: questions without a mention, follow-ups in a thread with the bot.
-    """
-
-    async def hears(self, message: Message, *, begins: bool) -> bool:
-        """Return whether to accept a message; ``begins``: it is the first of its thread."""
-        ...
-
-    async def hears_bots(self, tenant: str, channel: str) -> bool:
-        """Return whether other bots may ask in a channel, ``platform:channel``."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatContext:
     """Services that every platform adapter gets.
@@ -78,15 +64,15 @@ class ChatContext:
         inbox: Accepts questions.
         interactions: The record, to read and to rate.
         casework: Acts on escalations and builds their views.
-        explaining: Explains why an answer was given, or none.
-        fuller: Returns the parts of an answer that only its asker may read.
-        hearing: Decides which messages that do not address the bot are accepted.
+        explainer: Explains why an answer was given, or none.
+        private_answers: Returns the parts of an answer that only its asker may read.
+        listening: Decides which messages that do not address the bot are accepted.
         policies: Policies of channels.
         notes: Notes of an adapter, shared by all processes.
         audits: The audit log of admins' acts.
         documents: The indexed documents.
         reindexing: Starts and cancels index runs.
-        orders: Executes commands.
+        commands: Executes commands.
         check_parts: Returns the status of every component.
     """
 
@@ -95,16 +81,16 @@ class ChatContext:
     inbox: Inbox
     interactions: Interactions
     casework: Casework
-    explaining: Explainer
-    fuller: PrivateAnswers
-    hearing: HearsMessages
-    policies: KeepsPolicies
+    explainer: Explainer
+    private_answers: PrivateAnswers
+    listening: ListeningPolicy
+    policies: Policies
     notes: Notes
     audits: Audits
     documents: Documents
     reindexing: Reindex
-    orders: CommandExecutor
-    check_parts: Callable[[], Awaitable[Sequence[ComponentStatus]]]
+    commands: CommandExecutor
+    check_parts: CheckComponents
 
 
 PLATFORM_PREFIX = "/platforms/"
@@ -120,7 +106,7 @@ class Adapter(Protocol):
         """Return the channel without making a request. Raises SettingInvalid."""
         ...
 
-    def mount(self, app: web.Application, channel: Channel, office: ChatContext) -> None:
+    def mount(self, app: web.Application, channel: Channel, context: ChatContext) -> None:
         """Add the routes that receive the platform's events."""
         ...
 
@@ -156,7 +142,7 @@ def _load(name: str) -> Adapter:
     if missing:
         raise SettingInvalid(
             f"FRONTDESK_ADAPTERS names {name!r}, which has no {' and no '.join(missing)}. An "
-            "adapter has connect(settings, notes) and mount(app, channel, office): "
+            "adapter has connect(settings, notes) and mount(app, channel, context): "
             "docs/adapters.md."
         )
     return cast("Adapter", module)

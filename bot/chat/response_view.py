@@ -107,8 +107,8 @@ def render(response: Response, *, private: bool, remarks: Sequence[str] = ()) ->
     shown = _rendered(response, private=private)
     cited = response.sources if isinstance(response, Reply) else ()
     warnings = (f"{WARNING_SIGN} {each}" for each in superseded_warnings(cited))
-    told = tuple(clip(each, _REMARK_LENGTH) for each in (*warnings, *remarks))
-    return replace(shown, remarks=told)
+    shown_remarks = tuple(clip(each, _REMARK_LENGTH) for each in (*warnings, *remarks))
+    return replace(shown, remarks=shown_remarks)
 
 
 def _rendered(response: Response, *, private: bool) -> ResponseView:

@@ -7,10 +7,9 @@ the platform's time counts, for all processes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Protocol
 from weakref import WeakValueDictionary
 
 import structlog
@@ -19,21 +18,7 @@ from bot.domain.errors import FeedbackInvalid, InteractionUnknown
 from bot.domain.feedback import LONGEST_COMMENT, Reason, Vote, new_feedback
 from bot.domain.interactions import Feedback, Interaction, Outcome, Reply
 from bot.domain.messages import InteractionId, Platform
-from bot.domain.ports import Notes
-
-
-class KeepsVotes(Protocol):
-    """The record of answers and their feedback. Raises StoreUnavailable."""
-
-    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
-
-    async def rate(self, feedback: Feedback) -> None:
-        """Store one feedback per person and interaction; a later one replaces it."""
-        ...
-
-    async def unrate(self, interaction_id: InteractionId, person_id: str) -> None: ...
-
-    async def feedback(self, interaction_id: InteractionId) -> Sequence[Feedback]: ...
+from bot.domain.ports import Interactions, Notes
 
 
 def can_be_rated(outcome: Outcome | None) -> bool:
@@ -53,7 +38,7 @@ class AnswerVotes:
     can't be rated or an invalid value. The platform decides whether a person may rate at all.
     """
 
-    def __init__(self, interactions: KeepsVotes) -> None:
+    def __init__(self, interactions: Interactions) -> None:
         self._interactions = interactions
 
     async def vote(

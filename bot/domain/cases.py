@@ -63,7 +63,7 @@ class Case:
 
     interaction_id: InteractionId
     tenant: str
-    standing: CaseStatus
+    status: CaseStatus
     reason: EscalationReason
     question: str
     asker_id: str

@@ -28,9 +28,9 @@ class BackgroundTasks:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def run(self, errand: Coroutine[Any, Any, object], *, what: str) -> None:
+    def run(self, work: Coroutine[Any, Any, object], *, what: str) -> None:
         """Start a background task; ``what`` names it in the log."""
-        task = asyncio.create_task(_run_logged(errand, what))
+        task = asyncio.create_task(_run_logged(work, what))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -43,9 +43,9 @@ class BackgroundTasks:
             await asyncio.gather(*late, return_exceptions=True)
 
 
-async def _run_logged(errand: Coroutine[Any, Any, object], what: str) -> None:
+async def _run_logged(work: Coroutine[Any, Any, object], what: str) -> None:
     try:
-        await errand
+        await work
     except Exception as error:
         known = isinstance(error, BotError)
         log.exception(
@@ -68,52 +68,52 @@ class TtlCache(Generic[_T]):
 
     def __init__(
         self,
-        ask: Callable[[str], Awaitable[_T]],
+        fetch: Callable[[str], Awaitable[_T]],
         *,
         seconds: float,
         most: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._ask = ask
+        self._fetch = fetch
         self._seconds = seconds
         self._most = most
         self._clock = clock
-        self._kept: OrderedDict[str, tuple[float, _T]] = OrderedDict()
-        self._asking: dict[str, asyncio.Task[_T]] = {}
+        self._entries: OrderedDict[str, tuple[float, _T]] = OrderedDict()
+        self._fetching: dict[str, asyncio.Task[_T]] = {}
 
     async def get(self, key: str) -> _T:
         """Return the value of a key; cancelling one caller does not cancel the shared fetch."""
-        kept = self._kept.get(key)
-        if kept is not None and self._clock() - kept[0] < self._seconds:
-            return kept[1]
-        asking = self._asking.get(key)
-        if asking is None:
-            asking = self._asking[key] = asyncio.create_task(self._asked(key))
-            asking.add_done_callback(_retrieve_error)
-        return await asyncio.shield(asking)
+        entry = self._entries.get(key)
+        if entry is not None and self._clock() - entry[0] < self._seconds:
+            return entry[1]
+        fetching = self._fetching.get(key)
+        if fetching is None:
+            fetching = self._fetching[key] = asyncio.create_task(self._fetched(key))
+            fetching.add_done_callback(_retrieve_error)
+        return await asyncio.shield(fetching)
 
-    def put(self, key: str, answer: _T) -> None:
+    def put(self, key: str, value: _T) -> None:
         """Store a value without fetching it; evict the oldest beyond ``most`` entries."""
-        self._kept[key] = (self._clock(), answer)
-        self._kept.move_to_end(key)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+        self._entries[key] = (self._clock(), value)
+        self._entries.move_to_end(key)
+        while len(self._entries) > self._most:
+            self._entries.popitem(last=False)
 
     def forget(self) -> None:
         """Clear the cache; results of running fetches reach their callers and are not cached."""
-        self._kept.clear()
-        self._asking.clear()
+        self._entries.clear()
+        self._fetching.clear()
 
-    async def _asked(self, key: str) -> _T:
-        asking = asyncio.current_task()
+    async def _fetched(self, key: str) -> _T:
+        fetching = asyncio.current_task()
         try:
-            answer = await self._ask(key)
-            if self._asking.get(key) is asking:
-                self.put(key, answer)
-            return answer
+            value = await self._fetch(key)
+            if self._fetching.get(key) is fetching:
+                self.put(key, value)
+            return value
         finally:
-            if self._asking.get(key) is asking:
-                del self._asking[key]
+            if self._fetching.get(key) is fetching:
+                del self._fetching[key]
 
 
 def _retrieve_error(done: asyncio.Task[_T]) -> None:

@@ -17,9 +17,6 @@
   - SettingInvalid         a setting has a wrong value: variable, value, cure
   - ActRefused             the state of an escalation does not allow the act
     - EscalationTaken      ... because another person owns it
-  - DocumentRefused        a document that can't be accepted: which, why, and the cure
-    - DocumentUnknown      ... because there is no such document, space or run
-    - DocumentInTheWay     ... because of a conflict with the space's source or another run
   - NotAllowed             the caller lacks the permission
 """
 
@@ -109,18 +106,6 @@ class EscalationTaken(ActRefused):
     def __init__(self, message: str, *, owner_name: str) -> None:
         super().__init__(message)
         self.owner_name = owner_name
-
-
-class DocumentRefused(BotError):
-    """A document is rejected; the message is worded for its uploader."""
-
-
-class DocumentUnknown(DocumentRefused):
-    """There is no such document, space or run."""
-
-
-class DocumentInTheWay(DocumentRefused):
-    """The request conflicts with the current source of the space or another run."""
 
 
 class NotAllowed(BotError):

@@ -5,7 +5,7 @@ Pure: findings are passed in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -49,6 +49,10 @@ class ComponentStatus:
         """Return the status as a line of the startup report."""
         sign = _SIGNS[self.state]
         return f"  {sign} {self.name:<16} {self.detail}" + (f" {self.cure}" if self.cure else "")
+
+
+CheckComponents = Callable[[], Awaitable[Sequence[ComponentStatus]]]
+"""Returns the status of every component; fast, because probes call it every few seconds."""
 
 
 def merge_statuses(parts: Sequence[ComponentStatus]) -> ComponentStatus:
@@ -116,15 +120,12 @@ def _host(address: str | None) -> str | None:
 
 def slack(settings: Settings) -> ComponentStatus:
     """Return Slack's status, with the optional settings that are missing."""
-    if settings.slack_configured:
-        return _slack_ready(settings)
-    cure = (
-        "Add SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET (or SLACK_APP_TOKEN) to .env: docs/slack.md"
-    )
-    return ComponentStatus("Slack", "absent", "not configured.", cure)
-
-
-def _slack_ready(settings: Settings) -> ComponentStatus:
+    if not settings.slack_configured:
+        cure = (
+            "Add SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET (or SLACK_APP_TOKEN) to .env: "
+            "docs/slack.md"
+        )
+        return ComponentStatus("Slack", "absent", "not configured.", cure)
     optional = (
         ("SLACK_ESCALATION_CHANNEL", settings.slack_escalation_channel, _NOBODY_ASKED),
         ("SLACK_ADMINS", settings.slack_admins, _NOBODY_ORDERS),
@@ -154,21 +155,16 @@ def slack_transport(settings: Settings) -> str:
 
 def teams(settings: Settings) -> ComponentStatus:
     """Return Teams' status, with the optional settings that are missing."""
-    if settings.microsoft_app_id is not None:
-        return _teams_ready(settings, f"{settings.microsoft_app_type}, messages at /api/messages")
-    if settings.teams_dev_mode:
-        return ComponentStatus(
-            "Teams", "ready", "development mode: unsigned messages from this machine"
+    if settings.microsoft_app_id is None:
+        if settings.teams_dev_mode:
+            detail = "development mode: unsigned messages from this machine"
+            return ComponentStatus("Teams", "ready", detail)
+        cure = (
+            "Add MICROSOFT_APP_ID, MICROSOFT_APP_PASSWORD and MICROSOFT_APP_TENANT_ID to .env: "
+            "docs/teams.md"
         )
-    cure = (
-        "Add MICROSOFT_APP_ID, MICROSOFT_APP_PASSWORD and MICROSOFT_APP_TENANT_ID to .env: "
-        "docs/teams.md"
-    )
-    return ComponentStatus("Teams", "absent", "not configured.", cure)
-
-
-def _teams_ready(settings: Settings, how: str) -> ComponentStatus:
-    """Return the status of a connected Teams."""
+        return ComponentStatus("Teams", "absent", "not configured.", cure)
+    how = f"{settings.microsoft_app_type}, messages at /api/messages"
     optional = (
         ("TEAMS_ESCALATION_CHANNEL", settings.teams_escalation_channel, _NOBODY_ASKED),
         ("TEAMS_ADMINS", settings.teams_admins, _NOBODY_ORDERS),
@@ -217,10 +213,10 @@ def confluence(wiki: ConfluenceState | None, now: datetime) -> ComponentStatus:
         return ComponentStatus("Confluence", "absent", "not configured.", cure, vital=False)
     where = urlsplit(wiki.address).hostname
     if wiki.troubles:
-        told = " ".join(wiki.troubles[:_TROUBLES])
+        listed = " ".join(wiki.troubles[:_TROUBLES])
         more = len(wiki.troubles) - _TROUBLES
-        told += f" And {more} more: see the board." if more > 0 else ""
-        return ComponentStatus("Confluence", "limited", f"{where}: {told}", vital=False)
+        listed += f" And {more} more: see the board." if more > 0 else ""
+        return ComponentStatus("Confluence", "limited", f"{where}: {listed}", vital=False)
     detail = "; ".join((_spaces_of(wiki, where), *_passes_of(wiki, now)))
     return ComponentStatus("Confluence", "ready", detail, vital=False)
 

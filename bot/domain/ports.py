@@ -22,41 +22,41 @@ from rag.types import Chunk, Principal
 
 
 class ReportStage(Protocol):
-    """Tells the one who waits what is being done; never raises."""
+    """Reports the current processing stage to the asker; never raises."""
 
     async def __call__(self, stage: Stage, pages: int = 0, /) -> None:
-        """Note a stage; ``pages`` is how many are read, 0 where that is not known."""
+        """Report a stage; ``pages`` is the number of pages being read, 0 if unknown."""
         ...
 
 
 class Inbox(Protocol):
-    """Where adapters put messages; accepting twice is the same as once.
+    """Accepts messages from adapters; accepting one twice is the same as once.
 
-    ``accept`` raises InboxFull or InboxUnavailable; the adapter must then
-    not acknowledge. It raises bot.domain.errors.RateExceeded for what is not kept by intent.
+    ``accept`` raises InboxFull or InboxUnavailable; the adapter must then not acknowledge the
+    message. It raises RateExceeded for a message that is dropped on purpose.
     """
 
     async def accept(self, message: Message) -> InteractionId:
-        """Keep the message and start its work; both before returning."""
+        """Store the message and start its processing; both before returning."""
         ...
 
     async def amend(self, message: Message) -> None:
-        """Replace the text of a message that is not answered yet; and its files, if it has any."""
+        """Replace the text of an unanswered message; also its files, if the new one has any."""
         ...
 
     async def cancel(self, interaction_id: InteractionId) -> None:
-        """Stop the work on a message; its reply and stored text go."""
+        """Stop processing a message; delete its stored text, and remove its reply."""
         ...
 
     async def outcome(self, interaction_id: InteractionId) -> Outcome:
-        """Wait for what becomes of a message. Raises bot.domain.errors.InteractionUnknown."""
+        """Wait for the outcome of a message. Raises bot.domain.errors.InteractionUnknown."""
         ...
 
 
 class Channel(Protocol):
-    """A platform that a reply can be posted on; rendering only, no decisions.
+    """Posts replies on a platform; renders only, decides nothing.
 
-    Raises bot.domain.errors.DeliveryFailed, and DeliveryRefused where trying again is in vain.
+    Raises bot.domain.errors.DeliveryFailed; DeliveryRefused if a retry can't succeed.
     """
 
     @property
@@ -65,20 +65,20 @@ class Channel(Protocol):
     async def progress(
         self, message: Message, activity: Activity, placeholder: PostedRef | None
     ) -> None:
-        """Show what is being done, as far as the platform can."""
+        """Show the processing stage, as far as the platform can."""
         ...
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
         """Post the outcome where the message came from, into the placeholder if there is one.
 
-        After DeliveryRefused nothing says any more that the message is worked on.
+        After DeliveryRefused no progress is shown any more.
         """
         ...
 
     async def find(self, delivery: Delivery) -> PostedRef | None:
-        """Look up what an earlier attempt posted, by whichever process; None when nothing is there.
+        """Return what an earlier attempt of any process posted; None if nothing is found.
 
-        A platform that can't be asked returns None; it should open placeholders.
+        A platform that can't be searched returns None; it should open placeholders.
         """
         ...
 
@@ -87,57 +87,57 @@ class Channel(Protocol):
 class OpensPlaceholders(Protocol):
     """Optional capability of a channel: one message that progress and reply are edited into.
 
-    It makes a repeated delivery harmless on a platform that cannot be asked what was posted: at
-    worst a placeholder is left over when the process dies before it is recorded.
+    It makes a repeated delivery harmless on a platform that can't be searched: at worst a
+    placeholder is left over if the process dies before it is recorded.
     """
 
     def has_placeholder(self, message: Message) -> bool:
-        """Tell whether there may be one where a message was asked; elsewhere none is opened."""
+        """Return whether a placeholder may be posted where a message was asked."""
         ...
 
     async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef | None:
-        """Post the placeholder; None where it turns out that there is none. Raises DeliveryFailed.
+        """Post the placeholder; None if none can be posted there. Raises DeliveryFailed.
 
-        ``needed``: the reply waits for it. Otherwise it may be left out where it is too much.
+        ``needed``: the reply waits for it. Otherwise the channel may leave it out.
         """
         ...
 
     async def close_placeholder(self, message: Message, placeholder: PostedRef) -> None:
-        """Remove it: no reply will take its place. Raises DeliveryFailed."""
+        """Remove the placeholder: no reply will replace it. Raises DeliveryFailed."""
         ...
 
 
 @runtime_checkable
 class Withdraws(Protocol):
-    """Optional capability of a channel: take back what was posted."""
+    """Optional capability of a channel: remove posted messages."""
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
-        """Remove the reply to a message, every part of it; what is gone already is no error.
+        """Remove every part of the reply to a message; a part already removed is no error.
 
-        ``posted`` is what is recorded of it: placeholder and reply. Raises DeliveryFailed.
+        ``posted`` are the recorded parts: placeholder and reply. Raises DeliveryFailed.
         """
         ...
 
 
 class Admits(Protocol):
-    """Builds the inquiry: history, who asks, who will read the reply, the channel's policy."""
+    """Builds the inquiry: history, asker, readers of the reply, the channel's policy."""
 
     async def admit(self, message: Message) -> Inquiry | Refusal:
-        """Return the inquiry, or why the message is not worked on now."""
+        """Return the inquiry, or a refusal with its reason."""
         ...
 
 
 class AnswersInquiries(Protocol):
-    """The desk, as the inbox and the command line see it."""
+    """Answers inquiries: the desk."""
 
     async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome: ...
 
 
 class Directory(Protocol):
-    """Who is this, and what may they read."""
+    """Resolves a person to the principals that decide what they may read."""
 
     async def principals(self, tenant: str, person: Person) -> frozenset[Principal]:
-        """Return the person's principals; ``everyone`` alone when nothing is known."""
+        """Return the person's principals; ``everyone`` alone if nothing else is known."""
         ...
 
 
@@ -147,34 +147,31 @@ class RechecksPermissions(Protocol):
     async def readable_chunk_ids(
         self, tenant: str, chunks: Sequence[Chunk], readers: frozenset[Principal]
     ) -> frozenset[str]:
-        """Return the ids of the chunks whose page one with these principals may read now.
+        """Return the ids of the chunks whose page these principals may read now.
 
-        Never raises: what can't be told in a few seconds is left out. Chunks of sources that
-        can't be asked are in it.
+        Never raises: chunks not checked within a few seconds are left out. Chunks of sources that
+        offer no check are included.
         """
         ...
 
 
 class Policies(Protocol):
-    """What admins allow in single channels, ``platform:channel``. Raises StoreUnavailable."""
+    """Policies of channels (``platform:channel``). Raises StoreUnavailable."""
 
     async def of(self, tenant: str, channel: str) -> Policy | None:
-        """Return the channel's own policy; None where none is set."""
+        """Return a channel's policy; None if none is set."""
         ...
 
-
-class KeepsPolicies(Policies, Protocol):
-    """Policies that can be changed; each change is audited."""
-
     async def set(self, tenant: str, channel: str, allowed: Policy, *, actor: str) -> None:
-        """Put a policy in place of the channel's earlier one. ``actor`` is as in Audits."""
+        """Set a channel's policy, with an audit entry; ``actor`` is as in Audits."""
         ...
 
 
 class Notes(Protocol):
-    """What an adapter has to remember for all processes: small texts by key, its platform first.
+    """Key-value store of short texts for adapters, shared by all processes.
 
-    A note with an ``interaction_id`` goes with that interaction. Raises StoreUnavailable.
+    A key begins with the platform. A note with an ``interaction_id`` is deleted with that
+    interaction. Raises StoreUnavailable.
     """
 
     async def get(self, tenant: str, key: str) -> str | None: ...
@@ -182,109 +179,109 @@ class Notes(Protocol):
     async def put(
         self, tenant: str, key: str, text: str, *, interaction_id: InteractionId | None = None
     ) -> None:
-        """Keep a text in place of the key's earlier one."""
+        """Store a text, replacing the key's earlier one."""
         ...
 
     async def first(
         self, tenant: str, key: str, text: str = "", *, interaction_id: InteractionId | None = None
     ) -> bool:
-        """Keep a text unless the key has one; tell whether it had none."""
+        """Store a text unless the key has one; return whether it had none."""
         ...
 
     async def remove(self, tenant: str, key: str) -> None: ...
 
     async def beginning(self, tenant: str, prefix: str) -> Mapping[str, str]:
-        """Return the notes whose keys begin so, in the order of their keys."""
+        """Return the notes whose keys have a prefix, ordered by key."""
         ...
 
 
 class Worklist(Protocol):
-    """What is to be done, and which process does it. Every write is idempotent by its key.
+    """The interactions to process, with the claims of processes. Every write is idempotent.
 
-    Raises bot.domain.errors.StoreUnavailable when the record cannot be reached.
+    Raises bot.domain.errors.StoreUnavailable.
     """
 
     async def open(self, message: Message, owner: str) -> Interaction:
-        """Record a message unless it is there already; return what is recorded.
+        """Record a message unless it is recorded already; return the recorded interaction.
 
-        A new one is claimed by ``owner``, the process that keeps it.
+        A new one is claimed by ``owner``, the process that stores it.
         """
         ...
 
     async def claim(self, interaction_id: InteractionId, owner: str) -> Interaction | None:
-        """Claim unfinished work; None when there is none, or another living process has it.
+        """Claim an unfinished interaction and return it with the claim.
 
-        The returned interaction carries the claim.
+        None if it is finished, or claimed by another live process.
         """
         ...
 
     async def behind(self, interaction: Interaction) -> bool:
-        """Tell whether an earlier message of the same thread is still to be answered.
+        """Return whether an earlier message of the same thread is unanswered.
 
-        One whose reply a platform has not taken for a minute is waited for no longer.
+        One whose reply a platform has refused for a minute does not count any more.
         """
         ...
 
     async def close(
         self, interaction: Interaction, outcome: Outcome, *, last: bool, posting: bool = True
     ) -> bool:
-        """Record the outcome, its public text as a turn, what it cost, and what goes to people.
+        """Record the outcome with its turn in the conversation, its usage and its escalation.
 
-        Return False, and record nothing, when the question was edited since ``interaction`` was
-        read, unless it is the ``last`` try. The reply may then be posted, under the same claim and
-        no other; where it has to wait for its turn first, ``posting`` is False, and is noted when
-        that has come. Raises ClaimLost.
+        Return False, and record nothing, if the question was edited since ``interaction`` was
+        read, unless it is the ``last`` try. Otherwise the reply may be posted under the same
+        claim. ``posting`` False: it waits for its turn, so its posting has not begun. Raises
+        ClaimLost.
         """
         ...
 
     async def posting(self, interaction: Interaction) -> None:
-        """Note, before it is done, that the reply is posted under this claim. Raises ClaimLost."""
+        """Record that posting the reply under this claim begins. Raises ClaimLost."""
         ...
 
     async def posted(self, interaction_id: InteractionId, ref: PostedRef) -> Interaction:
-        """Note where the reply is; return what is recorded, for it may be withdrawn by now."""
+        """Record where the reply is; return the interaction, which may be withdrawn by now."""
         ...
 
     async def unposted(self, interaction: Interaction) -> None:
-        """Count an attempt to post whose end was seen, and was a failure. Raises ClaimLost."""
+        """Count an attempt to post that certainly failed. Raises ClaimLost."""
         ...
 
     async def placeholder(self, interaction: Interaction, ref: PostedRef | None) -> None:
-        """Note the placeholder of a message; an empty ``id`` says that it is being posted.
+        """Record the placeholder of a message; an empty ``id`` means that it is being posted.
 
-        None: there is none after all. Raises ClaimLost.
+        None: none was posted after all. Raises ClaimLost.
         """
         ...
 
     async def fail(self, interaction: Interaction, why: str) -> None:
-        """Give up posting, or taking back; ``why`` is for the operator. Raises ClaimLost.
+        """Give up posting or withdrawing; ``why`` is for the operator. Raises ClaimLost.
 
-        A question whose answer is not shown goes to people (bot.domain.outcomes.goes_to_people).
+        A question whose answer can't be posted is escalated (bot.domain.outcomes.goes_to_people).
         """
         ...
 
     async def amend(self, message: Message) -> bool:
-        """Replace the text, and files by files, while no outcome is there; return whether.
+        """Replace text and files of a message without an outcome; return whether it had none.
 
-        Only whoever asked a question changes it.
+        Files are kept if the new message has none. Only the asker can change a question.
         """
         ...
 
     async def cancel(self, interaction_id: InteractionId) -> Interaction:
-        """Forget the texts and end every claim; what was posted is still to be withdrawn.
+        """Delete the texts and end every claim; posted messages are still to be withdrawn.
 
         Raises InteractionUnknown.
         """
         ...
 
     async def cancelled(self, interaction_id: InteractionId) -> None:
-        """Note that nothing of a withdrawn question is left on the platform."""
+        """Record that all messages of a withdrawn question were removed."""
         ...
 
     async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
-        """Return what is not answered, not posted or not withdrawn yet, oldest first.
+        """Return the interactions still to be answered, posted or withdrawn, oldest first.
 
-        What a living process other than ``owner`` has is left out.
+        Those claimed by a live process other than ``owner`` are left out.
         """
         ...
 
@@ -296,41 +293,38 @@ class Worklist(Protocol):
 
 
 class Audits(Protocol):
-    """What admins did. Raises bot.domain.errors.StoreUnavailable."""
+    """The audit log of admins' acts. Raises bot.domain.errors.StoreUnavailable."""
 
     async def append(
         self, tenant: str, actor: str, act: str, subject: str, *, detail: str = ""
     ) -> None:
-        """Keep an act (32 characters at most) of ``actor``, such as ``cli:NAME``."""
+        """Append an act (at most 32 characters) of ``actor``, such as ``cli:NAME``."""
         ...
 
 
 class Interactions(Protocol):
-    """The record of what was asked and answered, as adapters read and judge it.
-
-    Raises bot.domain.errors.StoreUnavailable when the record cannot be reached.
-    """
+    """The record of interactions and their feedback. Raises StoreUnavailable."""
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
 
     async def find_posted(self, tenant: str, ref: PostedRef) -> Interaction | None:
-        """Return the interaction whose reply was posted there."""
+        """Return the interaction whose reply was posted at ``ref``."""
         ...
 
     async def newest_of(
         self, tenant: str, platform: Platform, channel: str, person_id: str
     ) -> Interaction | None:
-        """Return what a person asked last in a channel, of what has an outcome."""
+        """Return a person's last interaction in a channel that has an outcome."""
         ...
 
     async def in_thread(self, thread: Thread, limit: int) -> Sequence[Interaction]:
-        """Return the last interactions of a thread, oldest first; withdrawn ones left out."""
+        """Return the last interactions of a thread, oldest first, without withdrawn ones."""
         ...
 
     async def history(self, thread: Thread, before: Message, limit: int) -> Sequence[Interaction]:
-        """Return the last exchanges that a thread saw before a message, oldest first.
+        """Return the last exchanges posted in a thread before a message, oldest first.
 
-        What is withdrawn, not answered yet, or was only recorded, is left out.
+        Withdrawn, unanswered and silent ones are left out.
         """
         ...
 
@@ -339,7 +333,7 @@ class Interactions(Protocol):
         ...
 
     async def rate(self, feedback: Feedback) -> None:
-        """Keep one feedback per person and interaction; a later one replaces it."""
+        """Store one feedback per person and interaction; a later one replaces it."""
         ...
 
     async def unrate(self, interaction_id: InteractionId, person_id: str) -> None: ...

@@ -1,6 +1,6 @@
 """Reports over the record: figures by day, usage sums, policies, audited acts, retention.
 
-Figures count within a span of UTC days, and say where they were cut for being too many.
+Figures count within a span of UTC days, and are marked as shortened above a maximum.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from bot.domain.messages import Intent, Policy
 from bot.domain.usage import day_of
 
 Dimension = Literal["day", "model", "channel", "person", "tenant"]
-"""What usage is summed by; a day is one of UTC, as ``2026-11-22``."""
+"""Key of the usage sums; a day is a UTC day such as ``2026-11-22``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From ``since`` up to, and without, ``until``; both with their zone."""
+    """A time span from ``since`` to ``until`` (exclusive); both with a time zone."""
 
     since: datetime
     until: datetime
@@ -33,9 +33,9 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class UsageSum:
-    """What calls of models came to; ``key`` is the day, model, channel, person or tenant.
+    """Sum of model calls; ``key`` is the day, model, channel, person or tenant.
 
-    ``cost_usd`` counts only calls with a known price; ``unpriced_calls`` are the others.
+    ``cost_usd`` counts only calls with a known price; ``unpriced_calls`` counts the others.
     """
 
     key: str
@@ -48,7 +48,7 @@ class UsageSum:
 
 @dataclass(frozen=True, slots=True)
 class ConversationRecord:
-    """A thread that was written to; ``thread`` is bot.domain.messages.Thread.key."""
+    """A conversation; ``thread`` is bot.domain.messages.Thread.key."""
 
     tenant: str
     thread: str
@@ -60,7 +60,7 @@ class ConversationRecord:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRecord:
-    """What an admin set for a channel (``platform:channel``), and when."""
+    """A channel's policy (``platform:channel``), and who set it when."""
 
     channel: str
     policy: Policy
@@ -70,9 +70,9 @@ class PolicyRecord:
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """One act of an admin; ``number`` is the order of the acts of all tenants.
+    """An entry of the audit log; ``number`` orders the entries of all tenants.
 
-    ``name`` is what who did it was called then, where the record has that.
+    ``name`` is the actor's name at that time, "" if not recorded.
     """
 
     number: int
@@ -86,9 +86,9 @@ class AuditRecord:
 
 @dataclass(frozen=True, slots=True)
 class RetentionResult:
-    """What the retention removed: interactions and conversations; usage rows made nameless.
+    """Counts of deleted interactions and conversations, and of anonymised usage rows.
 
-    ``refused`` are interactions too, of which no text was kept.
+    ``refused`` counts deleted interactions that were stored without text.
     """
 
     interactions: int = 0
@@ -98,7 +98,7 @@ class RetentionResult:
 
 
 class SumsUsage(Protocol):
-    """What calls of models came to. Raises bot.domain.errors.StoreUnavailable."""
+    """Sums of model calls. Raises bot.domain.errors.StoreUnavailable."""
 
     async def sums(
         self, span: Span, by: Dimension, tenant: str | None = None
@@ -116,15 +116,15 @@ QuestionKind = Literal[
     "open",
     "silent",
 ]
-"""What became of a question. answered: from the wiki, whole or in part. unsure: a guess was shown,
-and nobody gave it a thumb up; with one it is answered. generic: small talk and general knowledge.
-clarified: one question back. escalated: it went to a person. offered: a person was offered, and
-nobody took that. refused: beyond a limit, or during a pause. open: still being worked on. silent:
-nobody asked the bot, or they were told before; it counts as no question."""
+"""The result of a question. answered: from the wiki, whole or in part. unsure: a guess was shown
+that got no thumb up; with one it counts as answered. generic: small talk and general knowledge.
+clarified: a question back. escalated: handed to a person. offered: a person was offered, and not
+accepted. refused: by a limit or a pause. open: still in progress. silent: the bot was not asked, or
+the asker was told before; not counted as a question."""
 
 HAND_OVER = "HAND_OVER"
-"""How the record names the press of a button that asks for a person: it is no question of its own,
-and what it does is counted for the question that it was pressed below."""
+"""Recorded kind of a button press that asks for a person. It is no question of its own; its effect
+is counted for the question above the button."""
 
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 
@@ -137,17 +137,14 @@ _KINDS: Mapping[str, QuestionKind] = {
 }
 
 MOST_QUESTIONS = 50_000
-"""A span is looked at up to so many questions, the newest; and up to so many votes."""
+"""Maximum number of questions counted in a span, the newest; and of votes."""
 
 MOST_CASES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Percentiles:
-    """How long something took, in seconds: half of the ``count`` within ``p50``, 95 % in ``p95``.
-
-    By nearest rank; without any, both are 0.
-    """
+    """Nearest-rank percentiles of ``count`` durations, in seconds; 0 if there are none."""
 
     count: int = 0
     p50: float = 0.0
@@ -156,7 +153,7 @@ class Percentiles:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """One day of UTC: questions by what became of them, and thumbs by when they were given."""
+    """One UTC day: its questions by result, and the thumbs given on it."""
 
     day: date
     kinds: Mapping[QuestionKind, int]
@@ -170,11 +167,11 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A span in figures, a day each, also those without a question.
+    """Figures of a span by day, including days without a question.
 
-    Withdrawn questions are left out. ``claiming``, ``replying`` and ``resolving`` count from the
-    opening of the cases that were opened in the span. ``shortened``: there were more questions
-    than MOST_QUESTIONS, votes, or cases than MOST_CASES, and only the newest are counted.
+    Withdrawn questions are left out. ``claiming``, ``replying`` and ``resolving`` are durations
+    since the opening of the cases that were opened in the span. ``shortened``: there were more
+    than MOST_QUESTIONS questions or votes, or MOST_CASES cases; only the newest are counted.
     """
 
     span: Span
@@ -198,14 +195,14 @@ class Figures:
         return sum(day.down for day in self.days)
 
     def of(self, kind: QuestionKind) -> int:
-        """Return how many questions became that."""
+        """Return the number of questions with a result."""
         return sum(day.kinds.get(kind, 0) for day in self.days)
 
     @property
     def without_person(self) -> float | None:
-        """The share answered from the wiki of what it was asked for; None without any.
+        """The share of questions to the wiki that it answered; None if there are none.
 
-        A guess that nobody found helpful counts as not answered.
+        A guess that got no thumb up counts as not answered.
         """
         answered = self.of("answered")
         needed = answered + self.of("unsure") + self.of("escalated") + self.of("offered")
@@ -214,7 +211,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class WaitingCases:
-    """What waits now: cases that nobody has, since when the oldest, and cases somebody has."""
+    """Unclaimed cases, with the time of the oldest, and claimed cases, as of now."""
 
     unclaimed: int = 0
     since: datetime | None = None
@@ -223,14 +220,14 @@ class WaitingCases:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryFailures:
-    """What could not be delivered within a span: answers, and news of cases."""
+    """Numbers of answers and of case notices that could not be delivered in a span."""
 
     answers: int = 0
     news: int = 0
 
 
 class Statistics(Protocol):
-    """The record in figures. Raises bot.domain.errors.StoreUnavailable."""
+    """Figures over the record. Raises bot.domain.errors.StoreUnavailable."""
 
     async def figures(self, tenant: str, span: Span) -> Figures: ...
 
@@ -239,32 +236,32 @@ class Statistics(Protocol):
     async def troubles(self, tenant: str, span: Span) -> DeliveryFailures: ...
 
     async def any_question(self, tenant: str) -> bool:
-        """Tell whether anything was ever asked."""
+        """Return whether any question was ever asked."""
         ...
 
 
 def last_days(now: datetime, days: int) -> Span:
-    """Return the span of the last days of UTC up to now; today is the last of them."""
+    """Return the span of the last UTC days up to now; today is the last of them."""
     return Span(day_of(now) - timedelta(days=days - 1), now)
 
 
 def earlier_span(span: Span, days: int) -> Span:
-    """Return the span as long, so many days earlier; it ends at the same time of day."""
+    """Return the span shifted back by a number of days."""
     earlier = timedelta(days=days)
     return Span(span.since - earlier, span.until - earlier)
 
 
 def days_in(span: Span) -> tuple[date, ...]:
-    """Return the days that a span touches."""
+    """Return the UTC days that a span overlaps."""
     first, last = day_of(span.since).date(), day_of(span.until).date()
     return tuple(first + timedelta(days=n) for n in range((last - first).days + 1))
 
 
 def kind_of(answer_type: str, intent: str, *, handed: bool, unsure: bool = False) -> QuestionKind:
-    """Name what became of a question, from what the record keeps of its outcome.
+    """Return the result of a question from its recorded outcome.
 
-    What is refused before it is routed has a general answer to an unknown intent. ``handed``:
-    people have the question on their list. ``unsure``: a guess that nobody found helpful.
+    A question refused before routing is stored as GENERIC with an unknown intent. ``handed``: it
+    was escalated. ``unsure``: a guess that got no thumb up.
     """
     if handed:
         return "escalated"
@@ -286,7 +283,7 @@ def percentiles_of(seconds: Sequence[float]) -> Percentiles:
 def by_day(
     span: Span, kinds: Mapping[date, Mapping[QuestionKind, int]], votes: Mapping[date, Counter[str]]
 ) -> tuple[Day, ...]:
-    """Join counts by day to one row a day of a span."""
+    """Join counts by day into one row for each day of a span."""
     none: Counter[str] = Counter()
     thumbs = {day: votes.get(day, none) for day in days_in(span)}
     return tuple(

@@ -1,6 +1,6 @@
 """Queries over the record and their results: questions, feedback, conversations, cursors.
 
-A cursor says where a page of a list ended; links and clients carry it as opaque text.
+A cursor is the position where a page of a list ended; links and clients hold it as opaque text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where in a list, newest first, a page ended: its last entry's moment and key."""
+    """Position where a page of a list (newest first) ended: time and key of its last entry."""
 
     at: datetime
     key: tuple[str, ...]
@@ -31,10 +31,10 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class ResultPage(Generic[Item]):
-    """A page of a list; ``next`` is where to go on, None at the end.
+    """A page of a list; ``next`` is the cursor of the next page, None at the end.
 
-    A page may hold fewer entries than were asked for, or none, although there is a next one: a
-    search looks at a bounded number of rows and then says how far it came.
+    A page may hold fewer entries than requested, or none, although there is a next one: a search
+    reads a bounded number of rows.
     """
 
     items: tuple[Item, ...]
@@ -43,12 +43,12 @@ class ResultPage(Generic[Item]):
 
 @dataclass(frozen=True, slots=True)
 class QuestionQuery:
-    """Which questions to list; empty means all. What was withdrawn is never listed.
+    """Filters of a list of questions; an empty one means all. Withdrawn ones are never listed.
 
-    Each of ``words`` must be in the question, in any case. ``person_id`` is exact. ``vote``
-    "none" means not judged. ``since`` is within, ``until`` is not; both with their zone.
-    ``refused``: it was not worked on, or was. ``level`` is how an answer was offered.
-    ``least`` and ``most`` bound the confidence (0..1) and leave out questions without one.
+    The question must contain each of ``words``, ignoring case. ``vote`` "none" means not rated.
+    ``since`` is inclusive, ``until`` exclusive; both with a time zone. ``refused``: whether a
+    limit refused it. ``level`` is the answer's confidence level. ``least`` and ``most`` bound the
+    confidence (0..1) and leave out questions without one.
     """
 
     words: str = ""
@@ -69,10 +69,10 @@ class QuestionQuery:
 class AskedQuestion:
     """A question in a list. ``channel`` is ``platform:channel``.
 
-    ``case`` is the state of its escalation, also where a button below it asked for a person.
-    ``answer_type`` and ``intent`` are None until there is an outcome. ``refused`` says why it was
-    not worked on (bot.domain.outcomes.refusal_note), "" where it was. ``level`` is that of an
-    answer from the wiki, None where it was not recorded.
+    ``case`` is the state of its escalation, also if a button below it asked for a person.
+    ``answer_type`` and ``intent`` are None until there is an outcome. ``refused`` is the note of
+    its refusal (bot.domain.outcomes.refusal_note), or "". ``level`` is that of an answer from the
+    wiki, None if not recorded.
     """
 
     id: InteractionId
@@ -95,7 +95,7 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackQuery:
-    """Which judgements to list; None and False mean all."""
+    """Filters of a list of feedback; None and False mean all."""
 
     vote: Vote | None = None
     reason: Reason | None = None
@@ -104,9 +104,9 @@ class FeedbackQuery:
 
 @dataclass(frozen=True, slots=True)
 class GivenFeedback:
-    """A judgement, and the question whose answer it judges.
+    """Feedback, and the question that was answered.
 
-    ``person_name`` is known where the judge is who asked.
+    ``person_name`` is known only if the asker gave the feedback.
     """
 
     feedback: Feedback
@@ -117,10 +117,7 @@ class GivenFeedback:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackCounts:
-    """How many judgements were given in a span; ``reasons`` counts the thumbs down by reason.
-
-    A thumb down without a reason is counted under "".
-    """
+    """Feedback counts of a span; ``reasons`` counts the thumbs down by reason, "" for none."""
 
     ups: int = 0
     downs: int = 0
@@ -129,13 +126,13 @@ class FeedbackCounts:
 
 @dataclass(frozen=True, slots=True)
 class CaseCounts:
-    """How many cases there are by state, and how many unsettled ones a person has."""
+    """Number of cases by state, and of unsettled ones owned by a person."""
 
     states: Mapping[State, int] = field(default_factory=dict)
     own: int = 0
 
     def among(self, states: frozenset[State]) -> int:
-        """Return how many are in any of the states; in none named, all."""
+        """Return the number of cases in any of the states; of all cases if none is given."""
         return sum(count for state, count in self.states.items() if not states or state in states)
 
 
@@ -151,7 +148,7 @@ class Searches(Protocol):
     async def feedback(
         self, tenant: str, query: FeedbackQuery, *, limit: int, after: Cursor | None = None
     ) -> ResultPage[GivenFeedback]:
-        """Return judgements, newest first."""
+        """Return feedback, newest first."""
         ...
 
     async def feedback_counts(self, tenant: str, since: datetime) -> FeedbackCounts: ...
@@ -164,18 +161,18 @@ _LONGEST_NUMBER = 18
 
 
 def encode_cursor(place: Cursor) -> str:
-    """Return a place as a link or a client carries it."""
+    """Return a cursor as opaque text for links and clients."""
     plain = json.dumps([place.at.isoformat(), *place.key])
     return base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
 
 
 def decode_cursor(given: str, *, parts: int, numbered: bool = False) -> Cursor | None:
-    """Return the place that was written, None for what was not written here.
+    """Return the cursor in a text; None unless ``encode_cursor`` wrote it.
 
     Args:
-        given: what ``encode_cursor`` made.
-        parts: of how many parts the key is.
-        numbered: whether each part is a number.
+        given: The text.
+        parts: The number of parts of the key.
+        numbered: Whether each part is a number.
     """
     try:
         at, *key = json.loads(base64.urlsafe_b64decode(given + "=" * (-len(given) % 4)))
@@ -194,9 +191,9 @@ def _is_number(part: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ThreadSummary:
-    """A conversation that has a question left; ``id`` is bot.domain.messages.Thread.id.
+    """A conversation with a question that is not withdrawn; ``id`` is Thread.id.
 
-    ``question`` is the first that was not withdrawn, in full, and ``asked`` its id.
+    ``question`` is the full text of the first such question, and ``asked`` its id.
     """
 
     id: str
@@ -207,7 +204,7 @@ class ThreadSummary:
 
 @dataclass(frozen=True, slots=True)
 class FoundQuestion:
-    """A question that was found again; ``thread`` is bot.domain.messages.Thread.id."""
+    """A question found by a search; ``thread`` is bot.domain.messages.Thread.id."""
 
     id: InteractionId
     thread: str
@@ -221,9 +218,9 @@ class FoundQuestion:
 
 @dataclass(frozen=True, slots=True)
 class InteractionGlance:
-    """One question as it stands; ``case_state`` is None where no person was asked.
+    """The status of a question; ``case_state`` is None if it is not escalated.
 
-    ``stage`` is the last one that was recorded, None before the first; ``pages`` as in Activity.
+    ``stage`` is the last recorded one, None before the first; ``pages`` is as in Activity.
     """
 
     id: InteractionId
@@ -235,7 +232,7 @@ class InteractionGlance:
 
 
 class Watches(Protocol):
-    """A conversation at a glance, cheap enough to be looked at again and again."""
+    """The status of a conversation, cheap enough to be polled."""
 
     async def thread(self, thread: Thread, limit: int) -> Sequence[InteractionGlance]:
         """Return the last questions of a thread, withdrawn ones too, oldest first.

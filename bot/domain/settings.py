@@ -299,6 +299,7 @@ class Settings(SearchSettings):
 
     @field_validator(
         "adapters",
+        "index_spaces",
         "openai_channel_models",
         "oidc_admin_groups",
         "oidc_expert_groups",
@@ -321,15 +322,8 @@ class Settings(SearchSettings):
     @field_validator("teams_service_url")
     @classmethod
     def _end_with_slash(cls, value: str) -> str:
-        """What is called there is put right behind it."""
+        """Paths are appended to it."""
         return f"{value.rstrip('/')}/"
-
-    @field_validator("index_spaces", mode="before")
-    @classmethod
-    def _split_spaces(cls, value: object) -> object:
-        if isinstance(value, str):
-            return frozenset(part.strip() for part in value.split(",") if part.strip())
-        return value
 
     @field_validator("database_url", mode="before")
     @classmethod
@@ -339,18 +333,18 @@ class Settings(SearchSettings):
 
     @property
     def loopback(self) -> bool:
-        """Whether it listens to this machine alone."""
+        """Whether the server listens on the loopback interface only."""
         return self.host in {"127.0.0.1", "::1", "localhost"}
 
     @property
     def reachable(self) -> bool:
-        """Whether colleagues reach the server from elsewhere: itself, or by a proxy before it."""
+        """Whether other machines can reach the server, directly or through a proxy."""
         proxied = self.public_url is not None and not is_local_host(self.public_url)
         return proxied or not self.loopback
 
     @property
     def exposed(self) -> bool:
-        """Whether anyone but this machine can send requests: reachable, or a platform is on."""
+        """Whether others can send requests: reachable, or a platform is configured."""
         platforms = (
             self.slack_configured or self.microsoft_app_id is not None or bool(self.adapters)
         )
@@ -358,7 +352,7 @@ class Settings(SearchSettings):
 
     @property
     def chat_starters(self) -> tuple[str, ...]:
-        """The questions that the web chat offers to begin with."""
+        """The example questions of the web chat."""
         return tuple(filter(None, map(str.strip, self.chat_examples.split(";"))))
 
     @property
@@ -368,7 +362,7 @@ class Settings(SearchSettings):
 
     @property
     def slack_transport(self) -> Literal["socket", "http"]:
-        """How Slack's events come in."""
+        """How Slack's events are received."""
         return "http" if self.slack_app_token is None else "socket"
 
     @property

@@ -1,4 +1,4 @@
-"""Load the settings, check them together, and explain what is wrong by the variable's name."""
+"""Load the settings, check their combinations, and explain wrong values by variable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bot.domain.urls import is_confidential, origin_of
 
 
 def load_settings(**overrides: object) -> Settings:
-    """Read the settings. Raises SettingInvalid: one line a wrong value, with the cure."""
+    """Read the settings. Raises SettingInvalid: one line per wrong value, with the cure."""
     try:
         settings = Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values
     except ValidationError as error:
@@ -24,7 +24,7 @@ def load_settings(**overrides: object) -> Settings:
 
 
 def _check_together(settings: Settings) -> None:
-    """Refuse half of what only works whole, instead of leaving it out silently."""
+    """Reject incomplete and contradictory combinations."""
     _check_slack(settings)
     _check_outsiders(settings)
     if settings.microsoft_app_password and not settings.microsoft_app_id:
@@ -49,7 +49,7 @@ def _check_together(settings: Settings) -> None:
 
 
 def _check_slack(settings: Settings) -> None:
-    """Refuse tokens in each other's place, and half of what Slack needs."""
+    """Reject swapped tokens, and an incomplete configuration of Slack."""
     bot, app = settings.slack_bot_token, settings.slack_app_token
     if bot is not None and not bot.get_secret_value().startswith("xox"):
         raise SettingInvalid(
@@ -81,7 +81,7 @@ def _check_slack(settings: Settings) -> None:
 
 
 def _check_outsiders(settings: Settings) -> None:
-    """Refuse what answered everybody from all that staff may read, in earlier versions."""
+    """Reject a value that let outsiders read what colleagues may, in earlier versions."""
     given = ("SLACK", settings.slack_outsiders), ("TEAMS", settings.teams_outsiders)
     for platform, outsiders in given:
         if outsiders == "answer":
@@ -94,7 +94,7 @@ def _check_outsiders(settings: Settings) -> None:
 
 
 def _check_signing_in(settings: Settings) -> None:
-    """Refuse a way to sign in that can't work, or that others could read along."""
+    """Reject a sign-in that can't work or is not confidential."""
     if bool(settings.oidc_issuer) != bool(settings.oidc_client_id):
         raise SettingInvalid(
             "Signing in needs OIDC_ISSUER and OIDC_CLIENT_ID, and only one is set. Set both, or "
@@ -132,8 +132,14 @@ def _explain(error: ValidationError) -> list[str]:
 
 
 def _line(location: str, value: object, message: str) -> str:
-    shown = "(hidden)" if _secret(location) else repr(value)
-    return f"{_variable(location)}={shown} is wrong: {message}. {_cure(location)}"
+    """Return a line with variable, value (hidden for a secret), problem and cure."""
+    field = _field(location)
+    if field is None:
+        return f"{location.upper()}={value!r} is wrong: {message}. See docs/settings.md."
+    shown = "(hidden)" if "SecretStr" in str(field.annotation) else repr(value)
+    name = (field.alias or location).upper()
+    cure = f"It means: {field.description} Default: {field.get_default()!r}."
+    return f"{name}={shown} is wrong: {message}. {cure}"
 
 
 def _field(location: str) -> FieldInfo | None:
@@ -141,20 +147,3 @@ def _field(location: str) -> FieldInfo | None:
         if location.lower() in {name, (field.alias or "").lower()}:
             return field
     return None
-
-
-def _secret(location: str) -> bool:
-    field = _field(location)
-    return field is not None and "SecretStr" in str(field.annotation)
-
-
-def _variable(location: str) -> str:
-    field = _field(location)
-    return (field.alias if field and field.alias else location).upper()
-
-
-def _cure(location: str) -> str:
-    field = _field(location)
-    if field is None:
-        return "See docs/settings.md."
-    return f"It means: {field.description} Default: {field.get_default()!r}."

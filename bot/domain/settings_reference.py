@@ -1,6 +1,6 @@
-"""List every setting: its variable, meaning and default, and where its present value comes from.
+"""Describe every setting: variable, meaning, default, and the source of its current value.
 
-Makes docs/settings.md and .env.example, and feeds the board's page of settings.
+Generates docs/settings.md and .env.example, and the data of the board's settings page.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ A wrong value stops the start with one line: variable, value, cure. Made by `pyt
 """
 
 SettingsClasses = Sequence[type[BaseSettings]]
-"""The settings of all processes; what several have in common is told as the first says it."""
+"""The settings of all processes; the first description of a shared setting counts."""
 
 
 def settings_page(classes: SettingsClasses) -> str:
@@ -38,7 +38,7 @@ def env_example(classes: SettingsClasses) -> str:
 
 
 def fields_of(classes: SettingsClasses) -> Mapping[str, FieldInfo]:
-    """Return every setting once, by its environment variable, in order."""
+    """Return every setting once by its environment variable, in order."""
     fields: dict[str, FieldInfo] = {}
     for settings in classes:
         for name, field in settings.model_fields.items():
@@ -65,14 +65,14 @@ def _default(field: FieldInfo) -> str:
 
 
 SettingOrigin = Literal["environment", ".env", "default", "command"]
-"""command: the command that runs gave it. A source that holds an empty value counts for nothing."""
+"""command: set by the running command. An empty value counts as unset."""
 
 
 def setting_origins(*read: BaseSettings) -> Mapping[str, SettingOrigin]:
-    """Read environment and ``.env`` once more, and return the source of each field, by its name.
+    """Read environment and ``.env`` again, and return the source of each field by its name.
 
-    What several settings have in common is told of the first. Call it where the settings were
-    just read, before either can have changed.
+    For a shared field the first settings count. Call it right after reading the settings, before
+    either source can change.
     """
     sources: dict[str, SettingOrigin] = {}
     for settings in read:
@@ -96,7 +96,7 @@ def _origins(settings: BaseSettings) -> Mapping[str, SettingOrigin]:
 
 
 def _fields_in(kind: type[BaseSettings], values: Mapping[str, object]) -> frozenset[str]:
-    """Return the fields that a reader found; it names them by field or by alias."""
+    """Return the fields that a source provides; it names them by field or by alias."""
     return frozenset(
         name
         for name, field in kind.model_fields.items()

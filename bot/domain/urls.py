@@ -19,7 +19,7 @@ _PORTS = {"http": 80, "https": 443}
 def origin_of(url: str) -> str:
     """Return scheme, host and port as browsers write them in Origin.
 
-    Raises ValueError for what has no host, or a port that is none.
+    Raises ValueError without a host, or with an invalid port.
     """
     parts = urlsplit(url)
     if not parts.hostname:
@@ -31,9 +31,9 @@ def origin_of(url: str) -> str:
 
 
 def safe_redirect_path(wanted: str | None) -> str:
-    """Return a path of this server to go on to; ``/`` for whatever could lead elsewhere.
+    """Return a path of this server to redirect to; ``/`` if it could lead elsewhere.
 
-    The pages of signing in are no place to go on to either.
+    The sign-in pages are not allowed either.
     """
     if wanted is None or len(wanted) > MAX_PATH_LENGTH or not _LOCAL_PATH.fullmatch(wanted):
         return "/"
@@ -42,7 +42,7 @@ def safe_redirect_path(wanted: str | None) -> str:
 
 
 def path_of(url: str) -> str:
-    """Return path and query of an address; ``/`` for what is none."""
+    """Return path and query of a URL; ``/`` if it is invalid."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -51,7 +51,7 @@ def path_of(url: str) -> str:
 
 
 def is_loopback_host(host: str, port: int) -> bool:
-    """Tell whether a Host header names this machine at a port; without one it means 80."""
+    """Return whether a Host header names this machine at a port, by default 80."""
     try:
         parts = urlsplit(f"//{host}")
         named = parts.port or 80
@@ -62,7 +62,7 @@ def is_loopback_host(host: str, port: int) -> bool:
 
 
 def is_local_host(url: str) -> bool:
-    """Tell whether an address is this very machine's."""
+    """Return whether a URL points to this machine."""
     try:
         return urlsplit(url).hostname in LOOPBACK_NAMES
     except ValueError:
@@ -70,7 +70,7 @@ def is_local_host(url: str) -> bool:
 
 
 def is_confidential(url: str) -> bool:
-    """Tell whether nobody on the way can read along: HTTPS, or this very machine."""
+    """Return whether requests to a URL are confidential: by HTTPS, or on this machine."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -80,16 +80,16 @@ def is_confidential(url: str) -> bool:
 
 DATABASE_DRIVER = "postgresql+psycopg"
 IDLE_IN_TRANSACTION_SECONDS = 10.0
-"""A process that stands still must not keep its locks from those that take over its work."""
+"""A stalled process must not block the processes that take over its work."""
 
 _PERCENT_ENCODE = "percent-encode what is not a letter or digit in user and password"
 _DATABASE_SCHEMES = frozenset({"postgres", "postgresql", DATABASE_DRIVER})
 
 
 def with_driver(url: str) -> str:
-    """Return the address with its driver named, as SQLAlchemy wants it.
+    """Return a database URL with the driver that SQLAlchemy needs.
 
-    Raises ValueError with the cure; no part of the address is in it, for it holds a password.
+    Raises ValueError with the cure, which contains no part of the URL, as it holds a password.
     """
     scheme, separator, rest = url.strip().partition("://")
     if scheme.startswith("sqlite"):

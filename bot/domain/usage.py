@@ -1,4 +1,4 @@
-"""Usage limits, what was spent before a message arrived, and whether answering is paused."""
+"""Usage limits, usage before a message arrived, and the pause of all answers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from bot.domain.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """When a message was recorded, after which others, and from whom and where.
+    """Time, order, sender and channel of a recorded message.
 
-    ``number`` is the order of arrival. ``channel`` is ``platform:channel``. ``overheard``: nobody
-    addressed the bot.
+    ``number`` is the order of arrival. ``channel`` is ``platform:channel``. ``overheard``: the
+    message does not address the bot.
     """
 
     number: int
@@ -28,7 +28,7 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What models were asked for; ``unpriced`` calls are in ``tokens`` and not in ``usd``."""
+    """Usage of models; ``unpriced`` calls count in ``tokens``, not in ``usd``."""
 
     tokens: int = 0
     usd: float = 0.0
@@ -37,7 +37,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """That nothing is answered, why, and who stopped it; ``reason`` is for everyone to read."""
+    """A pause of all answers, and who ordered it; everyone may read ``reason``."""
 
     reason: str
     by: str
@@ -46,7 +46,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class UsageLimits:
-    """How much is allowed; 0 is without limit. Tokens are those of prompt and answer together."""
+    """Usage limits; 0 is no limit. Tokens are those of prompt and answer together."""
 
     per_user: int = 0
     per_channel: int = 0
@@ -98,7 +98,7 @@ CurrentPause = Callable[[str], Awaitable[Pause | None]]
 
 
 def usage_limits(settings: Settings) -> UsageLimits:
-    """Return the limits that have a meaning: a budget has none without a model."""
+    """Return the configured limits; budgets only with a model."""
     limits = UsageLimits(settings.rate_per_user_per_minute, settings.rate_per_channel_per_minute)
     if not settings.model_configured:
         return limits
@@ -111,5 +111,5 @@ def usage_limits(settings: Settings) -> UsageLimits:
 
 
 def day_of(moment: datetime) -> datetime:
-    """Return the beginning of a moment's day in UTC."""
+    """Return the start of a moment's UTC day."""
     return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,6 +1,6 @@
-"""Users who are signed in, their roles, and short names for users and actors to show.
+"""Signed-in users with their roles, and short display names of users and actors.
 
-The record keeps the whole id; only what is shown is shortened.
+The record stores whole ids; they are shortened for display only.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Literal
 from bot.domain.messages import Person
 
 Role = Literal["asker", "expert", "admin"]
-"""asker: asks, and sees what is theirs. expert: also answers what went to people, and sees the
-record. admin: also changes what is indexed and set. Each includes the ones before."""
+"""asker: asks, and sees their own questions. expert: also answers escalations and sees the record.
+admin: also changes index and settings. Each role includes the ones before."""
 
 ROLES: tuple[Role, ...] = ("asker", "expert", "admin")
 
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """Somebody who is let in, by which proof, and as what.
+    """A signed-in user: by which proof, and in which role.
 
-    ``person`` is None for whoever has the admin token: it says what one may do, not who one is.
+    ``person`` is None with the admin token, which proves a role and no identity.
     """
 
     by: Literal["token", "oidc", "demo"]
@@ -37,15 +37,15 @@ _BOARD = "board:"
 
 
 def short_user_name(person_id: str) -> str:
-    """Return an id; browsers without a sign-in are told apart by the beginning of theirs."""
+    """Return an id for display; of a visitor without sign-in, the first characters."""
     visitor = person_id.removeprefix(_VISITOR)
     return f"Visitor {visitor[:_SHOWN]}" if visitor != person_id else person_id
 
 
 def short_actor_name(actor: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return who did an act as the audit has it, such as ``cli:anna``, short enough to read.
+    """Return the actor of an audit entry, such as ``cli:anna``, for display.
 
-    ``names`` are those that are known, by id.
+    ``names`` maps known ids to names.
     """
     who = actor.removeprefix(_BOARD)
     return names.get(who) or short_user_name(who)

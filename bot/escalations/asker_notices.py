@@ -18,8 +18,8 @@ from bot.domain.interactions import PostedRef
 from bot.domain.messages import InteractionId, Message, Platform
 from bot.domain.ports import Notes
 from bot.escalations.case_view import CaseButton, CaseView, buttons_for_asker, last_act
+from bot.escalations.casework import Casework
 from bot.escalations.lifecycle import display_name
-from bot.escalations.ports import SeesCases
 
 _DID: Mapping[Step, str] = {
     "claim": "has taken your question",
@@ -101,11 +101,11 @@ class LatestNotice:
         self._edits = edits
         self._notes = notes
         self._platform = platform
-        self._sees: SeesCases | None = None
+        self._casework: Casework | None = None
 
-    def attend(self, sees: SeesCases) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of case views; until then no buttons are removed."""
-        self._sees = sees
+        self._casework = casework
 
     async def came(self, message: Message, notice: Notice, at: PostedRef, state: State) -> None:
         """Store a newer notice as the latest, and remove the buttons of the one before.
@@ -113,10 +113,10 @@ class LatestNotice:
         A failure is logged only: the asker has the notice, and that is what matters.
         """
         try:
-            before = await self._noted(message)
+            before = await self._stored(message)
             if before is None or before.number < notice.number:
-                await self._note(message, _Latest(at, notice.number, state))
-                await self._bare(message, before)
+                await self._store(message, _Latest(at, notice.number, state))
+                await self._remove_buttons(message, before)
         except BotError as error:
             log.warning("escalation.old_buttons_left", platform=self._platform, why=str(error))
 
@@ -125,17 +125,17 @@ class LatestNotice:
 
         Raises DeliveryFailed, StoreUnavailable.
         """
-        last, act = await self._noted(message), last_act(view.steps)
-        state = view.case.standing.state
+        last, act = await self._stored(message), last_act(view.steps)
+        state = view.case.status.state
         if last is None or act is None or not _is_silent(act) or last.state == state:
             return
         await self._edit(message, last, view, buttons_for_asker(state), remark_on(act))
-        await self._note(message, _Latest(last.at, last.number, state))
+        await self._store(message, _Latest(last.at, last.number, state))
 
-    async def _bare(self, message: Message, before: _Latest | None) -> None:
-        if before is None or self._sees is None:
+    async def _remove_buttons(self, message: Message, before: _Latest | None) -> None:
+        if before is None or self._casework is None:
             return
-        view = await self._sees.bare(message.thread.tenant, message.interaction_id)
+        view = await self._casework.bare(message.thread.tenant, message.interaction_id)
         await self._edit(message, before, view, (), "")
 
     async def _edit(
@@ -154,7 +154,7 @@ class LatestNotice:
         except DeliveryRefused as error:
             log.info("escalation.news_gone", platform=self._platform, why=str(error))
 
-    async def _noted(self, message: Message) -> _Latest | None:
+    async def _stored(self, message: Message) -> _Latest | None:
         text = await self._notes.get(message.thread.tenant, self._key(message.interaction_id))
         try:
             channel, ts, number, state = (text or "").split(" ")
@@ -162,7 +162,7 @@ class LatestNotice:
         except ValueError:
             return None
 
-    async def _note(self, message: Message, last: _Latest) -> None:
+    async def _store(self, message: Message, last: _Latest) -> None:
         await self._notes.put(
             message.thread.tenant,
             self._key(message.interaction_id),

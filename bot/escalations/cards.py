@@ -17,11 +17,11 @@ import structlog
 from bot.answering.asker_identity import EVERYONE_PRINCIPALS
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, InteractionUnknown
-from bot.domain.interactions import Delivery, Interaction, PostedRef
+from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import InteractionId, Message
+from bot.domain.ports import Interactions
 from bot.escalations.case_view import CaseView, view_of_delivery
-from bot.escalations.ports import SeesCases
-from rag.types import Principal
+from bot.escalations.casework import Casework
 
 _REMEMBERED = 1_000
 
@@ -37,13 +37,13 @@ class CardUpdates:
     """Update cards, keeping the version of each case that this process last showed."""
 
     def __init__(self) -> None:
-        self._sees: SeesCases | None = None
+        self._casework: Casework | None = None
         self._shown: OrderedDict[InteractionId, int] = OrderedDict()
         self._turns: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
 
-    def attend(self, sees: SeesCases) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of case views; until then a card shows the question as delivered."""
-        self._sees = sees
+        self._casework = casework
 
     async def view(self, delivery: Delivery) -> CaseView:
         """Return the view for a new card; as delivered if the case can't be read."""
@@ -81,10 +81,10 @@ class CardUpdates:
             )
 
     async def _seen(self, message: Message) -> CaseView | None:
-        if self._sees is None:
+        if self._casework is None:
             return None
         try:
-            return await self._sees.shown(
+            return await self._casework.shown(
                 message.thread.tenant, message.interaction_id, EVERYONE_PRINCIPALS
             )
         except BotError as error:
@@ -92,20 +92,6 @@ class CardUpdates:
                 "escalation.case_not_seen", platform=message.thread.platform, why=str(error)
             )
             return None
-
-
-class Sees(Protocol):
-    """Returns the view of a case for a reader: bot.escalations.casework.Casework."""
-
-    async def shown(
-        self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
-    ) -> CaseView: ...
-
-
-class Recorded(Protocol):
-    """Looks up interactions in the record."""
-
-    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
 
 
 class ShowsCards(Protocol):
@@ -123,16 +109,16 @@ class CardActions:
         self,
         *,
         tenant: str,
-        sees: Sees,
-        recorded: Recorded,
+        casework: Casework,
+        interactions: Interactions,
         cards: ShowsCards,
-        errands: BackgroundTasks,
+        background: BackgroundTasks,
     ) -> None:
         self._tenant = tenant
-        self._sees = sees
-        self._recorded = recorded
+        self._casework = casework
+        self._interactions = interactions
         self._cards = cards
-        self._errands = errands
+        self._background = background
         self._refreshing: set[InteractionId] = set()
         self._next: dict[InteractionId, asyncio.Task[CaseView]] = {}
         self._turns: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
@@ -147,7 +133,7 @@ class CardActions:
 
         Raises InteractionUnknown if its card is not there; DeliveryFailed, StoreUnavailable.
         """
-        asked = await self._recorded.get(case_id)
+        asked = await self._interactions.get(case_id)
         if asked is None or asked.message.thread.tenant != self._tenant:
             raise InteractionUnknown(f"There is no question {case_id!r} here.")
         at = await self._cards.card_of(asked.message)
@@ -173,13 +159,13 @@ class CardActions:
         case_id = message.interaction_id
         if case_id not in self._refreshing:
             self._refreshing.add(case_id)
-            self._errands.run(self._shown(message), what="card refreshed")
+            self._background.run(self._shown(message), what="card refreshed")
 
     async def _looked(self, case_id: InteractionId) -> CaseView:
         turn = self._turns.setdefault(case_id, asyncio.Lock())
         async with turn:
             del self._next[case_id]
-            return await self._sees.shown(self._tenant, case_id, EVERYONE_PRINCIPALS)
+            return await self._casework.shown(self._tenant, case_id, EVERYONE_PRINCIPALS)
 
     async def _shown(self, message: Message) -> None:
         try:

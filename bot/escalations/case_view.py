@@ -36,7 +36,7 @@ def view_of_delivery(delivery: Delivery) -> CaseView:
     case = Case(
         interaction_id=delivery.interaction_id,
         tenant=message.thread.tenant,
-        standing=CaseStatus("open"),
+        status=CaseStatus("open"),
         reason=escalated.reason if escalated else "asked_for_human",
         question=escalated.question if escalated else message.text,
         asker_id=message.author.id,
@@ -145,17 +145,17 @@ def pages_heading(finding: SearchFinding) -> str:
 def status_text(view: CaseView) -> str:
     """Return the state of a case and its owner, such as "Claimed by Anna Lopez"."""
     case = view.case
-    state = case.standing.state
+    state = case.status.state
     last = last_act(view.steps)
     if state == "resolved" and last is not None and last.actor and last.actor.role == "asker":
         return "Closed by the one who asked"
-    by = f" by {display_name(case.standing.owner_name)}" if case.standing.owner_id else ""
+    by = f" by {display_name(case.status.owner_name)}" if case.status.owner_id else ""
     return f"{_STATE_LABELS[state]}{by}"
 
 
 def state_since(case: Case) -> datetime:
     """Return the start of a case's current state; a released case waits since it was opened."""
-    return case.opened_at if case.standing.state == "open" else case.changed_at
+    return case.opened_at if case.status.state == "open" else case.changed_at
 
 
 def acts_in(steps: Sequence[CaseStep]) -> tuple[CaseStep, ...]:
@@ -174,8 +174,7 @@ def reminder_text(case: Case, notice: Notice, now: datetime) -> tuple[str, str]:
         return "An answer could not be delivered", ", so its asker still waits for one."
     if notice.step != "ping":
         return "A question was opened again", " and nobody has it."
-    begun = case.opened_at if case.standing.state == "open" else case.changed_at
-    waited = waiting_time(now - begun)
+    waited = waiting_time(now - state_since(case))
     return "Nobody has taken this question yet", f"; it has waited for {waited}."
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
 from weakref import WeakValueDictionary
 
 import structlog
@@ -25,7 +24,7 @@ from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
 from bot.domain.interactions import Interaction
 from bot.domain.messages import InteractionId, Platform
-from bot.domain.ports import Notes
+from bot.domain.ports import Interactions, Notes
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import Cases, LinksBack
 from rag.errors import RagError
@@ -41,17 +40,11 @@ _SAYS_NOTHING: frozenset[Act] = frozenset({"claim", "release"})
 log = structlog.get_logger(__name__)
 
 
-class Exchanges(Protocol):
-    """The record of interactions. Raises bot.domain.errors.StoreUnavailable."""
-
-    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
-
-
 class Casework:
     """Acts on escalations and builds their views."""
 
     def __init__(
-        self, *, cases: Cases, interactions: Exchanges, readable: ReadablePassages
+        self, *, cases: Cases, interactions: Interactions, readable: ReadablePassages
     ) -> None:
         self._cases = cases
         self._interactions = interactions
@@ -143,17 +136,17 @@ def checked(act: Act, text: str) -> str:
     """Return the stripped text of an act. Raises ActRefused."""
     if act in _SAYS_NOTHING:
         return ""
-    said = text.strip()
-    if len(said) > LONGEST_REPLY:
+    stripped = text.strip()
+    if len(stripped) > LONGEST_REPLY:
         raise ActRefused(
-            f"That is {len(said):,} characters; {LONGEST_REPLY:,} can be sent at once. Shorten it, "
-            "or send it in parts."
+            f"That is {len(stripped):,} characters; {LONGEST_REPLY:,} can be sent at once. Shorten "
+            "it, or send it in parts."
         )
-    if not said and act == "reply":
+    if not stripped and act == "reply":
         raise ActRefused("The reply is empty. Write what the asker should read.")
-    if not said and act == "decline":
+    if not stripped and act == "decline":
         raise ActRefused("Say why it is not for you; the asker is told.")
-    return said
+    return stripped
 
 
 class NotifyingCases:
@@ -185,16 +178,6 @@ class NotifyingCases:
 _DONE = "done"
 
 
-class Works(Protocol):
-    """Acts on cases and reads their history: bot.escalations.casework.Casework."""
-
-    async def act(
-        self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
-    ) -> Case: ...
-
-    async def bare(self, tenant: str, case_id: InteractionId) -> CaseView: ...
-
-
 class IdempotentActs:
     """Apply the act of a form once, even if the form is sent twice.
 
@@ -202,9 +185,9 @@ class IdempotentActs:
     left open, and the case's history decides whether the act was done.
     """
 
-    def __init__(self, *, tenant: str, works: Works, notes: Notes) -> None:
+    def __init__(self, *, tenant: str, casework: Casework, notes: Notes) -> None:
         self._tenant = tenant
-        self._works = works
+        self._casework = casework
         self._notes = notes
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -218,17 +201,17 @@ class IdempotentActs:
         # A platform sends a form once, its writer perhaps again.
         turn = self._turns.setdefault(key, asyncio.Lock())
         async with turn:
-            said = await self._said(case_id, act, actor, words)
-            if not await self._notes.first(self._tenant, key, str(said), interaction_id=case_id):
+            times = await self._times_done(case_id, act, actor, words)
+            if not await self._notes.first(self._tenant, key, str(times), interaction_id=case_id):
                 before = await self._notes.get(self._tenant, key) or ""
-                if before == _DONE or (before.isdecimal() and said > int(before)):
+                if before == _DONE or (before.isdecimal() and times > int(before)):
                     return
-            await self._works.act(self._tenant, case_id, act, actor, words)
+            await self._casework.act(self._tenant, case_id, act, actor, words)
             await self._notes.put(self._tenant, key, _DONE, interaction_id=case_id)
 
-    async def _said(self, case_id: InteractionId, act: Act, actor: Actor, words: str) -> int:
+    async def _times_done(self, case_id: InteractionId, act: Act, actor: Actor, words: str) -> int:
         """Return how often the actor has done the same act with the same text."""
-        steps = (await self._works.bare(self._tenant, case_id)).steps
+        steps = (await self._casework.bare(self._tenant, case_id)).steps
         same = (act, actor.id, words.strip())
         return sum(same == (each.step, each.actor and each.actor.id, each.text) for each in steps)
 
@@ -239,29 +222,23 @@ LINK_TIMEOUT_SECONDS = 1.0
 _REMEMBERED = 1_000
 
 
-class Recorded(Protocol):
-    """Looks up interactions in the record."""
-
-    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
-
-
 class QuestionLinks:
     """Get links to questions from their platforms; links are cached, as they do not change.
 
     Args:
-        recorded: Looks up interactions.
+        interactions: Looks up interactions.
         channels: Channels that provide links, by platform.
         patience_seconds: Timeout of one request.
     """
 
     def __init__(
         self,
-        recorded: Recorded,
+        interactions: Interactions,
         channels: Mapping[Platform, LinksBack],
         *,
         patience_seconds: float = LINK_TIMEOUT_SECONDS,
     ) -> None:
-        self._recorded = recorded
+        self._interactions = interactions
         self._channels = channels
         self._patience = patience_seconds
         self._known: OrderedDict[InteractionId, str] = OrderedDict()
@@ -278,7 +255,7 @@ class QuestionLinks:
         return self._known[case_id]
 
     async def _asked(self, case_id: InteractionId) -> str | None:
-        asked = await self._recorded.get(case_id)
+        asked = await self._interactions.get(case_id)
         channel = self._channels.get(asked.message.thread.platform) if asked else None
         if asked is None or channel is None:
             return None

@@ -52,7 +52,7 @@ class ReminderSchedule:
         return now + self.after if self.after and pings < self.most else None
 
 
-def after(standing: CaseStatus, act: Act, actor: Actor, *, is_asker: bool) -> CaseStatus:
+def after(status: CaseStatus, act: Act, actor: Actor, *, is_asker: bool) -> CaseStatus:
     """Return the status after an act; unchanged if the act has no effect.
 
     Raises EscalationTaken if another person owns the case, ActRefused if the state does not allow
@@ -61,17 +61,17 @@ def after(standing: CaseStatus, act: Act, actor: Actor, *, is_asker: bool) -> Ca
     _admit(act, actor, is_asker=is_asker)
     match act:
         case "claim":
-            return _claimed(standing, actor)
+            return _claimed(status, actor)
         case "release":
-            return _released(standing, actor)
+            return _released(status, actor)
         case "reply":
-            return _answered(standing, actor)
+            return _answered(status, actor)
         case "resolve":
-            return _resolved(standing, actor, is_asker=is_asker)
+            return _resolved(status, actor, is_asker=is_asker)
         case "decline":
-            return _declined(standing, actor)
+            return _declined(status, actor)
         case "reopen":
-            return _reopened(standing, actor)
+            return _reopened(status, actor)
         case _:
             assert_never(act)
 
@@ -104,55 +104,51 @@ def _admit(act: Act, actor: Actor, *, is_asker: bool) -> None:
         )
 
 
-def _claimed(standing: CaseStatus, actor: Actor) -> CaseStatus:
-    _unsettled(standing)
-    _not_anothers(standing, actor)
-    return _owned("claimed", actor) if standing.state in WAITING else standing
+def _claimed(status: CaseStatus, actor: Actor) -> CaseStatus:
+    _check_owner(status, actor)
+    return _owned("claimed", actor) if status.state in WAITING else status
 
 
-def _released(standing: CaseStatus, actor: Actor) -> CaseStatus:
-    _unsettled(standing)
-    _not_anothers(standing, actor)
-    return standing if standing.state in WAITING else CaseStatus("open")
+def _released(status: CaseStatus, actor: Actor) -> CaseStatus:
+    _check_owner(status, actor)
+    return status if status.state in WAITING else CaseStatus("open")
 
 
-def _answered(standing: CaseStatus, actor: Actor) -> CaseStatus:
-    _unsettled(standing)
-    _not_anothers(standing, actor)
+def _answered(status: CaseStatus, actor: Actor) -> CaseStatus:
+    _check_owner(status, actor)
     return _owned("answered", actor)
 
 
-def _resolved(standing: CaseStatus, actor: Actor, *, is_asker: bool) -> CaseStatus:
-    if standing.state == "resolved":
-        return standing
-    _unsettled(standing)
+def _resolved(status: CaseStatus, actor: Actor, *, is_asker: bool) -> CaseStatus:
+    if status.state == "resolved":
+        return status
     if is_asker:
-        return replace(standing, state="resolved")
-    _not_anothers(standing, actor)
+        _unsettled(status)
+        return replace(status, state="resolved")
+    _check_owner(status, actor)
     return _owned("resolved", actor)
 
 
-def _declined(standing: CaseStatus, actor: Actor) -> CaseStatus:
-    if standing.state == "declined":
-        return standing
-    _unsettled(standing)
-    _not_anothers(standing, actor)
-    if standing.state == "answered":
+def _declined(status: CaseStatus, actor: Actor) -> CaseStatus:
+    if status.state == "declined":
+        return status
+    _check_owner(status, actor)
+    if status.state == "answered":
         raise ActRefused("You have answered it already. Resolve it, or release it for others.")
     return _owned("declined", actor)
 
 
-def _reopened(standing: CaseStatus, actor: Actor) -> CaseStatus:
-    if standing.state in WAITING:
-        return standing
-    if standing.state == "claimed":
-        raise ActRefused(_why_not_reopened(standing, actor))
+def _reopened(status: CaseStatus, actor: Actor) -> CaseStatus:
+    if status.state in WAITING:
+        return status
+    if status.state == "claimed":
+        raise ActRefused(_why_not_reopened(status, actor))
     return CaseStatus("reopened")
 
 
-def _why_not_reopened(standing: CaseStatus, actor: Actor) -> str:
-    owner = display_name(standing.owner_name)
-    if actor.has(standing.owner_id):
+def _why_not_reopened(status: CaseStatus, actor: Actor) -> str:
+    owner = display_name(status.owner_name)
+    if actor.has(status.owner_id):
         return "You have it. Release it if somebody else should take it."
     if actor.role == "asker":
         return (
@@ -166,16 +162,18 @@ def _owned(state: State, actor: Actor) -> CaseStatus:
     return CaseStatus(state, actor.id, actor.name)
 
 
-def _unsettled(standing: CaseStatus) -> None:
-    if standing.state in SETTLED:
-        by = f" by {display_name(standing.owner_name)}" if standing.owner_id else ""
-        raise ActRefused(f"It was {standing.state}{by} already. Reopen it first.")
-
-
-def _not_anothers(standing: CaseStatus, actor: Actor) -> None:
-    if standing.state in OWNED and not actor.has(standing.owner_id):
-        owner = display_name(standing.owner_name)
+def _check_owner(status: CaseStatus, actor: Actor) -> None:
+    """Raise ActRefused for a settled case, EscalationTaken for one that another person owns."""
+    _unsettled(status)
+    if status.state in OWNED and not actor.has(status.owner_id):
+        owner = display_name(status.owner_name)
         raise EscalationTaken(
             f"{owner} has it already. Leave it to them, or ask them to release it.",
             owner_name=owner,
         )
+
+
+def _unsettled(status: CaseStatus) -> None:
+    if status.state in SETTLED:
+        by = f" by {display_name(status.owner_name)}" if status.owner_id else ""
+        raise ActRefused(f"It was {status.state}{by} already. Reopen it first.")

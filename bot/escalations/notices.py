@@ -11,18 +11,18 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
 import structlog
 
 from bot.domain.cases import Case, Notice, Step
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown, StoreUnavailable
 from bot.domain.interactions import Interaction, PostedRef
-from bot.domain.messages import InteractionId, Message, Platform
-from bot.domain.ports import Channel, Withdraws
+from bot.domain.messages import Message, Platform
+from bot.domain.ports import Channel, Interactions, Withdraws
 from bot.escalations.case_view import CaseView
+from bot.escalations.casework import Casework
 from bot.escalations.lifecycle import WAITING
-from bot.escalations.ports import AsksPeople, Cases, Outbox, SeesCases, ShowsCases, Tells
+from bot.escalations.ports import AsksPeople, Cases, Outbox, ShowsCases, Tells
 from bot.inbox.outbox import pause_before
 from bot.observability.logs import LastingTrouble
 from rag.types import EVERYONE
@@ -39,14 +39,6 @@ log = structlog.get_logger(__name__)
 def utc_now() -> datetime:
     """Return the current time in UTC."""
     return datetime.now(UTC)
-
-
-class DeliversNotices(Protocol):
-    """Delivers one notice."""
-
-    async def tell(self, notice: Notice) -> None:
-        """Make one attempt and record its result. Raises StoreUnavailable."""
-        ...
 
 
 class NoticeLoop:
@@ -66,7 +58,7 @@ class NoticeLoop:
         *,
         owner: str,
         outbox: Outbox,
-        teller: DeliversNotices,
+        teller: NoticeDelivery,
         is_open: Callable[[], bool],
         now: Callable[[], datetime] = utc_now,
         every_seconds: float = 2.0,
@@ -83,15 +75,15 @@ class NoticeLoop:
         self._task: asyncio.Task[None] | None = None
 
     def hint(self) -> None:
-        """Say that there may be something to tell; costs nothing."""
+        """Start the next round now, because a notice may be due; cheap."""
         self._hinted.set()
 
     def start(self) -> None:
-        """Begin; what is due from before is told first."""
+        """Start the loop; overdue notices are delivered first."""
         self._task = asyncio.create_task(self._go_round())
 
     async def stop(self) -> None:
-        """Begin nothing more, and finish what is being told, for five seconds at most; once."""
+        """Start no more deliveries, and wait for running ones, at most five seconds."""
         self._stopping = True
         self._hinted.set()
         if self._task is not None:
@@ -100,16 +92,13 @@ class NoticeLoop:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def round(self) -> int:
-        """Tell what is due now, once; return how many notices there were.
-
-        Raises StoreUnavailable.
-        """
+        """Deliver the notices that are due now; return their number. Raises StoreUnavailable."""
         now = self._now()
         await self._outbox.remind(now)
         due = await self._outbox.due(self._owner, now, _AT_ONCE)
         claimed_at = time.monotonic()
-        told = (self._tell(each, claimed_at) for each in due)
-        for failed in await asyncio.gather(*told, return_exceptions=True):
+        deliveries = (self._tell(each, claimed_at) for each in due)
+        for failed in await asyncio.gather(*deliveries, return_exceptions=True):
             if isinstance(failed, BaseException):
                 raise failed
         return len(due)
@@ -122,7 +111,7 @@ class NoticeLoop:
                     await asyncio.wait_for(self._hinted.wait(), self._every_seconds)
 
     async def _more(self) -> bool:
-        """Make a round; tell whether there may be more: what was told lets the next one out."""
+        """Make a round; return whether more may be due: a delivered notice releases the next."""
         if not self._is_open():
             return False
         try:
@@ -134,7 +123,7 @@ class NoticeLoop:
         return found > 0
 
     async def _tell(self, notice: Notice, claimed_at: float) -> None:
-        """Tell one; what is not reached comes again when its claim has run out."""
+        """Deliver a notice; one that is skipped is due again when its claim has expired."""
         stale = time.monotonic() - claimed_at > _FRESH_SECONDS
         if not (self._stopping or stale):
             await self._teller.tell(notice)
@@ -143,29 +132,22 @@ class NoticeLoop:
 _DEADLINE_SECONDS = 40.0
 _RETRY_FOR = timedelta(hours=24)
 _REMINDING_STEPS: frozenset[Step] = frozenset({"open", "ping", "reopen"})
-"""What people are called to; other steps are only shown to them.
+"""Steps that experts are reminded of; other steps only update the card.
 
-An opening is news to nobody but for a question whose answer could not be delivered: the others
-come with a card.
+An opening is among them for questions whose answer could not be delivered; others have a card.
 """
 
 
-class Recorded(Protocol):
-    """Where a question was asked, in the record."""
-
-    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
-
-
 class NoticeDelivery:
-    """Makes one attempt at a notice and notes what came of it.
+    """Makes one attempt to deliver a notice and records its result.
 
-    A platform without a channel (API, web page) shows the record itself: there the notice is told
-    as soon as it is written. What was withdrawn meanwhile is told to nobody.
+    A platform without a channel (API, web page) shows the record itself: there a notice counts as
+    delivered when it is written. Notices about withdrawn questions are dropped.
 
     Args:
-        works: Where a case is seen as people may see it, wherever they are asked.
+        casework: Builds the views of cases.
         channels: By platform.
-        now: The time, for when to try again.
+        now: Returns the current time, to schedule a retry.
     """
 
     def __init__(
@@ -173,24 +155,24 @@ class NoticeDelivery:
         *,
         outbox: Outbox,
         cases: Cases,
-        works: SeesCases,
-        recorded: Recorded,
+        casework: Casework,
+        interactions: Interactions,
         channels: Mapping[Platform, Channel],
         now: Callable[[], datetime],
     ) -> None:
         self._outbox = outbox
         self._cases = cases
-        self._works = works
-        self._recorded = recorded
+        self._casework = casework
+        self._interactions = interactions
         self._channels = channels
         self._now = now
 
     async def tell(self, notice: Notice) -> None:
-        """Tell it, or note when to try again.
+        """Deliver a notice, or schedule a retry.
 
-        Raises StoreUnavailable: then what was told may not be noted, and is looked up next time.
+        Raises StoreUnavailable: then a delivery may be unrecorded, and is looked up next time.
         """
-        asked = await self._recorded.get(notice.interaction_id)
+        asked = await self._interactions.get(notice.interaction_id)
         if asked is None or asked.withdrawn:
             await self._outbox.sent(notice, None)
             return
@@ -228,14 +210,14 @@ class NoticeDelivery:
         return there or await channel.tell(message, notice)
 
     async def _tell_people(self, notice: Notice, message: Message) -> PostedRef | None:
-        """Call people to a case that waits, then show how it stands wherever it is shown."""
+        """Remind experts of an unclaimed case, then update its cards."""
         try:
-            view = await self._works.shown(
+            view = await self._casework.shown(
                 message.thread.tenant, notice.interaction_id, frozenset({EVERYONE})
             )
         except InteractionUnknown:
             return None
-        waits = view.case.standing.state in WAITING
+        waits = view.case.status.state in WAITING
         ref = (
             await self._remind(notice, view.case)
             if waits and notice.step in _REMINDING_STEPS
@@ -254,7 +236,7 @@ class NoticeDelivery:
                     log.warning("notice.not_shown", interaction_id=case_id, why=str(error))
 
     async def _remind(self, notice: Notice, case: Case) -> PostedRef | None:
-        """Remind people of a case wherever there is a place for it."""
+        """Remind experts of a case on every platform with an experts' channel."""
         places = [each for each in self._channels.values() if isinstance(each, AsksPeople)]
         refs = [ref for each in places if (ref := await each.remind(case, notice)) is not None]
         if not refs:
@@ -262,10 +244,10 @@ class NoticeDelivery:
         return refs[0] if refs else None
 
     async def _take_back_if_withdrawn(self, message: Message, ref: PostedRef | None) -> None:
-        """Remove what was posted while the question was withdrawn."""
+        """Remove a notice if the question was withdrawn while it was posted."""
         if ref is None:
             return
-        now = await self._recorded.get(message.interaction_id)
+        now = await self._interactions.get(message.interaction_id)
         channel = self._channels.get(message.thread.platform)
         if (now is None or now.withdrawn) and isinstance(channel, Withdraws):
             try:
@@ -289,7 +271,7 @@ class NoticeDelivery:
         )
 
     async def _since(self, notice: Notice, asked: Interaction) -> datetime:
-        """Return when what is told happened."""
+        """Return the time of the step that a notice is about."""
         steps = await self._cases.steps(asked.message.thread.tenant, notice.interaction_id)
         return next((each.at for each in steps if each.number == notice.number), self._now())
 

@@ -10,7 +10,6 @@ from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep, Notice
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import InteractionId, Message
 from bot.escalations.case_view import CaseView
-from rag.types import Principal
 
 
 class Cases(Protocol):
@@ -37,26 +36,6 @@ class Cases(Protocol):
 
     async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:
         """Return the history, oldest first; empty where there is no such case."""
-        ...
-
-
-class SeesCases(Protocol):
-    """Returns the view of a case for a reader: bot.escalations.casework.Casework."""
-
-    async def shown(
-        self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
-    ) -> CaseView:
-        """Return the view of a case, without pages while the index is unavailable.
-
-        Raises InteractionUnknown, StoreUnavailable.
-        """
-        ...
-
-    async def bare(self, tenant: str, case_id: InteractionId) -> CaseView:
-        """Return a case with its history alone, without pages: quickly.
-
-        Raises InteractionUnknown, StoreUnavailable.
-        """
         ...
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
-from rag.ports import ReadsChunks
-from rag.types import EVERYONE, Chunk, PageSummary, Principal
+from rag.ports import ReadsChunks, SearchIndex
+from rag.types import EVERYONE, Chunk, Principal
 
 QuoteState = Literal["there", "changed", "restricted", "gone", "unknown"]
 """there: the page contains the quote verbatim. changed: no longer. restricted: no longer readable
@@ -31,24 +31,6 @@ class CitedQuote:
     public: bool
 
 
-class HoldsPages(Protocol):
-    """The queries that an index must support. Raises rag.errors.IndexUnavailable."""
-
-    async def spaces(self, tenant: str) -> Mapping[str, int]: ...
-
-    async def page(
-        self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
-    ) -> Sequence[Chunk]:
-        """Return a page's chunks; empty when there is none or it may not be read."""
-        ...
-
-    async def page_summary(
-        self, tenant: str, space: str, page_id: str, readers: frozenset[Principal] | None
-    ) -> PageSummary | None:
-        """Return a page's summary; None if absent or not readable (``readers`` None: all)."""
-        ...
-
-
 class QuoteCheck:
     """Check quotes, reading each page once; create a new instance for each view.
 
@@ -58,7 +40,7 @@ class QuoteCheck:
         reader: The viewer's principals.
     """
 
-    def __init__(self, index: HoldsPages, tenant: str, reader: frozenset[Principal]) -> None:
+    def __init__(self, index: SearchIndex, tenant: str, reader: frozenset[Principal]) -> None:
         self._index = index
         self._tenant = tenant
         self._reader = reader | _EVERYBODY

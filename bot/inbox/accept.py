@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 
@@ -32,10 +32,14 @@ _HARD_LIMIT_FACTOR = 2
 platform."""
 
 
-class Engine(Protocol):
+RunWork = Callable[[InteractionId], Coroutine[Any, Any, float | None]]
+"""Processes an interaction; returns the seconds until it is to be run again, or None when done."""
+
+
+class DurableEngine(Protocol):
     """Runs durable work, again after the process died; the same work id runs once.
 
-    Raises bot.domain.errors.InboxUnavailable.
+    ``begin`` and ``again`` raise bot.domain.errors.InboxUnavailable.
     """
 
     @property
@@ -49,6 +53,22 @@ class Engine(Protocol):
 
     async def again(self, unfinished: Unfinished) -> None:
         """Run an interaction that the store lists as unfinished, whatever its workflow here is."""
+        ...
+
+    async def start(self, run: RunWork) -> None:
+        """Start, and resume the work that this executor left. Raises EngineUnavailable."""
+        ...
+
+    async def take_over(self, executors: Sequence[str]) -> None:
+        """Resume the work that dead processes had begun."""
+        ...
+
+    async def forget(self) -> None:
+        """Delete the records of work that ended long ago."""
+        ...
+
+    async def stop(self) -> None:
+        """Stop without ending work in progress: it is resumed at the next start."""
         ...
 
 
@@ -68,9 +88,9 @@ class DurableInbox:
         *,
         owner: str,
         worklist: Worklist,
-        engine: Engine,
+        engine: DurableEngine,
         work: MessageWorker,
-        underway: InFlight,
+        in_flight: InFlight,
         limits: WorkLimits,
         hold_back: Callable[[Message], None] | None = None,
     ) -> None:
@@ -79,7 +99,7 @@ class DurableInbox:
         self._worklist = worklist
         self._engine = engine
         self._work = work
-        self._underway = underway
+        self._in_flight = in_flight
         self._limits = limits
         self._keeping = asyncio.Semaphore(_CONCURRENT_WRITES)
         self._accepting: set[asyncio.Task[InteractionId]] = set()
@@ -88,7 +108,7 @@ class DurableInbox:
     @property
     def busy(self) -> int:
         """The number of messages accepted here and neither finished nor waiting for a platform."""
-        return self._underway.busy
+        return self._in_flight.busy
 
     def open(self) -> None:
         """Accept messages from now on."""
@@ -101,11 +121,11 @@ class DurableInbox:
     async def drain(self) -> None:
         """Wait for work in progress; work not done in time is resumed at the next start."""
         end = time.monotonic() + self._limits.drain_seconds
-        while self._underway.busy and time.monotonic() < end:  # noqa: ASYNC110 - rare
+        while self._in_flight.busy and time.monotonic() < end:  # noqa: ASYNC110 - rare
             await asyncio.sleep(_DRAIN_POLL_SECONDS)
-        if self._underway.busy:
-            log.warning("inbox.not_drained", unfinished=self._underway.busy)
-        self._underway.release()
+        if self._in_flight.busy:
+            log.warning("inbox.not_drained", unfinished=self._in_flight.busy)
+        self._in_flight.release()
 
     async def accept(self, message: Message) -> InteractionId:
         """Store a message and start its work, even if the caller is cancelled meanwhile."""
@@ -116,23 +136,24 @@ class DurableInbox:
 
     async def _accept(self, message: Message) -> InteractionId:
         interaction_id = message.interaction_id
-        if await self._underway.keeps(interaction_id):
+        if await self._in_flight.keeps(interaction_id):
             return interaction_id
         if self._hold_back is not None:
             self._hold_back(message)
         entry = self._admit(message)
         try:
             interaction = await self._keep(message)
-            ours = is_unfinished(interaction) and self._mine(interaction)
+            claim = interaction.claim
+            ours = is_unfinished(interaction) and claim is not None and claim.owner == self._owner
             if ours:
                 entry.opened = interaction
                 await self._engine.begin(interaction_id, interaction_id)
             entry.kept.set()
         except BaseException:
-            self._underway.leave(interaction_id)
+            self._in_flight.leave(interaction_id)
             raise
         if not ours:
-            self._underway.leave(interaction_id)
+            self._in_flight.leave(interaction_id)
         return interaction_id
 
     async def amend(self, message: Message) -> None:
@@ -142,7 +163,7 @@ class DurableInbox:
     async def cancel(self, interaction_id: InteractionId) -> None:
         """Delete the texts, stop the work and withdraw the reply. Raises InteractionUnknown."""
         interaction = await self._worklist.cancel(interaction_id)
-        self._underway.unsettle(interaction_id)
+        self._in_flight.unsettle(interaction_id)
         self._work.interrupt(interaction_id)
         if interaction.status == "cancelling":
             await self._engine.begin(f"{interaction_id}:withdraw", interaction_id)
@@ -150,7 +171,7 @@ class DurableInbox:
     async def outcome(self, interaction_id: InteractionId) -> Outcome:
         """Wait for an outcome. Raises InteractionUnknown, InboxUnavailable."""
         while True:
-            entry = self._underway.get(interaction_id)
+            entry = self._in_flight.get(interaction_id)
             if entry is not None:
                 await entry.settled.wait()
                 if entry.outcome is not None:
@@ -162,30 +183,29 @@ class DurableInbox:
 
     async def run(self, interaction_id: InteractionId) -> float | None:
         """Process an interaction for the engine; return the seconds until a retry. Never raises."""
-        async with self._underway.alone(interaction_id):
-            return await self._run(interaction_id, self._underway.enter(interaction_id))
-
-    async def _run(self, interaction_id: InteractionId, entry: InFlightMessage) -> float | None:
-        entry.kept.set()
-        self._underway.wake(interaction_id)
-        pause: float | None = None
-        try:
-            opened, entry.opened = entry.opened, None
-            pause = await self._work.run(interaction_id, opened=opened, full=entry.full)
-        finally:
-            if pause is None:
-                self._underway.leave(interaction_id)
-        if pause is not None:
-            self._underway.sleep(interaction_id, pause)
-        return pause
+        lock = self._in_flight.run_lock(interaction_id)
+        async with lock:
+            entry = self._in_flight.enter(interaction_id)
+            entry.kept.set()
+            self._in_flight.wake(interaction_id)
+            pause: float | None = None
+            try:
+                opened, entry.opened = entry.opened, None
+                pause = await self._work.run(interaction_id, opened=opened, full=entry.full)
+            finally:
+                if pause is None:
+                    self._in_flight.leave(interaction_id)
+            if pause is not None:
+                self._in_flight.sleep(interaction_id, pause)
+            return pause
 
     async def adopt(self) -> int:
         """Restart interactions that no live process works on; return their number."""
         left = await self._worklist.unfinished(self._owner)
-        self._underway.forget_all_but({each.id for each in left})
-        orphans = [each for each in left if self._underway.overdue(each.id)]
+        self._in_flight.forget_all_but({each.id for each in left})
+        orphans = [each for each in left if self._in_flight.overdue(each.id)]
         for orphan in orphans:
-            self._underway.leave(orphan.id)
+            self._in_flight.leave(orphan.id)
             await self._engine.again(orphan)
         return len(orphans)
 
@@ -193,11 +213,11 @@ class DurableInbox:
         """Reserve a place for a message. Raises InboxUnavailable, InboxFull."""
         if self._closed:
             raise InboxUnavailable(f"Message {message.key!r} is not taken. {self._closed}")
-        busy, limit = self._underway.busy, self._limits.waiting
-        told = self._work.tells(message)
-        if busy >= limit * (_HARD_LIMIT_FACTOR if told else 1):
+        busy, limit = self._in_flight.busy, self._limits.waiting
+        posts = self._work.posts_to(message)
+        if busy >= limit * (_HARD_LIMIT_FACTOR if posts else 1):
             raise InboxFull(f"{busy} questions are waiting. Ask again in a few minutes.")
-        entry = self._underway.enter(message.interaction_id)
+        entry = self._in_flight.enter(message.interaction_id)
         entry.full = busy >= limit
         return entry
 
@@ -211,9 +231,6 @@ class DurableInbox:
             raise InboxUnavailable(
                 f"Message {message.key!r} could not be kept: {error} Send it again."
             ) from error
-
-    def _mine(self, interaction: Interaction) -> bool:
-        return interaction.claim is not None and interaction.claim.owner == self._owner
 
     async def _recorded(self, interaction_id: InteractionId) -> Outcome | None:
         """Return the stored outcome, None while another process works on the interaction."""

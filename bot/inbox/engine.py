@@ -27,11 +27,9 @@ from bot.domain.interactions import Unfinished
 from bot.domain.messages import InteractionId
 from bot.domain.settings import Settings
 from bot.domain.urls import IDLE_IN_TRANSACTION_SECONDS
+from bot.inbox.accept import RunWork
 
 log = structlog.get_logger(__name__)
-
-RunWork = Callable[[InteractionId], Coroutine[Any, Any, float | None]]
-"""Processes an interaction; returns the seconds until it is to be run again, or None when done."""
 
 _NAME = "frontdesk"
 _VERSION = "1"
@@ -48,7 +46,9 @@ _DAMAGE_MESSAGES = ("not a database", "malformed", "encrypted")
 
 
 class DbosEngine:
-    """Runs work as DBOS workflows. Implements `Engine`. One per process: DBOS is a singleton.
+    """Runs work as DBOS workflows; one per process, as DBOS is a singleton.
+
+    Implements `DurableEngine`.
 
     Work is started directly, not through a queue: queues are polled, which costs 26 ms and a
     quarter of a core at 20 ms (docs/adr/0003), and the process that stores a message begins its

@@ -5,30 +5,39 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Protocol
 
 import structlog
 
 from bot.domain.errors import BotError, EngineUnavailable, StoreUnavailable
 from bot.domain.health import ComponentStatus
-from bot.domain.messages import InteractionId
-from bot.inbox.accept import DurableInbox
+from bot.inbox.accept import DurableEngine, DurableInbox
 from bot.observability.logs import LastingTrouble
 
 _SAFETY_MARGIN_SECONDS = 2.0
 """For clock drift and pauses: this process stops posting before others may take over."""
 
 
-class ReplicaLeases(Protocol):
-    """Leases of live processes in the store. Raises bot.domain.errors.StoreUnavailable."""
+class Replicas(Protocol):
+    """The processes that share the store, with their leases. Raises StoreUnavailable."""
 
     async def prolong(self, replica: str, *, seconds: float) -> None: ...
 
     async def release(self, replica: str) -> None: ...
 
-    async def alone(self, replica: str) -> None: ...
+    async def alone(self, replica: str) -> None:
+        """End the leases of all other processes."""
+        ...
+
+    async def dead(self) -> Sequence[str]:
+        """Return the processes whose lease has run out."""
+        ...
+
+    async def bury(self, replica: str) -> None:
+        """Delete a dead process, once its work is taken over."""
+        ...
 
 
 class Lease:
@@ -43,7 +52,7 @@ class Lease:
     """
 
     def __init__(
-        self, replicas: ReplicaLeases, replica: str, *, alone: bool, seconds: float = 12.0
+        self, replicas: Replicas, replica: str, *, alone: bool, seconds: float = 12.0
     ) -> None:
         self._replicas = replicas
         self._replica = replica
@@ -76,28 +85,6 @@ _CLEAN_UP_SECONDS = 3600.0
 _STOPPED = "This server is stopping. Send it again in a minute."
 
 
-class SupervisedEngine(Protocol):
-    """The engine operations that InboxSupervisor needs."""
-
-    async def start(
-        self, run: Callable[[InteractionId], Coroutine[Any, Any, float | None]]
-    ) -> None: ...
-
-    async def take_over(self, executors: Sequence[str]) -> None: ...
-
-    async def forget(self) -> None: ...
-
-    async def stop(self) -> None: ...
-
-
-class DeadReplicas(Protocol):
-    """Processes in the store whose lease has run out."""
-
-    async def dead(self) -> Sequence[str]: ...
-
-    async def bury(self, replica: str) -> None: ...
-
-
 class InboxSupervisor:
     """Starts the inbox, runs its periodic tasks and stops it.
 
@@ -112,9 +99,9 @@ class InboxSupervisor:
         self,
         *,
         inbox: DurableInbox,
-        engine: SupervisedEngine,
+        engine: DurableEngine,
         lease: Lease,
-        deaths: DeadReplicas,
+        replicas: Replicas,
         prepare: Callable[[], Awaitable[None]],
         clean: Callable[[], Awaitable[None]],
         patient: bool,
@@ -122,7 +109,7 @@ class InboxSupervisor:
         self._inbox = inbox
         self._engine = engine
         self._lease = lease
-        self._deaths = deaths
+        self._replicas = replicas
         self._prepare = prepare
         self._clean = clean
         self._patient = patient
@@ -214,13 +201,13 @@ class InboxSupervisor:
             await self._begin()
             return
         await self._lease.prolong()
-        dead = await self._deaths.dead()
+        dead = await self._replicas.dead()
         if dead:
             await self._engine.take_over(dead)
         adopted = await self._inbox.adopt()
         # Only now, so that a failed takeover is repeated.
         for replica in dead:
-            await self._deaths.bury(replica)
+            await self._replicas.bury(replica)
         if dead or adopted:
             log.warning("inbox.taken_over", replicas=len(dead), interactions=adopted)
 

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
+from weakref import WeakValueDictionary
 
 import structlog
 
@@ -41,37 +42,20 @@ class InFlightMessage:
     settled: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-@dataclass(slots=True)
-class _RunLock:
-    """A lock for the runs of an interaction, with the number of its holders and waiters."""
-
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    count: int = 0
-
-
 class InFlight:
     """The messages in flight of one process."""
 
     def __init__(self) -> None:
         self._entries: dict[InteractionId, InFlightMessage] = {}
-        self._runs: dict[InteractionId, _RunLock] = {}
+        self._run_locks: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
         self._sleeping: set[InteractionId] = set()
 
-    @asynccontextmanager
-    async def alone(self, interaction_id: InteractionId) -> AsyncIterator[None]:
-        """Hold the lock of an interaction, so that one run at a time works on it.
+    def run_lock(self, interaction_id: InteractionId) -> asyncio.Lock:
+        """Return the lock of an interaction, so that one run at a time works on it.
 
         The engine may begin the same work twice, and a claim does not exclude its own process.
         """
-        runs = self._runs.setdefault(interaction_id, _RunLock())
-        runs.count += 1
-        try:
-            async with runs.turn:
-                yield
-        finally:
-            runs.count -= 1
-            if not runs.count:
-                del self._runs[interaction_id]
+        return self._run_locks.setdefault(interaction_id, asyncio.Lock())
 
     @property
     def busy(self) -> int:
@@ -273,7 +257,11 @@ class Progress:
                 if not self._activities and latest.stage is not Stage.DONE:
                     await self._show(latest)
             except DeliveryFailed as error:
-                self._not_shown(latest, error)
+                about = {"interaction_id": self._id, "stage": latest.stage.value, "why": str(error)}
+                if error.retry_after_seconds is None:
+                    log.error("progress.failed", **about)  # noqa: TRY400 - the message says it all
+                else:
+                    log.info("progress.left_out", **about)
             except ClaimLost as error:
                 # The question was edited, withdrawn or taken over meanwhile: the worker logs that.
                 log.debug("progress.left_out", interaction_id=self._id, why=str(error))
@@ -297,13 +285,6 @@ class Progress:
             await self._open(self._channel)
         at = self._placeholder if self._placeholder and self._placeholder.id else None
         await self._channel.progress(self._message, activity, at)
-
-    def _not_shown(self, activity: Activity, error: DeliveryFailed) -> None:
-        """Log a refused progress update; as info if the platform only asks to wait."""
-        expected = error.retry_after_seconds is not None
-        tell = log.info if expected else log.error
-        event = "progress.left_out" if expected else "progress.failed"
-        tell(event, interaction_id=self._id, stage=activity.stage.value, why=str(error))
 
     async def _open(self, channel: Channel) -> None:
         if not isinstance(channel, OpensPlaceholders) or not channel.has_placeholder(self._message):

@@ -26,51 +26,11 @@ from bot.domain.outcomes import (
 )
 from bot.domain.ports import Admits, AnswersInquiries, ReportStage, Worklist
 from bot.inbox.in_flight import ThreadOrder
-from bot.inbox.outbox import Deliverer, ReplyOutbox, pause_before
-from bot.observability.request_log import OutcomeObserver
-from bot.observability.tracing import interaction_span
+from bot.inbox.outbox import ReplyOutbox, pause_before
+from bot.observability.request_log import ObserveOutcome
+from bot.observability.trace_context import describe_outcome, interaction_span
 
 log = structlog.get_logger(__name__)
-
-
-class MessageAnswerer:
-    """Admits a message and lets the desk answer it.
-
-    Args:
-        admission: Builds the inquiry, or a refusal with its reason.
-        desk: Answers the inquiry.
-        deadline_seconds: The time limit of both together.
-    """
-
-    def __init__(
-        self, admission: Admits, desk: AnswersInquiries, *, deadline_seconds: float = 120.0
-    ) -> None:
-        self._admission = admission
-        self._desk = desk
-        self._deadline = deadline_seconds
-
-    async def answer(self, message: Message, report: ReportStage) -> Outcome:
-        """Return the outcome of a message; unexpected errors are logged and become an escalation.
-
-        Raises StoreUnavailable: without the store no outcome could be recorded either. Raises
-        AskerUnknown: a later attempt may succeed.
-        """
-        asker: Person | None = None
-        try:
-            async with asyncio.timeout(self._deadline):
-                admitted = await self._admission.admit(message)
-                if isinstance(admitted, Refusal):
-                    return refused_outcome(message, admitted)
-                asker = admitted.asker
-                return await self._desk.handle(admitted, report)
-        except (AskerUnknown, StoreUnavailable):
-            raise
-        except Exception as error:
-            log.exception("desk.failed", interaction_id=message.interaction_id)
-            await report(Stage.FAILED)
-            stopped = "The desk stopped; the log says why."
-            failed = unavailable_outcome(message, stopped, error_code(error))
-            return replace(failed, asker=asker)
 
 
 _ATTEMPTS_TO_LONGEST_PAUSE = 4
@@ -97,6 +57,37 @@ class WorkLimits:
     delivery_hours: float = 24.0
 
 
+async def answer_message(
+    admission: Admits,
+    desk: AnswersInquiries,
+    message: Message,
+    report: ReportStage,
+    *,
+    seconds: float = 120.0,
+) -> Outcome:
+    """Admit a message and let the desk answer it; unexpected errors become an escalation.
+
+    ``seconds`` is the time limit of both together. Raises StoreUnavailable: without the store no
+    outcome could be recorded either. Raises AskerUnknown: a later attempt may succeed.
+    """
+    asker: Person | None = None
+    try:
+        async with asyncio.timeout(seconds):
+            admitted = await admission.admit(message)
+            if isinstance(admitted, Refusal):
+                return refused_outcome(message, admitted)
+            asker = admitted.asker
+            return await desk.handle(admitted, report)
+    except (AskerUnknown, StoreUnavailable):
+        raise
+    except Exception as error:
+        log.exception("desk.failed", interaction_id=message.interaction_id)
+        await report(Stage.FAILED)
+        stopped = "The desk stopped; the log says why."
+        failed = unavailable_outcome(message, stopped, error_code(error))
+        return replace(failed, asker=asker)
+
+
 class MessageWorker:
     """Does the pending work of an interaction; safe to repeat after a crash at any point.
 
@@ -111,21 +102,21 @@ class MessageWorker:
         *,
         owner: str,
         work: Worklist,
-        answering: MessageAnswerer,
-        deliver: Deliverer,
-        posting: ReplyOutbox,
-        observers: Sequence[OutcomeObserver],
+        admission: Admits,
+        desk: AnswersInquiries,
+        outbox: ReplyOutbox,
+        observers: Sequence[ObserveOutcome],
         limits: WorkLimits,
         answered: Callable[[InteractionId, Outcome], None],
     ) -> None:
         self._owner = owner
         self._work = work
-        self._answering = answering
-        self._deliver = deliver
+        self._admission = admission
+        self._desk = desk
+        self._outbox = outbox
         self._observers = observers
-        self._posting = posting
         self._answered = answered
-        self._introduction_seconds = limits.introduction_seconds
+        self._limits = limits
         self._order = ThreadOrder(work.behind)
         self._desks = asyncio.Semaphore(limits.concurrency)
         self._handling: dict[InteractionId, asyncio.Task[Outcome]] = {}
@@ -133,16 +124,16 @@ class MessageWorker:
         self._faults: dict[InteractionId, int] = {}
         self._unknown_since: dict[InteractionId, float] = {}
 
-    def tells(self, message: Message) -> bool:
+    def posts_to(self, message: Message) -> bool:
         """Return whether replies to a message are posted, rather than fetched by the asker."""
-        return self._deliver.posts_to(message)
+        return self._outbox.posts_to(message)
 
     def interrupt(self, interaction_id: InteractionId) -> None:
         """Stop answering a withdrawn question, or waiting to post its reply."""
         handling = self._handling.get(interaction_id)
         if handling is not None:
             handling.cancel()
-        self._posting.interrupt(interaction_id)
+        self._outbox.interrupt(interaction_id)
 
     async def run(
         self, interaction_id: InteractionId, *, opened: Interaction | None = None, full: bool
@@ -156,7 +147,7 @@ class MessageWorker:
             interaction = opened or await self._work.claim(interaction_id, self._owner)
             if interaction is None:
                 return None
-            pause = await self._do(interaction, full=full)
+            pause = await self._process(interaction, full=full)
         except ClaimLost as error:
             log.info("work.claim_lost", interaction_id=interaction_id, why=str(error))
             return None
@@ -183,32 +174,32 @@ class MessageWorker:
         )
         return pause_before(min(tries, _ATTEMPTS_TO_LONGEST_PAUSE) if known else tries)
 
-    async def _do(self, interaction: Interaction, *, full: bool) -> float | None:
+    async def _process(self, interaction: Interaction, *, full: bool) -> float | None:
         if interaction.status == "cancelling":
-            return await self._posting.withdraw(interaction)
+            return await self._outbox.withdraw(interaction)
         if interaction.outcome is not None:
-            return await self._posting.again(interaction, interaction.outcome)
+            return await self._outbox.post(interaction, interaction.outcome, first=False)
         async with self._order.turn(interaction):
-            with interaction_span(interaction.message) as told:
+            with interaction_span(interaction.message) as span:
                 recorded, outcome = await self._answer(interaction, full=full)
-                told.answered(outcome)
-                return await self._posting.first(recorded, outcome)
+                describe_outcome(span, outcome)
+                return await self._outbox.post(recorded, outcome, first=True)
 
     async def _answer(self, interaction: Interaction, *, full: bool) -> tuple[Interaction, Outcome]:
         """Find an outcome, record it and notify the observers."""
         started = perf_counter()
-        outcome = self._said_at_once(interaction, full=full)
+        outcome = self._outcome_without_desk(interaction, full=full)
         if outcome is None:
-            interaction, outcome = await self._handled_or_refused(interaction)
+            interaction, outcome = await self._answer_or_refuse(interaction)
         else:
             await self._close(interaction, outcome, last=True)
         self._answered(interaction.id, outcome)
         took_ms = (perf_counter() - started) * 1000
-        for observer in self._observers:
-            observer.answered(*without_text(interaction.message, outcome), took_ms)
+        for observe in self._observers:
+            observe(*without_text(interaction.message, outcome), took_ms)
         return interaction, outcome
 
-    def _said_at_once(self, interaction: Interaction, *, full: bool) -> Outcome | None:
+    def _outcome_without_desk(self, interaction: Interaction, *, full: bool) -> Outcome | None:
         """Return an outcome without the desk if the inbox is full or the work failed too often."""
         if full:
             return busy_outcome(interaction.message)
@@ -218,45 +209,53 @@ class MessageWorker:
             )
         return None
 
-    async def _handled_or_refused(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
+    async def _answer_or_refuse(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
         """Have a question answered; refuse it if its asker could not be identified for too long.
 
         The platform is always asked once more first, because the store may have been away
         meanwhile.
         """
         try:
-            return await self._handled(interaction)
+            return await self._answer_unedited(interaction)
         except AskerUnknown:
             since = self._unknown_since.get(interaction.id)
-            if since is None or monotonic() - since <= self._introduction_seconds:
+            if since is None or monotonic() - since <= self._limits.introduction_seconds:
                 raise
         interaction = await self._current(interaction)
         outcome = refused_outcome(interaction.message, OUTSIDERS_NOT_KNOWN)
         await self._close(interaction, outcome, last=True)
         return interaction, outcome
 
-    async def _handled(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
+    async def _answer_unedited(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
         """Have a question answered, again if it was edited meanwhile, and record the outcome."""
         for last in (False, True):
-            interaction, outcome = await self._handle(interaction)
+            interaction, outcome = await self._run_desk(interaction)
             try:
                 if await self._close(interaction, outcome, last=last):
                     break
             except ClaimLost:
-                await self._posting.tidy(interaction)
+                await self._outbox.remove_late_placeholder(interaction)
                 raise
         return interaction, outcome
 
     async def _close(self, interaction: Interaction, outcome: Outcome, *, last: bool) -> bool:
-        waits = self._deliver.takes_turns(interaction.message)
+        waits = self._outbox.takes_turns(interaction.message)
         return await self._work.close(interaction, outcome, last=last, posting=not waits)
 
-    async def _handle(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
-        async with self._deliver.progress(interaction) as report:
+    async def _run_desk(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
+        async with self._outbox.progress(interaction) as report:
             await report(Stage.RECEIVED)
             async with self._desks:
                 current = await self._current(interaction)
-                handling = asyncio.create_task(self._answering.answer(current.message, report))
+                handling = asyncio.create_task(
+                    answer_message(
+                        self._admission,
+                        self._desk,
+                        current.message,
+                        report,
+                        seconds=self._limits.deadline_seconds,
+                    )
+                )
                 self._handling[current.id] = handling
                 try:
                     outcome = await _await_outcome(handling)

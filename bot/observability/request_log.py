@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
@@ -46,10 +45,8 @@ _CREDENTIALS = re.compile(
 counts."""
 
 
-class OutcomeObserver(Protocol):
-    """Observes every outcome, called within the span of its interaction; never raises."""
-
-    def answered(self, message: Message, outcome: Outcome, duration_ms: float) -> None: ...
+ObserveOutcome = Callable[[Message, Outcome, float], None]
+"""Observes an outcome and its duration in ms, within the interaction's span; never raises."""
 
 
 class RequestLog:

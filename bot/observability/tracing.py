@@ -1,4 +1,4 @@
-"""Trace interactions and deliveries, when the standard OTEL_* variables ask for it.
+"""Set up tracing when the standard OTEL_* variables ask for it.
 
 Tracing is off by default. The SDK reads most variables itself, and hardly reports a wrong value;
 here a wrong value stops the start with its cure.
@@ -7,24 +7,15 @@ here a wrong value stops the start with its cure.
 from __future__ import annotations
 
 import os
-import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from opentelemetry.trace import Span
 from pydantic_settings import BaseSettings, DotEnvSettingsSource
 
 from bot.domain.errors import SettingInvalid
 from bot.domain.health import ComponentStatus
-from bot.domain.interactions import Delivery, Outcome
-from bot.domain.messages import Message, Thread
-from bot.domain.outcomes import answer_type, confidence_level, escalation_reason
-from bot.observability.trace_context import current_trace_id, trace_continued_from
-from rag import telemetry
-from rag.telemetry import Attributes, describe, span
 
 EXPORTERS = ("otlp", "console", "none")
 PROTOCOL = "http/protobuf"
@@ -166,7 +157,12 @@ def set_up_tracing(env_file: Path = ENV_FILE) -> Callable[[], None]:
         if not os.environ.get(name):
             os.environ[name] = value
     asked = read_variables(os.environ)
-    return _start(asked) if asked.exporters else _end_nothing
+    if not asked.exporters:
+        return lambda: None
+    # The SDK is imported only when tracing is on.
+    from bot.observability import span_export as export
+
+    return export.start_tracing(asked)
 
 
 def tracing_part(variables: Mapping[str, str] | None = None) -> ComponentStatus:
@@ -178,12 +174,6 @@ def tracing_part(variables: Mapping[str, str] | None = None) -> ComponentStatus:
     return ComponentStatus("tracing", "absent", f"{asked.where}.", cure)
 
 
-def _start(asked: TracingSettings) -> Callable[[], None]:
-    from bot.observability import span_export as export
-
-    return export.start_tracing(asked)
-
-
 def _variables_in_file(path: Path) -> Mapping[str, str]:
     source = DotEnvSettingsSource(
         BaseSettings, env_file=path, env_file_encoding="utf-8", case_sensitive=True
@@ -191,79 +181,3 @@ def _variables_in_file(path: Path) -> Mapping[str, str]:
     return {
         name: value for name, value in source.env_vars.items() if name.startswith(_PREFIX) and value
     }
-
-
-def _end_nothing() -> None:
-    """Do nothing: tracing was never started."""
-
-
-_CONFIDENCE_LEVEL = "frontdesk.confidence_level"
-_CONVERSATIONS = uuid.UUID("0e6c7c36-7f5e-5c39-8f43-6d1b7a2f51c4")  # uuid5 namespace
-
-
-@dataclass(frozen=True, slots=True)
-class InteractionSpan:
-    """The open root span of a message's processing."""
-
-    _span: Span
-
-    def answered(self, outcome: Outcome) -> None:
-        """Set the outcome's attributes on the span."""
-        told = {
-            telemetry.INTENT: outcome.trace.route.intent.value,
-            telemetry.ANSWER_TYPE: answer_type(outcome),
-            telemetry.CONFIDENCE: outcome.response.confidence,
-            _CONFIDENCE_LEVEL: confidence_level(outcome),
-            telemetry.ESCALATION_REASON: escalation_reason(outcome),
-        }
-        describe(self._span, told)
-
-
-@contextmanager
-def interaction_span(message: Message) -> Iterator[InteractionSpan]:
-    """Open the root span of a message's processing.
-
-    It continues the trace that the message came with, whichever process does the work, or else
-    begins one. The span that is open around it (the engine's own) is not its parent.
-    """
-    with (
-        trace_continued_from(message.traceparent),
-        span(telemetry.INTERACTION, kind="consumer") as opened,
-    ):
-        if opened.is_recording():
-            describe(opened, _message_attributes(message))
-        yield InteractionSpan(opened)
-
-
-@contextmanager
-def deliver_span(delivery: Delivery) -> Iterator[None]:
-    """Open the span of a reply's delivery to its platform, with all requests it takes.
-
-    Where no trace is open, as after a restart, it continues the message's own.
-    """
-    with ExitStack() as opened:
-        if not current_trace_id():
-            opened.enter_context(trace_continued_from(delivery.message.traceparent))
-        told: Attributes = {
-            telemetry.INTERACTION_ID: delivery.interaction_id,
-            telemetry.PLATFORM: delivery.message.thread.platform,
-            telemetry.TENANT: delivery.message.thread.tenant,
-            telemetry.ANSWER_TYPE: answer_type(delivery.outcome),
-            telemetry.EDITS_PLACEHOLDER: delivery.placeholder is not None,
-        }
-        opened.enter_context(span(telemetry.DELIVER, told, kind="client"))
-        yield
-
-
-def _message_attributes(message: Message) -> Attributes:
-    return {
-        telemetry.INTERACTION_ID: message.interaction_id,
-        telemetry.CONVERSATION_ID: _conversation_id(message.thread),
-        telemetry.PLATFORM: message.thread.platform,
-        telemetry.TENANT: message.thread.tenant,
-    }
-
-
-def _conversation_id(thread: Thread) -> str:
-    """Return a stable id of a conversation that reveals no names of channels or people."""
-    return str(uuid.uuid5(_CONVERSATIONS, thread.key))

@@ -88,9 +88,9 @@ def update_case(case: Case) -> Update:
         update(row)
         .where(row.interaction_id == case.interaction_id)
         .values(
-            state=case.standing.state,
-            owner=case.standing.owner_id or None,
-            owner_name=case.standing.owner_name,
+            state=case.status.state,
+            owner=case.status.owner_id or None,
+            owner_name=case.status.owner_name,
             changed_at=case.changed_at,
             due_at=case.due_at,
             pings=case.pings,
@@ -145,7 +145,7 @@ def case_of(row: Row[EscalationRow, str, str]) -> Case:
     return Case(
         interaction_id=InteractionId(row.interaction_id),
         tenant=row.tenant,
-        standing=CaseStatus(row.state, row.owner or "", row.owner_name),
+        status=CaseStatus(row.state, row.owner or "", row.owner_name),
         reason=row.reason,
         question=row.question,
         asker_id=row.asker,
@@ -230,9 +230,9 @@ class StoredEscalations:
         async with self._transactions.writing() as connection:
             case = await _lock_case(connection, tenant, case_id)
             is_asker = who.has(case.asker_id)
-            then = lifecycle.after(case.standing, act, who, is_asker=is_asker)
+            then = lifecycle.after(case.status, act, who, is_asker=is_asker)
             taken = ActTaken(act, who, storable(text), is_asker=is_asker)
-            if not lifecycle.is_change(act, case.standing, then):
+            if not lifecycle.is_change(act, case.status, then):
                 await _refuse_unsent_words(connection, case, taken)
                 return case
             case = self._changed(case, then)
@@ -265,7 +265,7 @@ class StoredEscalations:
         waits = then.state in lifecycle.WAITING
         return replace(
             case,
-            standing=then,
+            status=then,
             changed_at=now,
             due_at=self._reminders.due(now) if waits else None,
             pings=0 if waits else case.pings,
@@ -297,7 +297,7 @@ async def _refuse_unsent_words(connection: AsyncConnection, case: Case, taken: A
     last = (await connection.execute(select_last_step(case.interaction_id, taken.act))).first()
     if last is None or (last.actor, last.text) != (taken.actor.id, taken.text):
         raise ActRefused(
-            f"It is {case.standing.state} already, so what you wrote was not sent. Look at how it "
+            f"It is {case.status.state} already, so what you wrote was not sent. Look at how it "
             "stands now."
         )
 

@@ -11,15 +11,13 @@ from aiohttp.typedefs import Handler
 from pydantic import BaseModel, Field
 
 from bot.domain.errors import (
-    DocumentInTheWay,
-    DocumentRefused,
-    DocumentUnknown,
     InboxFull,
     InboxUnavailable,
     InteractionUnknown,
     RateExceeded,
     StoreUnavailable,
 )
+from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 
 log = structlog.get_logger(__name__)
 

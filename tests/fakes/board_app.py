@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
@@ -28,6 +29,7 @@ from bot.web.auth.security import mount_security
 from bot.web.board.layout import mount_layout
 from bot.web.board.routes import mount_state_pages, mount_work_pages
 from rag.errors import IndexUnavailable
+from rag.ports import SearchIndex
 from rag.types import EVERYONE, Chunk, ModelCall, PageSummary, Principal
 from tests.fakes.builders import chunk, message, route
 
@@ -206,7 +208,7 @@ def board_app(
         searches=searches or store.searches,
         record=store.interactions,
         readable=readable,
-        index=shelf,
+        index=cast("SearchIndex", shelf),
         origins=QuestionLinks(store.interactions, {"slack": SlackLinks()}),
         patience=timedelta(minutes=30),
     )

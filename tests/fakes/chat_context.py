@@ -17,16 +17,10 @@ from bot.chat.adapters import ChatContext
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.reindexing import ReindexRuns
 from bot.chat.commands.run_status import RunWatcher
-from bot.chat.commands.types import Admins, CommandCaller, CommandSyntax
+from bot.chat.commands.types import Admins, CommandCaller, CommandSyntax, InGroup
 from bot.chat.documents import SeenBy
-from bot.chat.messages import ListeningPolicy
-from bot.domain.errors import (
-    DeliveryFailed,
-    DocumentInTheWay,
-    DocumentRefused,
-    DocumentUnknown,
-    StoreUnavailable,
-)
+from bot.chat.listening_policy import ListeningPolicy
+from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.health import ComponentStatus
 from bot.domain.messages import Person, Policy
 from bot.domain.ports import Audits, Inbox
@@ -34,6 +28,7 @@ from bot.escalations.casework import Casework
 from bot.store.database import Store
 from bot.web import api
 from bot.web.forms import upload_limits
+from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 from ingestion.library import Added, LibraryDocument, Space
 from ingestion.records.types import Failure, Run
 from rag.errors import IndexUnavailable
@@ -205,21 +200,21 @@ RUNNING = replace(RUN, state="running", ended_at=None, pages=1, total=4, chunks=
 
 
 def command_caller(
-    person: str = "U1", *, admins: Admins = ADMINS, groups: FakeGroups | None = None
+    person: str = "U1", *, admins: Admins = ADMINS, in_group: InGroup | None = None
 ) -> CommandCaller:
     """Somebody who orders on Slack; U1 is an admin."""
-    return CommandCaller(Person(person), "slack", admins, SLACK, groups)
+    return CommandCaller(Person(person), "slack", admins, SLACK, in_group)
 
 
 class FakeGroups:
-    """Implements KnowsGroups; may be away."""
+    """Implements InGroup; may be away."""
 
     def __init__(self, *members: tuple[str, str], away: bool = False) -> None:
         self._members = members
         self._away = away
         self.asked = 0
 
-    async def in_group(self, person_id: str, group_id: str) -> bool:
+    async def __call__(self, person_id: str, group_id: str) -> bool:
         self.asked += 1
         if self._away:
             raise DeliveryFailed("Slack is away.")
@@ -227,7 +222,7 @@ class FakeGroups:
 
 
 class ScriptedRuns:
-    """Implements FollowsRuns: what is there at each second of a played clock.
+    """Implements GetRun by ``get``: what is there at each second of a played clock.
 
     ``None`` is a run that is not known, StoreUnavailable a ledger that can't be read. The last
     scene stays.
@@ -266,7 +261,7 @@ class MemoryAudits:
 
 
 class MemoryPolicies:
-    """Implements KeepsPolicies."""
+    """Implements Policies."""
 
     def __init__(self) -> None:
         self.kept: dict[str, Policy] = {}
@@ -332,7 +327,7 @@ def chat_context_over(
     shelf: MemoryDocuments | None = None,
     readable: ReadablePassages | None = None,
 ) -> ChatContext:
-    """Join an office; what is indexed is in memory."""
+    """Build the services of a platform; what is indexed is in memory."""
     readable = readable or ReadsNothing()
     shelf = shelf or MemoryDocuments()
     return ChatContext(
@@ -343,17 +338,17 @@ def chat_context_over(
         casework=Casework(
             cases=store.escalations, interactions=store.interactions, readable=readable
         ),
-        explaining=Explainer(
+        explainer=Explainer(
             interactions=store.interactions, gate=load_gate(0.65), readable=readable
         ),
-        fuller=PrivateAnswers(readable),
-        hearing=ListeningPolicy(store.policies, store.interactions),
+        private_answers=PrivateAnswers(readable),
+        listening=ListeningPolicy(store.policies, store.interactions),
         policies=store.policies,
         notes=store.notes,
         audits=store.audits,
         documents=shelf,
         reindexing=shelf,
-        orders=_orders(store, shelf, tenant),
+        commands=_orders(store, shelf, tenant),
         check_parts=_all_well,
     )
 
@@ -363,7 +358,7 @@ def _orders(store: Store, shelf: MemoryDocuments, tenant: str) -> CommandExecuto
     return CommandExecutor(
         tenant=tenant,
         reindexing=reindexing,
-        watch=RunWatcher(shelf),
+        watch=RunWatcher(shelf.get),
         policies=store.policies,
         directory=VouchedDirectory(),
         check_parts=_all_well,

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
-from bot.app.worker import BuiltInbox, DurableEngine, InboxOptions, build_durable_inbox
+from bot.app.worker import BuiltInbox, InboxOptions, build_durable_inbox
 from bot.domain.interactions import Interaction, Outcome
 from bot.domain.messages import InteractionId, Message, Platform
 from bot.domain.ports import Admits, AnswersInquiries, Channel
-from bot.inbox.accept import DurableInbox
+from bot.inbox.accept import DurableEngine, DurableInbox
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from tests.fakes.bot_ports import EchoDesk, MemoryEngine, OpenAdmission, generic_outcome

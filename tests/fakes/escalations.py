@@ -247,7 +247,7 @@ def case_of(message: Message, **changes: object) -> Case:
     made = Case(
         interaction_id=message.interaction_id,
         tenant=message.thread.tenant,
-        standing=CaseStatus("open"),
+        status=CaseStatus("open"),
         reason="asked_for_human",
         question=message.text,
         asker_id=message.author.id,

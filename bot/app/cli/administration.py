@@ -190,8 +190,8 @@ async def _resolve_case(store: Store, tenant: str, case_id: InteractionId) -> No
     who = operator()
     resolved = await store.escalations.act(tenant, case_id, "resolve", Actor(who, who, "expert"))
     by = (
-        f" by {_one_line(display_name(resolved.standing.owner_name))}"
-        if resolved.standing.owner_id
+        f" by {_one_line(display_name(resolved.status.owner_name))}"
+        if resolved.status.owner_id
         else ""
     )
     when = resolved.changed_at.strftime(f"{_TIME_FORMAT} UTC")
@@ -208,11 +208,11 @@ def _case_line(case: Case) -> str:
 
 def _state_and_owner(case: Case) -> str:
     """Return state and owner of a case; "" while it is open."""
-    standing = case.standing
-    if standing.state == "open":
+    status = case.status
+    if status.state == "open":
         return ""
-    by = f" by {_one_line(display_name(standing.owner_name))}" if standing.owner_id else ""
-    return f"[{standing.state}{by}] "
+    by = f" by {_one_line(display_name(status.owner_name))}" if status.owner_id else ""
+    return f"[{status.state}{by}] "
 
 
 def _step_line(step: CaseStep) -> str:

@@ -28,7 +28,7 @@ from bot.chat.commands.types import (
     CommandCaller,
     Done,
     HelpRequest,
-    KnowsGroups,
+    InGroup,
     Refused,
     ReindexCancelRequest,
     ReindexRequest,
@@ -37,11 +37,12 @@ from bot.chat.commands.types import (
     StatusRequest,
     TextRequest,
 )
-from bot.chat.documents import SeenBy, Space
+from bot.chat.documents import SeenBy
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
-from bot.domain.health import ComponentStatus
+from bot.domain.health import CheckComponents
 from bot.domain.messages import Person, Policy
-from bot.domain.ports import Directory, KeepsPolicies
+from bot.domain.ports import Directory, Policies
+from ingestion.library import Space
 from rag.types import EVERYONE, Principal
 
 
@@ -58,7 +59,7 @@ def parse_admins(names: Iterable[str], *, setting: str, is_group: Callable[[str]
     )
 
 
-async def is_admin(person: Person, admins: Admins, groups: KnowsGroups | None = None) -> bool:
+async def is_admin(person: Person, admins: Admins, in_group: InGroup | None = None) -> bool:
     """Return whether a person is an admin by id, verified e-mail address or group.
 
     Raises DeliveryFailed if a group's membership can't be checked and nothing else matches.
@@ -69,10 +70,10 @@ async def is_admin(person: Person, admins: Admins, groups: KnowsGroups | None = 
         return True
     if any(f"group:{group}" in person.principals for group in admins.groups):
         return True
-    if groups is None:
+    if in_group is None:
         return False
     for group in sorted(admins.groups):
-        if await groups.in_group(person.id, group):
+        if await in_group(person.id, group):
             return True
     return False
 
@@ -116,9 +117,9 @@ class CommandExecutor:
     tenant: str
     reindexing: ReindexRuns
     watch: RunWatcher
-    policies: KeepsPolicies
+    policies: Policies
     directory: Directory
-    check_parts: Callable[[], Awaitable[Sequence[ComponentStatus]]]
+    check_parts: CheckComponents
     served: frozenset[str] | None = None
     models: tuple[str, ...] = ()
     usual_model: str | None = None
@@ -149,13 +150,13 @@ class CommandExecutor:
         """
         admin = by.alone and await self._refusal(by) is None
 
-        async def told() -> Done:
+        async def report() -> Done:
             own = await self._own(by) if by.alone else frozenset()
             spaces = await self._spaces(own | {EVERYONE})
             parts = await self.check_parts()
             return Done(status_text(parts, spaces, self.now(), admin=admin))
 
-        return await _or_refused(told)
+        return await _or_refused(report)
 
     async def reindex(self, order: ReindexRequest, by: CommandCaller) -> Started | Refused:
         """Start a run; the result's id can be followed."""
@@ -163,7 +164,7 @@ class CommandExecutor:
 
     async def reindex_status(self, by: CommandCaller) -> Done | Refused:
         """Return the progress of the runs; for admins only, as failures name pages."""
-        return await self._allowed(by, "reindex status", lambda: self.reindexing.standing(by))
+        return await self._allowed(by, "reindex status", lambda: self.reindexing.status(by))
 
     async def cancel(self, order: ReindexCancelRequest, by: CommandCaller) -> Done | Refused:
         """Cancel a run."""
@@ -229,7 +230,7 @@ class CommandExecutor:
 
     async def _refusal(self, by: CommandCaller) -> str | None:
         try:
-            allowed = await is_admin(by.person, by.admins, by.groups)
+            allowed = await is_admin(by.person, by.admins, by.in_group)
         except DeliveryFailed as error:
             _log.warning("orders.membership_unknown", by=by.actor, why=str(error))
             return _UNKNOWN

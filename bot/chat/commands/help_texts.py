@@ -8,9 +8,9 @@ from datetime import datetime
 
 from bot import __version__
 from bot.chat.commands.types import CommandSyntax
-from bot.chat.documents import Space
 from bot.domain.health import ComponentStatus
 from bot.domain.text.formatting import counted, rough_duration
+from ingestion.library import Space
 
 HELLO = (
     "Hello! Mention me with a question, and I answer in its thread from the company's pages, with "

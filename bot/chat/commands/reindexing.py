@@ -19,18 +19,19 @@ from bot.chat.commands.targets import ResolvedTarget, resolve_target
 from bot.chat.commands.types import (
     CommandCaller,
     Done,
-    KnowsSpaces,
     Refused,
     ReindexCancelRequest,
     ReindexRequest,
     Started,
 )
-from bot.chat.documents import Reindex, Run
+from bot.chat.documents import Documents, Reindex
 from bot.domain.capabilities import TellsPeople
-from bot.domain.errors import DeliveryFailed, DocumentInTheWay, DocumentRefused, StoreUnavailable
+from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.ports import Audits, Notes
 from bot.domain.text.formatting import counted
 from bot.domain.text.markdown import clip
+from ingestion.errors import DocumentInTheWay, DocumentRefused
+from ingestion.records.types import Run
 
 _LOOKED_AT = 100
 _RECENT = 3
@@ -46,7 +47,7 @@ class ReindexRuns:
     """
 
     tenant: str
-    documents: KnowsSpaces
+    documents: Documents
     runs: Reindex
     audits: Audits
 
@@ -74,16 +75,16 @@ class ReindexRuns:
             return Refused(str(error))
         return Started(run_id, _started(aim, order))
 
-    async def standing(self, by: CommandCaller) -> Done:
+    async def status(self, by: CommandCaller) -> Done:
         """Return the progress of active runs, or how the last ones ended."""
         runs = await self.runs.newest(_LOOKED_AT)
         active = [run for run in runs if run.active]
-        told = active or runs[:_RECENT]
-        if not told:
+        listed = active or runs[:_RECENT]
+        if not listed:
             return Done(f"Nothing was reindexed yet. Begin: {by.spelling.reindexing('all')}")
         texts = [
             progress_text(run_status_of(run.id, (run,)), by.spelling, alone=by.alone)
-            for run in told
+            for run in listed
         ]
         head = "" if active else "Nothing is being reindexed now. The last runs:\n\n"
         return Done(head + "\n\n".join(texts))
@@ -103,8 +104,7 @@ class ReindexRuns:
     async def stop(self, run_id: str, by: CommandCaller) -> Done | Refused:
         """Cancel a followed run, or the runs that resumed it after its process was killed."""
         run = await self.runs.get(run_id)
-        now = () if run is None else await current_runs(run, self.runs)
-        active = [each for each in now if each.active]
+        active = [each for each in await self._current(run) if each.active]
         if run is None or not active:
             return Refused("This run doesn't go on any more, so there is nothing to stop.")
         for each in active:
@@ -113,9 +113,11 @@ class ReindexRuns:
 
     async def is_now(self, run_id: str, other_id: str) -> bool:
         """Return whether ``other_id`` is the run itself or resumed it."""
-        run = await self.runs.get(run_id)
-        now = () if run is None else await current_runs(run, self.runs)
+        now = await self._current(await self.runs.get(run_id))
         return other_id in {run_id, *(each.id for each in now)}
+
+    async def _current(self, run: Run | None) -> Sequence[Run]:
+        return () if run is None else await current_runs(run, self.runs.get)
 
     async def _stop(self, run: Run, by: CommandCaller) -> None:
         await self._audit(by, "cancel reindex", run.id, run_scope(run))
@@ -154,35 +156,33 @@ def _choose_text(target: str | None, active: Sequence[Run], by: CommandCaller) -
     trouble = "" if target is None else f"No run that goes on is over {quote_input(target)}. "
     if target is not None and len(_matching_runs(target, active)) > 1:
         trouble = f"More than one run is over {quote_input(target)}. "
-    ways = [
+    commands = [
         f"{by.spelling.reindexing('cancel', run.id)} ({run_scope(run)}"
         f"{', dry run' if run.dry_run else ''})"
         for run in active
     ]
     return f"{trouble}Under way: {counted(len(active), 'run')}. Say which to stop:\n" + "\n".join(
-        ways
+        commands
     )
 
 
 def _in_the_way_text(run: Run, by: CommandCaller) -> str:
-    told = progress_text(run_status_of(run.id, (run,)), by.spelling, alone=by.alone)
+    progress = progress_text(run_status_of(run.id, (run,)), by.spelling, alone=by.alone)
     stop = by.spelling.reindexing("cancel", run.space or "all")
-    return f"A run is in the way. Wait until it ends, or stop it: {stop}\n\n{told}"
+    return f"A run is in the way. Wait until it ends, or stop it: {stop}\n\n{progress}"
 
 
 def _started(aim: ResolvedTarget, order: ReindexRequest) -> str:
     if aim.page:
-        return _started_on_page(aim, order)
-    what = "all spaces" if aim.space is None else f"the whole space {aim.space}"
+        doing = "I'm bringing that page alone up to date, with its files."
+        place = "on it"
+    else:
+        what = "all spaces" if aim.space is None else f"the whole space {aim.space}"
+        doing = f"I'm bringing {what} up to date. Pages that did not change cost nothing."
+        place = f"in {what}"
     if order.dry_run:
-        return f"{aim.how}I'm looking at what would change in {what}. Nothing is changed by that."
-    return f"{aim.how}I'm bringing {what} up to date. Pages that did not change cost nothing."
-
-
-def _started_on_page(aim: ResolvedTarget, order: ReindexRequest) -> str:
-    if order.dry_run:
-        return f"{aim.how}I'm looking at what would change on it. Nothing is changed by that."
-    return f"{aim.how}I'm bringing that page alone up to date, with its files."
+        doing = f"I'm looking at what would change {place}. Nothing is changed by that."
+    return f"{aim.how}{doing}"
 
 
 def _detail(order: ReindexRequest, page: str) -> str:
@@ -228,20 +228,20 @@ class MassDeleteAlert:
     ) -> None:
         self._tenant = tenant
         self._notes = notes
-        self._told = [each for each in channels if isinstance(each, TellsPeople)]
+        self._channels = [each for each in channels if isinstance(each, TellsPeople)]
         self._now = now
 
     async def __call__(self, space: str, why: str) -> None:
         """Post the alert on all platforms; never raises because of a platform."""
         text = mass_delete_text(space, why)
-        for each in self._told:
+        for each in self._channels:
             try:
-                await self._tell(each, space, text)
+                await self._post(each, space, text)
             except (DeliveryFailed, StoreUnavailable, TimeoutError) as error:
-                told = {"platform": each.platform, "space": space, "why": str(error)}
-                log.warning("held_back.not_told", **told)
+                failure = {"platform": each.platform, "space": space, "why": str(error)}
+                log.warning("held_back.not_told", **failure)
 
-    async def _tell(self, channel: TellsPeople, space: str, text: str) -> None:
+    async def _post(self, channel: TellsPeople, space: str, text: str) -> None:
         key = f"{channel.platform}:held-back:{space}:{self._now():%Y-%m-%d}"
         if not await self._notes.first(self._tenant, key):
             return

@@ -30,13 +30,13 @@ class RunFollowers:
     def __init__(
         self,
         *,
-        orders: CommandExecutor,
-        notes: RunLeases,
+        commands: CommandExecutor,
+        leases: RunLeases,
         screen: Screen,
         time: Clock = Clock(),  # noqa: B008 - it is frozen
     ) -> None:
-        self._orders = orders
-        self._notes = notes
+        self._commands = commands
+        self._leases = leases
         self._screen = screen
         self._time = time
         self._following: dict[str, asyncio.Task[None]] = {}
@@ -63,8 +63,8 @@ class RunFollowers:
 
     async def begin(self, run_id: str, *, user: str, channel: str, elsewhere: Elsewhere) -> None:
         """Show a started run; ``elsewhere`` is called if the message is not in the channel."""
-        shown = RunLease(run_id, user, channel, ordered_at=self._notes.now())
-        message = self._message(shown, new=True, elsewhere=elsewhere)
+        lease = RunLease(run_id, user, channel, ordered_at=self._leases.now())
+        message = self._message(lease, new=True, elsewhere=elsewhere)
         self._start(run_id, message)
         try:
             await message.beat()
@@ -76,18 +76,18 @@ class RunFollowers:
 
         Any process may show it; None if it is not shown. Raises StoreUnavailable.
         """
-        for shown in (await self._notes.every()).values():
-            if shown.posted and await self._orders.reindexing.is_now(shown.run_id, run_id):
-                return shown
+        for lease in (await self._leases.every()).values():
+            if lease.posted and await self._commands.reindexing.is_now(lease.run_id, run_id):
+                return lease
         return None
 
     def _message(
-        self, shown: RunLease, *, new: bool, elsewhere: Elsewhere = lambda _: None
+        self, lease: RunLease, *, new: bool, elsewhere: Elsewhere = lambda _: None
     ) -> RunMessage:
         return RunMessage(
-            shown,
+            lease,
             screen=self._screen,
-            notes=self._notes,
+            leases=self._leases,
             time=self._time,
             new=new,
             elsewhere=elsewhere,
@@ -112,7 +112,7 @@ class RunFollowers:
             log.exception("orders.run_broke", run=run_id, error=type(error).__name__)
 
     async def _followed(self, run_id: str, message: RunMessage) -> None:
-        following = asyncio.create_task(message.follow(self._orders.follow(run_id)))
+        following = asyncio.create_task(message.follow(self._commands.follow(run_id)))
         beating = asyncio.create_task(self._beat(message))
         try:
             done, _ = await asyncio.wait({following, beating}, return_when="FIRST_COMPLETED")
@@ -148,10 +148,10 @@ class RunFollowers:
                 each.cancel()
 
     async def _adopt(self) -> None:
-        for run_id, shown in (await self._notes.every()).items():
-            if run_id not in self._following and await self._notes.take(shown):
+        for run_id, lease in (await self._leases.every()).items():
+            if run_id not in self._following and await self._leases.take(lease):
                 log.info("orders.run_adopted", run=run_id)
-                self._start(run_id, self._message(shown, new=False))
+                self._start(run_id, self._message(lease, new=False))
 
 
 async def _stopped(tasks: Iterable[asyncio.Task[None]]) -> None:

@@ -73,18 +73,18 @@ class RunLeases:
         """Return the current time on the clock shared by all processes."""
         return self._clock()
 
-    async def keep(self, shown: RunLease) -> None:
+    async def keep(self, lease: RunLease) -> None:
         """Store a lease as owned by this process, with a new heartbeat."""
-        await self._put(replace(shown, owner=self._owner, beat=self._clock()))
+        await self._put(replace(lease, owner=self._owner, beat=self._clock()))
 
-    async def release(self, shown: RunLease) -> None:
+    async def release(self, lease: RunLease) -> None:
         """Release a lease, so that any process may take it at once."""
-        await self._put(replace(shown, owner="", beat=self._clock()))
+        await self._put(replace(lease, owner="", beat=self._clock()))
 
     async def is_ours(self, run_id: str) -> bool:
         """Return whether this process still owns a run's lease."""
-        shown = await self._get(run_id)
-        return shown is not None and shown.owner == self._owner
+        lease = await self._get(run_id)
+        return lease is not None and lease.owner == self._owner
 
     async def end(self, run_id: str) -> None:
         """Delete the lease of a run that was shown to its end."""
@@ -96,32 +96,32 @@ class RunLeases:
         """Return all leases by run id."""
         texts = await self._notes.beginning(self._tenant, self._key)
         read = (_read(text) for text in texts.values())
-        return {shown.run_id: shown for shown in read if shown is not None}
+        return {lease.run_id: lease for lease in read if lease is not None}
 
-    async def take(self, shown: RunLease) -> bool:
+    async def take(self, lease: RunLease) -> bool:
         """Take over the lease of a dead owner; False if it is owned, or another was first."""
-        if await self._get(shown.run_id) != shown:
+        if await self._get(lease.run_id) != lease:
             return False
-        if shown.owner != self._owner and not await self._is_first(shown):
+        if lease.owner != self._owner and not await self._is_first(lease):
             return False
-        await self.keep(shown)
+        await self.keep(lease)
         return True
 
-    async def _is_first(self, shown: RunLease) -> bool:
+    async def _is_first(self, lease: RunLease) -> bool:
         """Return whether this process is the first to take over an expired or released lease."""
         now = self._clock()
-        if shown.owner and now - shown.beat < SILENT_SECONDS:
+        if lease.owner and now - lease.beat < SILENT_SECONDS:
             return False
         # Who was quicker and died at once is not waited for longer than any other.
         attempt = int(now // SILENT_SECONDS)
-        key = f"{self._taken}{shown.run_id}:{shown.beat:.3f}:{attempt}"
+        key = f"{self._taken}{lease.run_id}:{lease.beat:.3f}:{attempt}"
         return await self._notes.first(self._tenant, key)
 
     async def _get(self, run_id: str) -> RunLease | None:
         return _read(await self._notes.get(self._tenant, f"{self._key}{run_id}"))
 
-    async def _put(self, shown: RunLease) -> None:
-        await self._notes.put(self._tenant, f"{self._key}{shown.run_id}", json.dumps(asdict(shown)))
+    async def _put(self, lease: RunLease) -> None:
+        await self._notes.put(self._tenant, f"{self._key}{lease.run_id}", json.dumps(asdict(lease)))
 
 
 def process_owner(*, alone: bool) -> str:

@@ -26,11 +26,11 @@ class Screen(Protocol):
     NotTaken if a retry may succeed.
     """
 
-    async def place_of(self, shown: RunLease) -> str:
+    async def place_of(self, lease: RunLease) -> str:
         """Return the place to show a run in: where it was ordered, or a direct message."""
         ...
 
-    async def direct(self, shown: RunLease) -> str:
+    async def direct(self, lease: RunLease) -> str:
         """Return the direct message conversation with the caller."""
         ...
 
@@ -38,11 +38,11 @@ class Screen(Protocol):
         """Return whether only the caller can read a place."""
         ...
 
-    async def post(self, shown: RunLease, told: RunStatus) -> str:
+    async def post(self, lease: RunLease, status: RunStatus) -> str:
         """Post a run's message in its place; return its id."""
         ...
 
-    async def find(self, shown: RunLease, besides: str) -> str | None:
+    async def find(self, lease: RunLease, besides: str) -> str | None:
         """Return the id of a run's message that may have been posted, "" if none is found.
 
         None: the platform can't be searched. ``besides`` is the id of an obsolete message to
@@ -50,7 +50,7 @@ class Screen(Protocol):
         """
         ...
 
-    async def edit(self, shown: RunLease, told: RunStatus) -> None:
+    async def edit(self, lease: RunLease, status: RunStatus) -> None:
         """Edit a run's message."""
         ...
 
@@ -95,17 +95,17 @@ class RunMessage:
 
     def __init__(
         self,
-        shown: RunLease,
+        lease: RunLease,
         *,
         screen: Screen,
-        notes: RunLeases,
+        leases: RunLeases,
         time: Clock,
         new: bool,
         elsewhere: Elsewhere,
     ) -> None:
-        self._shown = shown
+        self._lease = lease
         self._screen = screen
-        self._notes = notes
+        self._leases = leases
         self._time = time
         self._doubt = not new
         self._elsewhere = elsewhere
@@ -120,135 +120,135 @@ class RunMessage:
 
     async def follow(self, progress: AsyncIterator[RunStatus]) -> None:
         """Show a run to its end. Raises TakenOver."""
-        async for told in progress:
+        async for status in progress:
             await self._time.pause(max(0.0, self._due - self._time.clock()))
-            if told.ended:
-                await self._end(told)
+            if status.ended:
+                await self._end(status)
                 return
-            await self._update(told)
+            await self._update(status)
 
     async def beat(self) -> None:
         """Write the heartbeat. Raises TakenOver, StoreUnavailable."""
         async with self._writing:
             if self._over:
                 return
-            if self._noted and not await self._notes.is_ours(self._shown.run_id):
-                raise TakenOver(self._shown.run_id)
-            await self._notes.keep(self._shown)
+            if self._noted and not await self._leases.is_ours(self._lease.run_id):
+                raise TakenOver(self._lease.run_id)
+            await self._leases.keep(self._lease)
             self._noted = True
 
     async def release(self) -> None:
         """Release the run for any other process. Raises StoreUnavailable."""
         async with self._writing:
-            if not await self._notes.is_ours(self._shown.run_id):
+            if not await self._leases.is_ours(self._lease.run_id):
                 return
             if self._over:
-                await self._notes.end(self._shown.run_id)
+                await self._leases.end(self._lease.run_id)
             else:
-                await self._notes.release(self._shown)
+                await self._leases.release(self._lease)
 
-    async def _update(self, told: RunStatus) -> None:
+    async def _update(self, status: RunStatus) -> None:
         """Show the progress, if possible now."""
         if self._stuck:
             return
         try:
-            await self._show(told)
+            await self._show(status)
         except DeliveryRefused as error:
-            log.info("orders.run_not_shown", run=told.run_id, why=str(error))
-            self._stuck = self._moved or bool(self._shown.posted)
+            log.info("orders.run_not_shown", run=status.run_id, why=str(error))
+            self._stuck = self._moved or bool(self._lease.posted)
             if not self._stuck:
-                await self._elsewhere_then(told)
+                await self._elsewhere_then(status)
         except (DeliveryFailed, StoreUnavailable) as error:
-            log.info("orders.run_shown_later", run=told.run_id, why=str(error))
+            log.info("orders.run_shown_later", run=status.run_id, why=str(error))
 
-    async def _elsewhere_then(self, told: RunStatus) -> None:
+    async def _elsewhere_then(self, status: RunStatus) -> None:
         try:
             await self._move()
         except DeliveryFailed as error:
-            log.warning("orders.run_has_no_place", run=told.run_id, why=str(error))
+            log.warning("orders.run_has_no_place", run=status.run_id, why=str(error))
             if isinstance(error, DeliveryRefused) and not self._lost:
                 self._lost = True
                 self._elsewhere("nowhere")
         else:
-            await self._update(told)
+            await self._update(status)
 
-    async def _end(self, told: RunStatus) -> None:
+    async def _end(self, status: RunStatus) -> None:
         """Show the end, with retries, then delete the lease."""
         pause, last = _FIRST_PAUSE_SECONDS, self._time.clock() + _PATIENCE_SECONDS
-        while (why := await self._ended(told)) and self._time.clock() < last:
-            log.warning("orders.run_end_not_shown", run=told.run_id, why=why)
+        while (why := await self._ended(status)) and self._time.clock() < last:
+            log.warning("orders.run_end_not_shown", run=status.run_id, why=why)
             await self._time.pause(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
         try:
             async with self._writing:
                 self._over = True
-                await self._notes.end(self._shown.run_id)
+                await self._leases.end(self._lease.run_id)
         except StoreUnavailable as error:
             # The next start shows the same end in the same message once more.
-            log.warning("orders.run_note_left", run=told.run_id, why=str(error))
+            log.warning("orders.run_note_left", run=status.run_id, why=str(error))
 
-    async def _ended(self, told: RunStatus) -> str:
+    async def _ended(self, status: RunStatus) -> str:
         """Show the end; return the reason of a failure, or ""."""
         try:
             try:
-                await self._show(told)
+                await self._show(status)
             except DeliveryRefused:
                 if self._moved:
                     raise
                 await self._move()
-                await self._show(told)
+                await self._show(status)
         except BotError as error:
             return str(error)
         return ""
 
-    async def _show(self, told: RunStatus) -> None:
+    async def _show(self, status: RunStatus) -> None:
         await self.beat()
-        if not self._shown.place:
-            await self._keep(replace(self._shown, place=await self._screen.place_of(self._shown)))
+        if not self._lease.place:
+            await self._keep(replace(self._lease, place=await self._screen.place_of(self._lease)))
         self._due = self._time.clock() + EDIT_SECONDS
-        if self._shown.posted or await self._found():
-            await self._screen.edit(self._shown, told)
-        elif told.ended or self._shown.tries < _MOST_TRIES:
-            await self._post(told)
+        if self._lease.posted or await self._found():
+            await self._screen.edit(self._lease, status)
+        elif status.ended or self._lease.tries < _MOST_TRIES:
+            await self._post(status)
 
     async def _found(self) -> bool:
         """Return whether an earlier attempt, of any process, posted the message."""
         if not self._doubt:
             return False
-        found = await self._screen.find(self._shown, self._useless)
+        found = await self._screen.find(self._lease, self._useless)
         if found:
-            await self._keep(replace(self._shown, posted=found, tries=0))
-        elif found is not None and self._shown.tries:
-            await self._keep(replace(self._shown, tries=0))
+            await self._keep(replace(self._lease, posted=found, tries=0))
+        elif found is not None and self._lease.tries:
+            await self._keep(replace(self._lease, tries=0))
         return bool(found)
 
-    async def _post(self, told: RunStatus) -> None:
+    async def _post(self, status: RunStatus) -> None:
         """Post the message; the attempt is stored before and after, in case this process dies."""
-        if self._shown.tries:
-            log.warning("orders.run_may_be_shown_twice", run=told.run_id)
+        if self._lease.tries:
+            log.warning("orders.run_may_be_shown_twice", run=status.run_id)
         self._doubt = True
-        await self._keep(replace(self._shown, tries=self._shown.tries + 1))
+        await self._keep(replace(self._lease, tries=self._lease.tries + 1))
         try:
-            posted = await self._screen.post(self._shown, told)
+            posted = await self._screen.post(self._lease, status)
         except (NotTaken, DeliveryRefused):
-            await self._keep(replace(self._shown, tries=self._shown.tries - 1))
+            await self._keep(replace(self._lease, tries=self._lease.tries - 1))
             raise
-        await self._keep(replace(self._shown, posted=posted, tries=0))
-        if self._shown.place != self._shown.channel:
+        await self._keep(replace(self._lease, posted=posted, tries=0))
+        if self._lease.place != self._lease.channel:
             self._elsewhere("directly")
 
     async def _move(self) -> None:
         """Switch to a direct message with the caller. Raises DeliveryFailed."""
-        direct = await self._screen.direct(self._shown)
+        direct = await self._screen.direct(self._lease)
         self._moved = self._doubt = True
-        self._useless = self._shown.posted
-        await self._keep(replace(self._shown, place=direct, posted="", tries=0))
+        self._useless = self._lease.posted
+        await self._keep(replace(self._lease, place=direct, posted="", tries=0))
 
-    async def _keep(self, shown: RunLease) -> None:
+    async def _keep(self, lease: RunLease) -> None:
         """Replace the lease and store it; if that fails, the next heartbeat stores it."""
         async with self._writing:
-            self._shown = shown
+            self._lease = lease
             try:
-                await self._notes.keep(shown)
+                await self._leases.keep(lease)
             except StoreUnavailable as error:
-                log.warning("orders.run_not_noted", run=shown.run_id, why=str(error))
+                log.warning("orders.run_not_noted", run=lease.run_id, why=str(error))

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
-from bot.chat.commands.run_status import RunExtent, RunProblem, RunState, RunStatus
+from bot.chat.commands.run_status import RunState, RunStatus
 from bot.chat.commands.types import CommandSyntax
 from bot.domain.text.formatting import counted
 from bot.domain.text.markdown import clip
+from ingestion.records.types import Failure, Run
 
 _BAR = 20
 _FULL, _EMPTY = "\u2588", "\u2591"
@@ -44,30 +44,30 @@ class Progress:
     cure: str = ""
 
 
-def progress_of(told: RunStatus, spelling: CommandSyntax, *, alone: bool = True) -> Progress:
+def progress_of(status: RunStatus, spelling: CommandSyntax, *, alone: bool = True) -> Progress:
     """Return the parts of a run's progress; ``spelling`` is the platform's command syntax.
 
     ``alone``: only admins will read it. Otherwise no page is named, as readers may lack access.
     """
-    running = told.state == "running" and told.total > 0
+    running = status.state == "running" and status.total > 0
     return Progress(
-        title=_title(told),
-        share=min(1.0, told.pages / told.total) if running else None,
-        facts=(*_page(told, alone=alone), *_facts(told)),
-        trouble_title=_problem_title(told) if alone else _problem_count(told, spelling),
-        troubles=tuple(_problem(each) for each in told.troubles if alone or each.mass_delete),
-        cure=_cure(told, spelling),
+        title=_title(status),
+        share=min(1.0, status.pages / status.total) if running else None,
+        facts=(*_page(status, alone=alone), *_facts(status)),
+        trouble_title=_problem_title(status) if alone else _problem_count(status, spelling),
+        troubles=tuple(_problem(each) for each in status.troubles if alone or each.mass_delete),
+        cure=_cure(status, spelling),
     )
 
 
-def progress_text(told: RunStatus, spelling: CommandSyntax, *, alone: bool = True) -> str:
+def progress_text(status: RunStatus, spelling: CommandSyntax, *, alone: bool = True) -> str:
     """Return the progress as lines of plain text, with names not escaped."""
-    shown = progress_of(told, spelling, alone=alone)
-    bar = [] if shown.share is None else [text_bar(shown.share)]
-    titled = [shown.trouble_title] if shown.trouble_title else []
-    troubles = [f"- {line}" for line in shown.troubles]
-    cure = [shown.cure] if shown.cure else []
-    return "\n".join([shown.title, *bar, *shown.facts, *titled, *troubles, *cure])
+    progress = progress_of(status, spelling, alone=alone)
+    bar = [] if progress.share is None else [text_bar(progress.share)]
+    titled = [progress.trouble_title] if progress.trouble_title else []
+    troubles = [f"- {line}" for line in progress.troubles]
+    cure = [progress.cure] if progress.cure else []
+    return "\n".join([progress.title, *bar, *progress.facts, *titled, *troubles, *cure])
 
 
 def text_bar(share: float) -> str:
@@ -76,16 +76,7 @@ def text_bar(share: float) -> str:
     return f"{_FULL * full}{_EMPTY * (_BAR - full)} {int(share * 100)} %"
 
 
-class HasScope(Protocol):
-    """The space or page that a run covers."""
-
-    @property
-    def space(self) -> str | None: ...
-    @property
-    def extent(self) -> RunExtent: ...
-
-
-def run_scope(run: HasScope) -> str:
+def run_scope(run: Run | RunStatus) -> str:
     """Return what a run covers, without page names."""
     space = "all spaces" if run.space is None else run.space
     match run.extent:
@@ -97,98 +88,101 @@ def run_scope(run: HasScope) -> str:
             return f"a page of {space}"
 
 
-def _title(told: RunStatus) -> str:
-    if told.state == "gone":
+def _title(status: RunStatus) -> str:
+    if status.state == "gone":
         return "A run that can't be followed any more"
-    what = run_scope(told)
-    if told.state == "done":
-        return _done(told, what)
-    look = "Looking what would change in" if told.dry_run else "Reindexing"
-    return f"{look} {what}{_STATE_SUFFIX[told.state] or _at(told)}"
+    what = run_scope(status)
+    if status.state == "done":
+        return _done(status, what)
+    look = "Looking what would change in" if status.dry_run else "Reindexing"
+    return f"{look} {what}{_STATE_SUFFIX[status.state] or _at(status)}"
 
 
-def _at(told: RunStatus) -> str:
-    return f" (now {told.at_space})" if told.space is None and told.at_space else ""
+def _at(status: RunStatus) -> str:
+    return f" (now {status.at_space})" if status.space is None and status.at_space else ""
 
 
-def _done(told: RunStatus, what: str) -> str:
-    if told.dry_run:
+def _done(status: RunStatus, what: str) -> str:
+    if status.dry_run:
         return f"Dry run over {what}: nothing was changed"
-    return f"Reindexing {what}: done" + (", but not all could be read" if told.failed else "")
+    return f"Reindexing {what}: done" + (", but not all could be read" if status.failed else "")
 
 
-def _page(told: RunStatus, *, alone: bool) -> Iterator[str]:
-    if told.page and alone:
-        yield f"Page: {clip(told.page, _LONGEST_PAGE)}"
+def _page(status: RunStatus, *, alone: bool) -> Iterator[str]:
+    if status.page and alone:
+        yield f"Page: {clip(status.page, _LONGEST_PAGE)}"
 
 
-def _facts(told: RunStatus) -> Iterator[str]:
-    if told.state == "running" and not told.total:
+def _facts(status: RunStatus) -> Iterator[str]:
+    if status.state == "running" and not status.total:
         yield "Looking for what changed \u2026"
-    elif told.state == "running":
-        yield pace(told)
-        if told.remaining:
-            yield f"{told.remaining[:1].upper()}{told.remaining[1:]} left"
-    elif told.ended and told.state != "gone":
-        yield _report(told)
-        if told.chunks:
-            yield _written(told)
-    if told.resumed:
+    elif status.state == "running":
+        yield pace(status)
+        if status.remaining:
+            yield f"{status.remaining[:1].upper()}{status.remaining[1:]} left"
+    elif status.ended and status.state != "gone":
+        yield _report(status)
+        if status.chunks:
+            yield _written(status)
+    if status.resumed:
         yield "It was interrupted and went on; the figures are since then."
-    yield from filter(None, (told.embedding, told.note))
+    yield from filter(None, (status.embedding, status.note))
 
 
-def pace(told: RunStatus) -> str:
+def pace(status: RunStatus) -> str:
     """Return the progress and speed of an active run."""
-    parts = [f"{told.pages:,} of {counted(told.total, 'page')}", counted(told.chunks, "passage")]
-    if told.chunks_per_second >= 1:
-        parts.append(f"{told.chunks_per_second:.0f} a second")
+    parts = [
+        f"{status.pages:,} of {counted(status.total, 'page')}",
+        counted(status.chunks, "passage"),
+    ]
+    if status.chunks_per_second >= 1:
+        parts.append(f"{status.chunks_per_second:.0f} a second")
     return ", ".join(parts)
 
 
-def change_counts(told: RunStatus) -> tuple[str, ...]:
+def change_counts(status: RunStatus) -> tuple[str, ...]:
     """Return how many pages a run changed, or would change, by kind; zeros are left out."""
     counts = (
-        (told.added, "added"),
-        (told.changed, "changed"),
-        (told.removed, "removed"),
-        (told.readers_changed, "with new readers"),
-        (told.skipped, "left out on purpose"),
+        (status.added, "added"),
+        (status.changed, "changed"),
+        (status.removed, "removed"),
+        (status.readers_changed, "with new readers"),
+        (status.skipped, "left out on purpose"),
     )
     return tuple(f"{count:,} {what}" for count, what in counts if count)
 
 
-def _written(told: RunStatus) -> str:
-    rate = f", {told.chunks_per_second:.0f} a second" if told.chunks_per_second >= 1 else ""
-    return f"{counted(told.chunks, 'passage')} written{rate}"
+def _written(status: RunStatus) -> str:
+    rate = f", {status.chunks_per_second:.0f} a second" if status.chunks_per_second >= 1 else ""
+    return f"{counted(status.chunks, 'passage')} written{rate}"
 
 
-def _report(told: RunStatus) -> str:
-    changed = change_counts(told)
-    unchanged = f"{counted(told.unchanged, 'page')} unchanged"
+def _report(status: RunStatus) -> str:
+    changed = change_counts(status)
+    unchanged = f"{counted(status.unchanged, 'page')} unchanged"
     if not changed:
-        return f"Nothing changed, {unchanged}" if told.state == "done" else unchanged
-    verb = "A real run would find: " if told.dry_run else ""
+        return f"Nothing changed, {unchanged}" if status.state == "done" else unchanged
+    verb = "A real run would find: " if status.dry_run else ""
     return f"{verb}{', '.join(changed)}, {unchanged}"
 
 
-def _problem_title(told: RunStatus) -> str:
-    if not told.troubles:
+def _problem_title(status: RunStatus) -> str:
+    if not status.troubles:
         return ""
-    most = max(told.failed, len(told.troubles))
-    if most > len(told.troubles):
+    most = max(status.failed, len(status.troubles))
+    if most > len(status.troubles):
         return f"{counted(most, 'problem')}, the first of them:"
     return f"{counted(most, 'problem')}:"
 
 
-def _problem_count(told: RunStatus, spelling: CommandSyntax) -> str:
+def _problem_count(status: RunStatus, spelling: CommandSyntax) -> str:
     """Return the number of problems, and the command by which admins list them."""
-    most = max(told.failed, len(told.troubles))
+    most = max(status.failed, len(status.troubles))
     where = f"{spelling.reindexing('status')}{spelling.alone} tells admins which."
     return f"{counted(most, 'problem')}; {where}" if most else ""
 
 
-def _problem(trouble: RunProblem) -> str:
+def _problem(trouble: Failure) -> str:
     where = trouble.page or f"The space {trouble.space}"
     reason = trouble.reason.rstrip(".")
     # Its cure is the command that is told at the end.
@@ -196,10 +190,10 @@ def _problem(trouble: RunProblem) -> str:
     return clip(f"{where}: {reason}.{cure}", _LONGEST_TROUBLE)
 
 
-def _cure(told: RunStatus, spelling: CommandSyntax) -> str:
+def _cure(status: RunStatus, spelling: CommandSyntax) -> str:
     """Return how to allow a held-back deletion; other cures are in the problems' own lines."""
-    held = [each.space for each in told.troubles if each.mass_delete]
-    if not held or not told.ended:
+    held = [each.space for each in status.troubles if each.mass_delete]
+    if not held or not status.ended:
         return ""
     commands = ", ".join(spelling.reindexing(space, "--allow-mass-delete") for space in held)
     return f"If those pages are meant to go: {commands}. Else look whether the source is complete."

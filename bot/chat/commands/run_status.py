@@ -11,32 +11,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from bot.chat.commands.types import FollowsRuns
-from bot.chat.documents import Failure, Run
 from bot.domain.errors import StoreUnavailable
 from bot.domain.text.formatting import rough_duration
 from bot.observability.logs import LastingTrouble
+from ingestion.records.types import Failure, Run, State
+from ingestion.types import Extent
 
-RunState = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted", "gone"]
+RunState = State | Literal["gone"]
 """interrupted: killed, and not resumed yet. gone: it can't be followed any more."""
 
 
-RunExtent = Literal["all", "changes", "page"]
-"""How much of a space a run covers: all of it, what changed since the last run, one page."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunProblem:
-    """A page that could not be read, with reason and cure; ``page`` "" is a whole space.
-
-    ``mass_delete``: the run held back because it would have deleted implausibly many pages.
-    """
-
-    space: str
-    page: str
-    reason: str
-    cure: str
-    mass_delete: bool = False
+GetRun = Callable[[str], Awaitable[Run | None]]
+"""Returns a run of any process by its id. Raises StoreUnavailable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +40,7 @@ class RunStatus:
     run_id: str
     state: RunState
     space: str | None = None
-    extent: RunExtent = "all"
+    extent: Extent = "all"
     page: str = ""
     at_space: str = ""
     dry_run: bool = False
@@ -71,7 +57,7 @@ class RunStatus:
     skipped: int = 0
     failed: int = 0
     embedding: str = ""
-    troubles: tuple[RunProblem, ...] = ()
+    troubles: tuple[Failure, ...] = ()
     resumed: bool = False
     note: str = ""
     ended: bool = False
@@ -102,7 +88,7 @@ def run_status_of(run_id: str, runs: Sequence[Run]) -> RunStatus:
     state = next(each for each in _PRECEDENCE if any(run.state == each for run in runs))
     working = next((run for run in runs if run.state == state), runs[0])
     failures = [failure for run in runs for failure in run.failures]
-    told = RunStatus(
+    status = RunStatus(
         run_id=run_id,
         state=state,
         space=working.space if len(runs) == 1 else None,
@@ -126,22 +112,10 @@ def run_status_of(run_id: str, runs: Sequence[Run]) -> RunStatus:
         troubles=_problems(failures),
         ended=state not in {"running", "waiting", "interrupted"},
     )
-    return _interrupted(told) if state == "interrupted" else told
-
-
-def abandoned_run(told: RunStatus) -> RunStatus:
-    """Return the final status of a run that nobody resumed."""
-    return replace(told, note=_STAYS, ended=True)
-
-
-def lost_run(run_id: str) -> RunStatus:
-    """Return the final status of a run whose rows can't be read for too long."""
-    return RunStatus(run_id=run_id, state="gone", note=_LOST, ended=True)
-
-
-def _interrupted(told: RunStatus) -> RunStatus:
-    """Return the status with a note; a dry run ends here, because it is not resumed."""
-    return replace(told, note=_DRY if told.dry_run else _WAITS, ended=told.dry_run)
+    if state == "interrupted":
+        # A dry run ends here, because it is not resumed.
+        return replace(status, note=_DRY if status.dry_run else _WAITS, ended=status.dry_run)
+    return status
 
 
 def _rate(runs: Sequence[Run]) -> float:
@@ -158,17 +132,14 @@ def _remaining(runs: Sequence[Run]) -> str:
     return rough_duration(max(known)) if known and len(known) == len(seconds) else ""
 
 
-def _problems(failures: Sequence[Failure]) -> tuple[RunProblem, ...]:
+def _problems(failures: Sequence[Failure]) -> tuple[Failure, ...]:
     """Return the first few problems; held-back deletions first, as an admin can allow them."""
     ordered = sorted(failures, key=lambda each: not each.mass_delete)
-    return tuple(
-        RunProblem(each.space, each.page, each.reason, each.cure, each.mass_delete)
-        for each in ordered[:MOST_PROBLEMS]
-    )
+    return tuple(ordered[:MOST_PROBLEMS])
 
 
 async def current_runs(
-    run: Run, runs: FollowsRuns, seen: frozenset[str] = frozenset()
+    run: Run, get_run: GetRun, seen: frozenset[str] = frozenset()
 ) -> tuple[Run, ...]:
     """Return the runs that a run has become: itself, or all that resumed it.
 
@@ -178,9 +149,9 @@ async def current_runs(
         return (run,)
     found: list[Run] = []
     for run_id in run.resumed_as:
-        following = None if run_id in seen else await runs.get(run_id)
+        following = None if run_id in seen else await get_run(run_id)
         if following is not None:
-            found += await current_runs(following, runs, seen | {run.id, run_id})
+            found += await current_runs(following, get_run, seen | {run.id, run_id})
     return tuple(found)
 
 
@@ -196,19 +167,19 @@ class RunWatcher:
     """Follows runs by their rows in the record, which all processes share.
 
     Args:
-        runs: Reads the rows.
+        get_run: Reads a run's row.
         pause: Sleeps for a number of seconds.
         clock: Monotonic clock, in seconds.
     """
 
     def __init__(
         self,
-        runs: FollowsRuns,
+        get_run: GetRun,
         *,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._runs = runs
+        self._get_run = get_run
         self._pause = pause
         self._clock = clock
 
@@ -220,34 +191,37 @@ class RunWatcher:
         last, told_at, well_at = None, self._clock(), self._clock()
         trouble = LastingTrouble("orders.following")
         while True:
-            told, now = await self._look(run_id, trouble), self._clock()
-            if told is not None and told.state != "interrupted":
+            status, now = await self._look(run_id, trouble), self._clock()
+            if status is not None and status.state != "interrupted":
                 well_at = now
             if now - well_at >= PATIENCE_SECONDS:
-                told = lost_run(run_id) if told is None else abandoned_run(told)
-            if told is not None and _worth_reporting(told, last, now - told_at):
-                yield told
-                last, told_at = told, now
-                if told.ended:
+                lost = RunStatus(run_id=run_id, state="gone", note=_LOST, ended=True)
+                status = lost if status is None else replace(status, note=_STAYS, ended=True)
+            if status is not None and _worth_reporting(status, last, now - told_at):
+                yield status
+                last, told_at = status, now
+                if status.ended:
                     return
             await self._pause(LOOK_SECONDS)
 
     async def _look(self, run_id: str, trouble: LastingTrouble) -> RunStatus | None:
         """Return a run's status; None while its rows can't be read."""
         try:
-            first = await self._runs.get(run_id)
-            now = () if first is None else await current_runs(first, self._runs)
+            first = await self._get_run(run_id)
+            now = () if first is None else await current_runs(first, self._get_run)
         except StoreUnavailable as error:
             trouble.note(error)
             return None
         trouble.note(None)
-        told = run_status_of(run_id, now)
+        status = run_status_of(run_id, now)
         if first is None or not now or now == (first,):
-            return told
-        return replace(told, space=first.space, extent=first.extent, page=first.page, resumed=True)
+            return status
+        return replace(
+            status, space=first.space, extent=first.extent, page=first.page, resumed=True
+        )
 
 
-def _worth_reporting(told: RunStatus, last: RunStatus | None, silent_seconds: float) -> bool:
-    if last is None or told.ended or told.state != last.state or told.resumed != last.resumed:
+def _worth_reporting(status: RunStatus, last: RunStatus | None, silent_seconds: float) -> bool:
+    if last is None or status.ended or status.state != last.state or status.resumed != last.resumed:
         return True
-    return told != last and silent_seconds >= REPORT_SECONDS
+    return status != last and silent_seconds >= REPORT_SECONDS

@@ -11,16 +11,15 @@ from bot.chat.commands.parsing import quote_input
 from bot.chat.commands.types import (
     AllSpaces,
     CommandCaller,
-    FindsSpaces,
-    KnowsSpaces,
     PageByUrl,
     Refused,
     SpaceByName,
     Target,
 )
-from bot.chat.documents import Document, Space
-from bot.domain.errors import DocumentRefused
+from bot.chat.documents import Documents, Reindex
 from bot.domain.text.formatting import join_names
+from ingestion.errors import DocumentRefused
+from ingestion.library import LibraryDocument, Space
 from rag.types import EVERYONE
 
 _OWN_PAGES = "/pages/"
@@ -78,7 +77,7 @@ class ResolvedTarget:
 
 
 async def resolve_target(
-    target: Target, documents: KnowsSpaces, runs: FindsSpaces, by: CommandCaller
+    target: Target, documents: Documents, runs: Reindex, by: CommandCaller
 ) -> ResolvedTarget | Refused:
     """Resolve a target, or refuse with the known spaces. Raises StoreUnavailable."""
     match target:
@@ -98,13 +97,13 @@ class _Spaces:
     told: Sequence[Space]
 
 
-async def _spaces(documents: KnowsSpaces, by: CommandCaller) -> _Spaces:
+async def _spaces(documents: Documents, by: CommandCaller) -> _Spaces:
     every = await documents.spaces(None)
     return _Spaces(every, every if by.alone else await documents.spaces(frozenset({EVERYONE})))
 
 
 async def _of_page(
-    url: str, documents: KnowsSpaces, runs: FindsSpaces, by: CommandCaller
+    url: str, documents: Documents, runs: Reindex, by: CommandCaller
 ) -> ResolvedTarget | Refused:
     """Resolve a page by its source, which includes new pages; else by the index.
 
@@ -128,7 +127,7 @@ async def _of_page(
     return ResolvedTarget(aim.space, f"{_named(page, by)} is in the space {page.space}. ", only)
 
 
-def _named(page: Document | None, by: CommandCaller) -> str:
+def _named(page: LibraryDocument | None, by: CommandCaller) -> str:
     return quote_input(page.title) if page is not None and by.alone else "That page"
 
 

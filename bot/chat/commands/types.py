@@ -1,43 +1,14 @@
-"""Types of commands, callers and results, and the ports that commands need."""
+"""Types of commands, callers and results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
 
-from bot.chat.documents import Document, Run, SeenBy, Space
 from bot.domain.messages import Person
 
-
-class KnowsGroups(Protocol):
-    """A platform's user groups. Raises bot.domain.errors.DeliveryFailed on a failed request."""
-
-    async def in_group(self, person_id: str, group_id: str) -> bool: ...
-
-
-class KnowsSpaces(Protocol):
-    """The indexed documents. Raises bot.domain.errors.StoreUnavailable."""
-
-    async def spaces(self, seen_by: SeenBy) -> Sequence[Space]: ...
-
-    async def at(self, urls: Sequence[str], seen_by: SeenBy) -> Document | None:
-        """Return the document at the first of these addresses that has one."""
-        ...
-
-
-class FindsSpaces(Protocol):
-    """Resolve a URL to its space. Raises bot.domain.errors.DocumentRefused on a failed request."""
-
-    async def find_space(self, url: str) -> str | None:
-        """Return the space of the page at a URL, indexed or not; None if no source has it."""
-        ...
-
-
-class FollowsRuns(Protocol):
-    """Runs of all processes. Raises bot.domain.errors.StoreUnavailable."""
-
-    async def get(self, run_id: str) -> Run | None: ...
+InGroup = Callable[[str, str], Awaitable[bool]]
+"""Returns whether a person (id) is in a user group (id) of the platform. Raises DeliveryFailed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +133,7 @@ class CommandCaller:
     """The person who runs a command, with the platform's command syntax.
 
     ``platform`` precedes the person's id in the audit log. ``admins`` are the platform's;
-    ``groups`` checks membership in admin groups that the person's principals don't include.
+    ``in_group`` checks membership in admin groups that the person's principals don't include.
     ``alone``: nobody else reads the reply. Otherwise no page is named, as readers may lack access.
     """
 
@@ -170,7 +141,7 @@ class CommandCaller:
     platform: str
     admins: Admins
     spelling: CommandSyntax = CommandSyntax()
-    groups: KnowsGroups | None = None
+    in_group: InGroup | None = None
     alone: bool = True
 
     @property

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from bot.domain.interactions import Source
 from bot.domain.text.markdown import clip
 
 _MINUTE = 60
 _HOURS_FROM = 120
-"""From so many minutes on hours are told."""
+"""From this number of minutes on, a duration is given in hours."""
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -19,7 +20,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def rough_duration(seconds: float) -> str:
-    """Return roughly how long something takes, in minutes, then hours."""
+    """Return a rough duration in minutes, then hours."""
     minutes = round(seconds / _MINUTE)
     if minutes < 1:
         return "less than a minute"
@@ -29,24 +30,24 @@ def rough_duration(seconds: float) -> str:
 
 
 def join_names(names: Sequence[str], most: int) -> str:
-    """Return names with commas, and how many more there are."""
+    """Return at most ``most`` names joined by commas, and the number of the others."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 _UNITS = ((365, "year"), (30, "month"), (7, "week"), (1, "day"))
 _FROM = {"year": 2 * 365, "month": 60, "week": 14, "day": 2}
-"""Days from which on a time is said in a unit: "13 days" is clearer than "1 week"."""
+"""Days from which on a unit is used: "13 days" is clearer than "1 week"."""
 
 _NAME_LENGTH = 60
 _TITLE_LENGTH = 100
 _LABEL_LENGTH = 40
 WARNING_SIGN = "\u26a0\ufe0f"
-"""Goes before a warning where it stands among other words."""
+"""Precedes a warning within other text."""
 
 
 class Dated(Protocol):
-    """A page, as far as its age goes; bot.domain.interactions.Source says what each part means."""
+    """A page with its last change; the fields are those of bot.domain.interactions.Source."""
 
     @property
     def updated_at(self) -> datetime | None: ...
@@ -56,21 +57,10 @@ class Dated(Protocol):
     def superseded(self) -> str: ...
 
 
-class Titled(Protocol):
-    """A page that may be marked as superseded."""
-
-    @property
-    def page_id(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def superseded(self) -> str: ...
-
-
 def updated_text(at: datetime | None, now: datetime, by: str = "") -> str:
-    """Return "updated 3 months ago by Ana Silva", rounded down; "" where nobody knows when.
+    """Return "updated 3 months ago by Ana Silva", rounded down; "" if the time is unknown.
 
-    A time to come, which another machine's clock may give, is today. ``by`` may be unknown.
+    A future time, as another machine's clock may give, counts as today. ``by`` may be "".
     """
     if at is None:
         return ""
@@ -79,23 +69,23 @@ def updated_text(at: datetime | None, now: datetime, by: str = "") -> str:
 
 
 def superseded_text(label: str) -> str:
-    """Return how a page is marked that is superseded; "" for one that is not."""
+    """Return the mark of a superseded page; "" without a label."""
     return f"marked as {clip(label, _LABEL_LENGTH)}" if label else ""
 
 
 def freshness(page: Dated, now: datetime) -> str:
-    """Return when and by whom a page was changed, and whether it is superseded."""
+    """Return time and author of a page's last change, and whether it is superseded."""
     parts = (updated_text(page.updated_at, now, page.updated_by), superseded_text(page.superseded))
     return ", ".join(part for part in parts if part)
 
 
-def superseded_warnings(pages: Sequence[Titled]) -> tuple[str, ...]:
-    """Return a sentence for each page that an answer rests on although it is superseded."""
+def superseded_warnings(pages: Sequence[Source]) -> tuple[str, ...]:
+    """Return a warning for each superseded page among an answer's sources."""
     old = {page.page_id: page for page in pages if page.superseded}
     return tuple(_warning(page) for page in old.values())
 
 
-def _warning(page: Titled) -> str:
+def _warning(page: Source) -> str:
     title = clip(page.title.strip() or page.page_id, _TITLE_LENGTH)
     note = superseded_text(page.superseded)
     return f"The page \u201c{title}\u201d is {note}: it may hold no longer."

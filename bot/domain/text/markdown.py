@@ -1,8 +1,7 @@
-"""Make Markdown safe to post, cut it without breaking code, and normalise code for every chat.
+"""Make Markdown safe to post, split it without breaking code, and normalise code for every chat.
 
-In what is disarmed nothing is live: no link, image or bare address. Some chats know code between
-three backticks or one, and nothing else; what is code to Markdown alone would be text there,
-with live addresses, so it is written as such.
+Disarmed text has no live link, image or bare URL. Some chats know only code between three
+backticks or one; other Markdown code would be text there, with live URLs, so it is rewritten.
 """
 
 from __future__ import annotations
@@ -23,43 +22,43 @@ _ADDRESS = re.compile(
     r"(?:[:/?#][^\s<>]*)?)",
     re.IGNORECASE,
 )
-"""What anybody writes is searched, so the time must not grow with the square of its length: a name
-has labels of 63 characters, and of very many labels only the last ones need be found. What stands
-for a lone backtick is a letter to Unicode, and none beside an address."""
+"""Bounded repetitions, so that the time does not grow with the square of a text's length: a label
+has at most 63 characters, and of many labels only the last ones need to match. The replacement of a
+lone backtick is a letter in Unicode, but not beside a URL."""
 _LONE_BACKTICK = "\u02cb"
 _TRAILING = ".,;:!?)]}'\"*_\\"
 
 
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that turn the direction of the words after them around, and of words not theirs."""
+"""Control characters that change the direction of the text after them."""
 
 
 def without_direction_marks(text: str) -> str:
-    """Return the text without what makes the words beside it read in another direction."""
+    """Return the text without characters that change the reading direction."""
     return _TURNING.sub("", text)
 
 
 def disarm(text: str) -> str:
-    """Return the text with every link, image and address made inert; code is kept as it is.
+    """Return the text with every link, image and URL made inert; code is unchanged.
 
-    Labels stay, destinations go; a bare address becomes code, which no platform turns into a
-    link. Angle brackets are left for the adapter, since each platform escapes them its own way.
+    Labels stay and destinations are removed; a bare URL becomes code, which no platform links.
+    Angle brackets are left to the adapter, because each platform escapes them differently.
     """
     return "\n\n".join(block if is_fence(block) else _disarm_prose(block) for block in blocks(text))
 
 
 def split(text: str, limit: int, size: Callable[[str], int] = len) -> tuple[str, ...]:
-    """Cut Markdown into parts of at most ``limit``, at the best place that fits.
+    """Split Markdown into parts of at most ``limit``, between blocks, else lines, else words.
 
-    Between blocks first, then lines, then words. A code block that fits is never cut; one that
-    does not is closed and opened again. ``size`` must not shrink when text is appended.
+    A code block that fits is not split; one that does not is closed and opened again. ``size``
+    must not shrink when text is appended.
     """
     pieces = (piece for block in blocks(text) for piece in _pieces(block, limit, size))
     return tuple(_packed(pieces, "\n\n", lambda part: size(part) <= limit)) or ("",)
 
 
 def clip(text: str, length: int) -> str:
-    """Return the text on one line, cut at a word and marked when it is longer than ``length``."""
+    """Return the text on one line; a longer one is cut at a word and ends with an ellipsis."""
     line = " ".join(text.split())
     if len(line) <= length:
         return line
@@ -68,7 +67,7 @@ def clip(text: str, length: int) -> str:
 
 
 def outside_code(text: str, change: Callable[[str], str]) -> str:
-    """Apply a change to everything in the text that is not code."""
+    """Apply a change to all text outside code."""
     return "\n\n".join(
         block if is_fence(block) else _between_code(block, change) for block in blocks(text)
     )
@@ -79,7 +78,7 @@ def _disarm_prose(text: str) -> str:
 
 
 def _disarm_span(text: str) -> str:
-    # A backtick without its pair would pair with one of ours and set an address free.
+    # A lone backtick would pair with one of ours and make a URL live.
     text = text.replace("`", _LONE_BACKTICK)
     text = _IMAGE.sub(r"\1", text)
     text = _LINK.sub(r"\1", text)
@@ -96,7 +95,7 @@ def _as_code(match: re.Match[str]) -> str:
 
 
 def _between_code(text: str, change: Callable[[str], str]) -> str:
-    """Apply a change around the inline code of a text without fences."""
+    """Apply a change outside the inline code of a text without fences."""
     shown = ""
     end = 0
     for code in _INLINE_CODE.finditer(text):
@@ -106,12 +105,12 @@ def _between_code(text: str, change: Callable[[str], str]) -> str:
 
 
 def _apart(before: str, after: str) -> str:
-    """Join two pieces so that their backticks do not run into one."""
+    """Join two pieces so that their backticks stay separate."""
     return f"{before} {after}" if before[-1:] == after[:1] == "`" else before + after
 
 
 def is_fence(block: str) -> bool:
-    """Tell whether a block is code between fences."""
+    """Return whether a block is fenced code."""
     return _FENCE.match(block) is not None
 
 
@@ -137,7 +136,7 @@ def blocks(text: str) -> Iterator[str]:
 
 
 def closes(line: str, fence: str) -> bool:
-    """Tell whether a line ends the code block that a fence opened."""
+    """Return whether a line closes the code block of a fence."""
     bare = line.strip()
     return len(bare) >= len(fence) and set(bare) == {fence[0]}
 
@@ -160,7 +159,7 @@ def _fenced(fence: str, body: str) -> str:
 def _packed(
     units: Sequence[str] | Iterator[str], joint: str, fits: Callable[[str], bool]
 ) -> list[str]:
-    """Join units as long as they fit; one that does not fit alone is cut."""
+    """Join units while they fit; split a unit that does not fit alone."""
     packed: list[str] = []
     for unit in units:
         for piece in _cut(unit, fits):
@@ -182,7 +181,7 @@ def _cut(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _longest(text: str, fits: Callable[[str], bool]) -> int:
-    """Return the length of the longest beginning that fits, at least 1."""
+    """Return the length of the longest prefix that fits, at least 1."""
     low, high = 1, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -203,7 +202,7 @@ def plain_code(text: str) -> str:
 
 
 def without_code(text: str) -> str:
-    """Return a line of plain text in which nothing begins code."""
+    """Return a line of plain text without characters that begin code."""
     return text.translate(_INERT)
 
 

@@ -1,4 +1,4 @@
-"""Make links to this server's own pages open from where colleagues read, at the quoted words."""
+"""Make links to this server's own pages absolute, and let them open at the quoted text."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from bot.domain.messages import InteractionId
 
 OWN_PAGES = "/pages/"
 QUOTE_MARK = "#quote"
-"""Where a stored page has the first of the quotes that its address names."""
+"""Fragment of the first quote that the URL of a stored page names."""
 
 _CASES = "/board/escalations/"
 _LONGEST_QUOTE = 150
 _MOST_ENCODED = 450
-"""Of the quotes in an address. A message has room for several, and so has what signing in keeps."""
+"""Maximum characters of the quotes in a URL, so that messages and the sign-in can hold it."""
 
 
 def with_public_links(outcome: Outcome, public_url: str | None) -> Outcome:
     """Return the outcome with links to this server's pages made absolute.
 
-    Without ``public_url`` nothing changes; a platform then names such a page without a link.
+    Without ``public_url`` nothing changes; platforms then show such pages without a link.
     """
     if public_url is None:
         return outcome
@@ -35,17 +35,17 @@ def with_public_links(outcome: Outcome, public_url: str | None) -> Outcome:
 
 
 def public_link(url: str, public_url: str | None) -> str:
-    """Return the address of a page, made absolute where it is this server's own."""
+    """Return the URL of a page, made absolute if the page is this server's own."""
     return f"{public_url}{url}" if public_url and url.startswith(OWN_PAGES) else url
 
 
 def link_to_quote(url: str, chunk_id: str, quotes: Sequence[str]) -> str:
-    """Return the address of one of our own pages at its quotes, as many as are short enough.
+    """Return the URL of one of our own pages with its quotes, as many as fit.
 
-    The beginning of a quote leads to it as well. Other addresses are returned as they are.
+    A long quote is cut to its beginning. Other URLs are returned unchanged.
     """
     if not url.startswith(OWN_PAGES) or "?" in url or "#" in url:
-        # Front matter may name any place of this server; what it says there stays.
+        # Front matter may give any URL of this server, which is not changed.
         return url
     marked = urlencode([("chunk", chunk_id)], quote_via=quote)
     for each in filter(str.strip, quotes):
@@ -57,7 +57,7 @@ def link_to_quote(url: str, chunk_id: str, quotes: Sequence[str]) -> str:
 
 
 def quotes_of(response: Response) -> Sequence[Sequence[str]]:
-    """Return for each source of a response what of it answers: a line where one is known."""
+    """Return the answering quotes of each source of a response: its line if known."""
     if isinstance(response, Reply) and response.tone == "found":
         return [[source.line or source.quote] for source in response.sources]
     sources = response.sources if isinstance(response, Reply) else response.suggestions
@@ -65,7 +65,7 @@ def quotes_of(response: Response) -> Sequence[Sequence[str]]:
 
 
 def board_case(case_id: InteractionId, public_url: str | None) -> str:
-    """Return where colleagues open a case on the board; "" without ``public_url``."""
+    """Return the URL of a case on the board; "" without ``public_url``."""
     return f"{public_url}{_CASES}{case_id}" if public_url else ""
 
 
@@ -82,7 +82,7 @@ def _reply(reply: Reply, public_url: str) -> Reply:
 def _sources(
     sources: tuple[Source, ...], response: Response, public_url: str
 ) -> tuple[Source, ...]:
-    """Return the sources of a response as they open from afar, our own pages at the quote."""
+    """Return the sources of a response with absolute links, our own pages at the quote."""
     quotes = quotes_of(response)
     return tuple(
         replace(
@@ -93,7 +93,7 @@ def _sources(
 
 
 def _beginning(line: str) -> str:
-    """Return the beginning of a quote, whole words of it where it has any."""
+    """Return the beginning of a quote, cut at a word if possible."""
     if len(line) <= _LONGEST_QUOTE:
         return line
     return line[:_LONGEST_QUOTE].rpartition(" ")[0] or line[:_LONGEST_QUOTE]

@@ -15,10 +15,11 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from bot.answering.visibility import ReadablePassages
+from bot.domain.health import CheckComponents
 from bot.domain.ports import Audits, Inbox, Interactions
 from bot.domain.settings import Settings
 from bot.web.api.documents import DOCUMENT_OPERATIONS, DocumentsApi
-from bot.web.api.interactions import CheckParts, InteractionsApi, first_version, second_version
+from bot.web.api.interactions import InteractionsApi, first_version, second_version
 from bot.web.api.operations import (
     INTERACTION_OPERATIONS,
     PROBLEMS,
@@ -147,7 +148,7 @@ def _schemas() -> Json:
     return dict(schemas["$defs"])
 
 
-__all__ = ["CheckParts", "DocumentsApi", "RecordApi", "mount"]
+__all__ = ["DocumentsApi", "RecordApi", "mount"]
 
 DEPRECATED_SINCE = datetime(2026, 11, 23, tzinfo=UTC)
 """The date from which version 1 is deprecated (the ``Deprecation`` header)."""
@@ -162,7 +163,7 @@ def mount(
     interactions: Interactions,
     audits: Audits,
     settings: Settings,
-    check_parts: CheckParts,
+    check_parts: CheckComponents,
     record: RecordApi,
     documents: DocumentsApi,
     readable: ReadablePassages,

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bot.chat.documents import Document, Documents, Reindex, Run, Space
-from bot.domain.errors import DocumentUnknown
+from bot.chat.documents import Documents, Reindex
 from bot.domain.ports import Audits
 from bot.web.api import admin_schemas
 from bot.web.api.operations import (
@@ -23,6 +22,9 @@ from bot.web.api.requests import body_of, invalid_field, json_reply, query_of
 from bot.web.auth.identity import require_role
 from bot.web.forms import UploadLimits, receive_form
 from bot.web.problems import problem
+from ingestion.errors import DocumentUnknown
+from ingestion.library import LibraryDocument, Space
+from ingestion.records.types import Run
 
 SPACES_PATH = f"{V2}/documents"
 SPACE_PATH = f"{SPACES_PATH}/{{space}}"
@@ -250,7 +252,7 @@ def _space_json(space: Space) -> admin_schemas.IndexedSpace:
     return admin_schemas.IndexedSpace.model_validate(space, from_attributes=True)
 
 
-def _document_json(document: Document) -> admin_schemas.IndexedDocument:
+def _document_json(document: LibraryDocument) -> admin_schemas.IndexedDocument:
     return admin_schemas.IndexedDocument.model_validate(document, from_attributes=True)
 
 

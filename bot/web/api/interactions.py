@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -15,7 +15,7 @@ from bot.answering.asker_identity import Reader
 from bot.answering.visibility import ReadablePassages, visibility_in
 from bot.domain import feedback as judging
 from bot.domain.errors import InboxUnavailable
-from bot.domain.health import ComponentStatus
+from bot.domain.health import CheckComponents
 from bot.domain.interactions import Feedback, Interaction, Outcome
 from bot.domain.messages import Activity, InteractionId, Message, Person, Stage, Thread
 from bot.domain.outcomes import NOT_KEPT, unavailable_outcome
@@ -52,9 +52,6 @@ from bot.web.auth.identity import (
 from bot.web.problems import problem
 
 INTERACTION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-CheckParts = Callable[[], Awaitable[Sequence[ComponentStatus]]]
-"""Return the status of every component; must be fast, because probes call it every few seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +109,7 @@ class InteractionsApi:
         interactions: Interactions,
         audits: Audits,
         settings: Settings,
-        check_parts: CheckParts,
+        check_parts: CheckComponents,
         readable: ReadablePassages,
         ask_seconds: float,
     ) -> None:

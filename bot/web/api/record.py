@@ -224,12 +224,12 @@ def _question(each: AskedQuestion) -> dict[str, Any]:
 
 
 def _case(case: Case) -> dict[str, object]:
-    standing = case.standing
+    status = case.status
     return {
         "interaction_id": case.interaction_id,
-        "state": standing.state,
-        "owner_id": standing.owner_id or None,
-        "owner_name": standing.owner_name or None,
+        "state": status.state,
+        "owner_id": status.owner_id or None,
+        "owner_name": status.owner_name or None,
         "reason": case.reason,
         "question": case.question,
         "asker_id": case.asker_id,

@@ -94,14 +94,14 @@ def case_page_view(
 ) -> CasePageView:
     """Return the view of a case for an expert."""
     case = view.case
-    standing = case.standing
-    owned = standing.state in OWNED
-    mine = owned and actor.has(standing.owner_id)
+    status = case.status
+    owned = status.state in OWNED
+    mine = owned and actor.has(status.owner_id)
     return CasePageView(
         id=case.interaction_id,
         version=case.version,
         question=case.question,
-        state=standing.state,
+        state=status.state,
         label="You have it" if mine else state_label(case, now),
         age=time_in_state(case, now),
         late=is_late(case, now, patience),
@@ -112,7 +112,7 @@ def case_page_view(
         reason=labels.REASONS[case.reason],
         opened_at=case.opened_at,
         mine=mine,
-        others=display_name(standing.owner_name) if owned and not mine else "",
+        others=display_name(status.owner_name) if owned and not mine else "",
         acts=allowed_acts(case, actor),
         steps=tuple(_step(step, case) for step in view.steps),
         before=tuple(map(_exchange, view.before)),
@@ -126,7 +126,7 @@ def allowed_acts(case: Case, actor: Actor) -> frozenset[Act]:
     The owner's reopen is the same as release, and is left out.
     """
     acts = {act for act in ACTS if _would_change(case, act, actor)}
-    if actor.has(case.standing.owner_id) and case.standing.state not in SETTLED:
+    if actor.has(case.status.owner_id) and case.status.state not in SETTLED:
         acts.discard("reopen")
     return frozenset(acts)
 
@@ -134,10 +134,10 @@ def allowed_acts(case: Case, actor: Actor) -> frozenset[Act]:
 def _would_change(case: Case, act: Act, actor: Actor) -> bool:
     is_asker = actor.has(case.asker_id)
     try:
-        then = after(case.standing, act, actor, is_asker=is_asker)
+        then = after(case.status, act, actor, is_asker=is_asker)
     except ActRefused:
         return False
-    return is_change(act, case.standing, then)
+    return is_change(act, case.status, then)
 
 
 def _step(step: CaseStep, case: Case) -> StepView:

@@ -12,8 +12,8 @@ from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
-from bot.chat.documents import Document, Documents, Reindex, Run, Schedule, SeenBy, Space
-from bot.domain.errors import DocumentRefused, StoreUnavailable
+from bot.chat.documents import Documents, NextRuns, Reindex, SeenBy
+from bot.domain.errors import StoreUnavailable
 from bot.domain.messages import Person
 from bot.domain.ports import Audits
 from bot.web.auth.identity import principals_of, require_role, role_of
@@ -21,6 +21,9 @@ from bot.web.board import labels
 from bot.web.board.layout import render_page
 from bot.web.forms import ReceivedForm, UploadLimits, receive_form
 from bot.web.problems import allow_larger_body, document_problem, problem
+from ingestion.errors import DocumentRefused
+from ingestion.library import LibraryDocument, Space
+from ingestion.records.types import Run
 from rag.types import EVERYONE
 
 PATH = "/board/documents"
@@ -38,8 +41,8 @@ def _utc_now() -> datetime:
 class DocumentPages:
     """Handlers of the documents pages; experts see what they may read, admins see and change all.
 
-    ``data_dir`` holds uploads temporarily, within ``bounds``. ``schedule`` is that of automatic
-    runs.
+    ``data_dir`` holds uploads temporarily, within ``bounds``. ``next_runs`` returns the
+    scheduled runs, None without a schedule.
     """
 
     tenant: str
@@ -48,7 +51,7 @@ class DocumentPages:
     audits: Audits
     data_dir: Path
     bounds: UploadLimits
-    schedule: Schedule | None = None
+    next_runs: NextRuns | None = None
     now: Callable[[], datetime] = _utc_now
 
     def mount(self, app: web.Application) -> None:
@@ -226,12 +229,12 @@ class DocumentPages:
 
     async def _kept(
         self, request: web.Request, context: Mapping[str, object]
-    ) -> Sequence[Document]:
+    ) -> Sequence[LibraryDocument]:
         """Return the documents that were just uploaded, if they still exist."""
         filled = cast("Mapping[str, str]", context["filled"])
         space = request.match_info.get("space", filled.get("space", "").strip())
         seen_by = await _principals(request, self.tenant)
-        found: list[Document] = []
+        found: list[LibraryDocument] = []
         for name in cast("Sequence[str]", context["kept"]):
             with suppress(DocumentRefused):
                 found.append(await self.documents.document(space, name, seen_by))
@@ -243,10 +246,10 @@ class DocumentPages:
 
     async def _upcoming(self) -> Mapping[str, str]:
         """Return the next scheduled run of each space; empty if it is unavailable."""
-        if self.schedule is None:
+        if self.next_runs is None:
             return {}
         try:
-            passes = await self.schedule.next_passes()
+            passes = await self.next_runs()
         except (DocumentRefused, StoreUnavailable):
             return {}
         return {space: labels.upcoming(each, self.now()) for space, each in passes.items()}

@@ -130,23 +130,23 @@ def empty_text(tab: Tab, looked_for: str) -> str:
 
 def state_label(case: Case, now: datetime) -> str:
     """Return a case's state in words, with its waiting time or its owner."""
-    state = case.standing.state
+    state = case.status.state
     if state in WAITING:
         return f"{labels.STATES[state]}, {labels.age(now - case.opened_at)}"
-    if not case.standing.owner_id:
+    if not case.status.owner_id:
         return labels.STATES[state]
-    return f"{labels.STATES[state]} by {display_name(case.standing.owner_name)}"
+    return f"{labels.STATES[state]} by {display_name(case.status.owner_name)}"
 
 
 def time_in_state(case: Case, now: datetime) -> str:
     """Return how long ago a case entered its state; empty for a waiting one."""
-    waits = case.standing.state in WAITING
+    waits = case.status.state in WAITING
     return "" if waits else f"{labels.age(now - case.changed_at)} ago"
 
 
 def is_late(case: Case, now: datetime, patience: timedelta) -> bool:
     """Return whether a case waits longer than the reminder period."""
-    waits = case.standing.state in WAITING
+    waits = case.status.state in WAITING
     return waits and bool(patience) and now - case.opened_at > patience
 
 
@@ -157,7 +157,7 @@ def _case_line(case: Case, now: datetime, patience: timedelta) -> CaseLine:
         who=labels.asker(case),
         place=labels.place(case.channel, private=case.private),
         reason=labels.REASONS[case.reason],
-        state=case.standing.state,
+        state=case.status.state,
         label=state_label(case, now),
         age=time_in_state(case, now),
         late=is_late(case, now, patience),

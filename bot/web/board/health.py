@@ -14,13 +14,12 @@ from aiohttp import web
 
 from bot import __version__
 from bot.domain.errors import BotError
-from bot.domain.health import ComponentStatus
+from bot.domain.health import CheckComponents, ComponentStatus
 from bot.domain.settings import Settings
 from bot.web.auth.identity import require_role
 from bot.web.auth.sign_in import CALLBACK_PATH
 from bot.web.board.figures import duration, plural
 from bot.web.board.layout import render_page, utc_now
-from bot.web.board.overview import CheckParts
 
 PATH = "/board/parts"
 _CHECK_SECONDS = 15.0
@@ -73,7 +72,7 @@ class HealthPage:
     def __init__(
         self,
         *,
-        check_parts: CheckParts,
+        check_parts: CheckComponents,
         platforms: Sequence[object],
         settings: Settings,
         clock: Callable[[], datetime] = utc_now,

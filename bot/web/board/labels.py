@@ -12,7 +12,6 @@ from typing import get_args
 from bot.chat.commands import run_progress
 from bot.chat.commands.run_progress import change_counts, pace
 from bot.chat.commands.run_status import run_status_of
-from bot.chat.documents import NextPass, Run
 from bot.domain.cases import Case, State
 from bot.domain.feedback import Reason
 from bot.domain.interactions import ConfidenceLevel, EscalationReason, Interaction, Status
@@ -23,6 +22,8 @@ from bot.domain.text.formatting import counted, rough_duration
 from bot.domain.text.markdown import clip
 from bot.domain.users import short_actor_name, short_user_name
 from bot.web.board.figures import duration
+from ingestion.records.types import Run
+from ingestion.runs.schedule import Next
 
 STATES: Mapping[State, str] = {
     "open": "Waiting",
@@ -234,7 +235,7 @@ def began(run: Run, names: Mapping[str, str], *, named: bool) -> str:
     return f"by {short_actor_name(run.by, names)}" if named else ""
 
 
-def upcoming(each: NextPass | None, now: datetime) -> str:
+def upcoming(each: Next | None, now: datetime) -> str:
     """Return the next scheduled run in words, "" for None."""
     if each is None:
         return ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
 from aiohttp import web
 
-from bot.domain.health import ComponentStatus
+from bot.domain.health import CheckComponents, ComponentStatus
 from bot.domain.record_reports import (
     MOST_CASES,
     MOST_QUESTIONS,
@@ -243,9 +243,6 @@ def _on(day: date) -> str:
     return f"{day:%A}, {day.day} {day:%B}"
 
 
-CheckParts = Callable[[], Awaitable[Sequence[ComponentStatus]]]
-"""Return the status of every component."""
-
 PATH = "/board"
 _WEEK = 7
 _LIMITS = "limits"
@@ -269,7 +266,7 @@ class OverviewPage:
         *,
         statistics: Statistics,
         usage: SumsUsage,
-        check_parts: CheckParts,
+        check_parts: CheckComponents,
         tenant: str,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:

@@ -27,7 +27,7 @@ from bot.domain.record_search import (
     decode_cursor,
 )
 from bot.escalations.ports import Cases
-from bot.escalations.quote_check import CitedQuote, HoldsPages, QuoteCheck, QuoteState
+from bot.escalations.quote_check import CitedQuote, QuoteCheck, QuoteState
 from bot.web.auth.identity import principals_of, require_role, role_of
 from bot.web.board import labels, layout
 from bot.web.board.layout import (
@@ -40,6 +40,7 @@ from bot.web.board.layout import (
 )
 from bot.web.board.question_view import record_view
 from rag.errors import RagError
+from rag.ports import SearchIndex
 
 
 class InteractionRecord(Protocol):
@@ -197,7 +198,7 @@ class StaleAnswersPage:
         tenant: str,
         searches: Searches,
         record: InteractionRecord,
-        index: HoldsPages,
+        index: SearchIndex,
         clock: Callable[[], datetime],
         most: int = MAX_CHECKED,
     ) -> None:

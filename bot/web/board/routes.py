@@ -10,17 +10,16 @@ from aiohttp import web
 from pydantic_settings import BaseSettings
 
 from bot.answering.visibility import ReadablePassages
+from bot.domain.health import CheckComponents
 from bot.domain.record_reports import Statistics, SumsUsage
 from bot.domain.record_search import Searches
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import SettingOrigin
 from bot.escalations.ports import Cases
-from bot.escalations.quote_check import HoldsPages
 from bot.web.board import health, overview, usage
 from bot.web.board import settings as setting
 from bot.web.board.case_actions import CasePage, CaseworkPort, OriginLookup
 from bot.web.board.escalations import EscalationsPage
-from bot.web.board.overview import CheckParts
 from bot.web.board.record_lists import (
     FeedbackPage,
     InteractionRecord,
@@ -28,6 +27,7 @@ from bot.web.board.record_lists import (
     StaleAnswersPage,
 )
 from bot.web.board.settings import AuditLog, ChannelPolicies, Pauses
+from rag.ports import SearchIndex
 
 
 def utc_now() -> datetime:
@@ -44,7 +44,7 @@ def mount_work_pages(
     searches: Searches,
     record: InteractionRecord,
     readable: ReadablePassages,
-    index: HoldsPages,
+    index: SearchIndex,
     origins: OriginLookup,
     patience: timedelta,
     clock: Callable[[], datetime] = utc_now,
@@ -104,7 +104,7 @@ def mount_state_pages(
     record: StateRecord,
     settings: Settings,
     sources: Mapping[str, SettingOrigin],
-    check_parts: CheckParts,
+    check_parts: CheckComponents,
     platforms: Sequence[object],
     further: Sequence[BaseSettings] = (),
 ) -> None:

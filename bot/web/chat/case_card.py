@@ -74,9 +74,9 @@ class CaseCard:
 
 def case_card(case: Case, steps: Sequence[CaseStep]) -> CaseCard:
     """Return the card of a case."""
-    state = case.standing.state
+    state = case.status.state
     last = _last_change(steps, state)
-    name = display_name(case.standing.owner_name) if last is None else _name(last)
+    name = display_name(case.status.owner_name) if last is None else _name(last)
     return CaseCard(
         id=case.interaction_id,
         version=case.version,

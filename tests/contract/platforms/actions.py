@@ -329,7 +329,7 @@ class AsksForPerson:
         await scene.arrived(2)
         threads = {(await scene.recorded(each)).message.thread for each in scene.inbox.kept}
         scene.expect(len(threads) == 1, "a person is asked for in another thread")
-        state = (await scene.case(scene.inbox.kept[-1])).standing.state
+        state = (await scene.case(scene.inbox.kept[-1])).status.state
         scene.expect(state == "open", f"the question is {state!r} to people")
         await scene.expect_shown(FIRST, (self.said,))
 
@@ -375,7 +375,7 @@ async def is_claimed(scene: Scenario) -> None:
     card, case_id = _card(scene), await scene.escalate(FIRST)
     await card.claim("anna")
     await card.claim("bob")
-    owner = (await scene.case(case_id)).standing.owner_name
+    owner = (await scene.case(case_id)).status.owner_name
     scene.expect(owner == "Anna Lopez", f"{owner!r} has it")
     await scene.people.tell()
     shown = await card.shown()

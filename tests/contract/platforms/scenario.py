@@ -265,8 +265,8 @@ class Experts:
         teller = NoticeDelivery(
             outbox=outbox,
             cases=self.store.escalations,
-            works=self._works(),
-            recorded=self.store.interactions,
+            casework=self._works(),
+            interactions=self.store.interactions,
             channels={} if channel is None else {channel.platform: channel},
             now=self.now,
         )

@@ -237,8 +237,8 @@ class OnSlack:
 
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
         shelf = self._orders.shelf
-        office = chat_context_over(store, inbox, shelf=shelf, readable=ReadsPages(PAGE, PAGE_809))
-        slack.mount(app, self.channel, office)
+        context = chat_context_over(store, inbox, shelf=shelf, readable=ReadsPages(PAGE, PAGE_809))
+        slack.mount(app, self.channel, context)
 
     async def ask(self, question: Question) -> Receipt:
         return _RECEIPTS[await self._send({**event(question), **self._shared(question)})]

@@ -191,8 +191,8 @@ class OnTeams:
 
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
         shelf = self._orders.shelf
-        office = chat_context_over(store, inbox, shelf=shelf, readable=ReadsPages(PAGE, PAGE_809))
-        teams.mount(app, self.channel, office)
+        context = chat_context_over(store, inbox, shelf=shelf, readable=ReadsPages(PAGE, PAGE_809))
+        teams.mount(app, self.channel, context)
 
     async def ask(self, question: Question) -> Receipt:
         if question.number not in self._written:

@@ -221,7 +221,7 @@ class CaseScenario:
     slack: FakeSlack
     store: Store
     channel: SlackChannel
-    office: ChatContext
+    context: ChatContext
     client: Client
     ahead: timedelta = timedelta()
 
@@ -253,7 +253,7 @@ class CaseScenario:
         id: str = "",  # noqa: A002
     ) -> Case:
         case_id = InteractionId(id) if id else question().interaction_id
-        return await self.office.casework.act("acme", case_id, what, actor, text)
+        return await self.context.casework.act("acme", case_id, what, actor, text)
 
     async def news(self) -> None:
         """Tell all that is due, as the running bot does at once."""
@@ -263,8 +263,8 @@ class CaseScenario:
             teller=NoticeDelivery(
                 outbox=self.store.notices,
                 cases=self.store.escalations,
-                works=self.office.casework,
-                recorded=self.store.interactions,
+                casework=self.context.casework,
+                interactions=self.store.interactions,
                 channels={"slack": self.channel},
                 now=self.now,
             ),

@@ -136,7 +136,7 @@ class CaseScenario:
     teams: FakeTeams
     store: Store
     channel: TeamsChannel
-    office: ChatContext
+    context: ChatContext
     client: BotTestClient
     ahead: timedelta = timedelta()
 
@@ -167,7 +167,7 @@ class CaseScenario:
         id: InteractionId | None = None,  # noqa: A002
     ) -> Case:
         case_id = id or self.question.interaction_id
-        return await self.office.casework.act("acme", case_id, what, actor, text)
+        return await self.context.casework.act("acme", case_id, what, actor, text)
 
     async def news(self) -> None:
         """Tell all that is due, as the running bot does at once."""
@@ -177,8 +177,8 @@ class CaseScenario:
             teller=NoticeDelivery(
                 outbox=self.store.notices,
                 cases=self.store.escalations,
-                works=self.office.casework,
-                recorded=self.store.interactions,
+                casework=self.context.casework,
+                interactions=self.store.interactions,
                 channels={"teams": self.channel},
                 now=self.now,
             ),

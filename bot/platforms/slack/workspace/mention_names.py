@@ -53,11 +53,15 @@ class MentionNames:
         return {id_: name for id_, name in named.items() if name}
 
     async def _name(self, id_: str) -> str:
-        """Return the name of an id, "" if Slack can't be asked."""
+        """Return the name of an id, "" if it can't be looked up; never raises."""
         try:
             name = await self._look_up(id_)
         except DeliveryFailed as error:
             log.info("slack.name_not_known", why=str(error))
+            return ""
+        except Exception:
+            # An unexpected answer of Slack must not stop the question that mentions the id.
+            log.exception("slack.name_lookup_broke")
             return ""
         return " ".join(without_direction_marks(name).split())[:_LONGEST_NAME]
 

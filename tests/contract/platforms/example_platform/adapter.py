@@ -219,9 +219,9 @@ PATH = "/platforms/pigeon/events"
 Event = dict[str, Any]
 
 
-def mount(app: web.Application, channel: PigeonChannel, office: ChatContext) -> None:
+def mount(app: web.Application, channel: PigeonChannel, context: ChatContext) -> None:
     """Serve what Pigeon reports."""
-    app.router.add_post(PATH, Endpoint(channel, office.inbox, office.interactions).handle)
+    app.router.add_post(PATH, Endpoint(channel, context.inbox, context.interactions).handle)
 
 
 class Endpoint:

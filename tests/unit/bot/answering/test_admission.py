@@ -254,6 +254,9 @@ class OnePolicy:
     async def of(self, tenant: str, channel: str) -> Policy | None:
         return self._kept.get((tenant, channel))
 
+    async def set(self, tenant: str, channel: str, allowed: Policy, *, actor: str) -> None:
+        raise NotImplementedError
+
 
 IT_ONLY, HR_ONLY, BOTH = frozenset({"IT"}), frozenset({"HR"}), frozenset({"IT", "HR"})
 

@@ -11,8 +11,7 @@ from typing import cast
 import pytest
 
 from bot.app.confluence import confluence_checker, confluence_checks, people_checks
-from bot.app.documents import ERROR_TRANSLATION, DocumentServices
-from bot.chat.documents import TranslatedDocuments, TranslatedReindex
+from bot.app.documents import DocumentServices
 from bot.domain.health import ComponentStatus, ConfluenceState, confluence
 from bot.domain.messages import Person
 from bot.store.database import open_store, sqlite_url
@@ -118,8 +117,6 @@ class Joined:
         self.scheduler = Scheduler(library.runs, self.records, self._spaces, cadence)
         self.away = ""
         self.shelves = DocumentServices(
-            TranslatedDocuments(library, ERROR_TRANSLATION),
-            TranslatedReindex(library.runs, ERROR_TRANSLATION),
             library,
             self.scheduler,
             self.records,

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.chat.adapters import ChatContext
-from bot.chat.messages import (
+from bot.chat.listening_policy import (
     ListeningPolicy,
-    MessageEdits,
     ReceivedMessage,
     reads_like_a_question,
     should_take,
 )
+from bot.chat.messages import MessageEdits
 from bot.domain.interactions import Interaction, Outcome
 from bot.domain.messages import Attachment, Message, Person, Policy, Thread
+from bot.domain.ports import Interactions, Policies
 from bot.store.database import Store
 from tests.fakes.bot_ports import generic_outcome
 from tests.fakes.builders import NOON, message
@@ -66,10 +68,12 @@ def asked(outcome: Outcome | None, *, overheard: bool = False) -> Interaction:
 SILENT = replace(generic_outcome("nothing sure"), silent=True)
 
 
+def listening(policies: OnePolicy, thread: OneThread) -> ListeningPolicy:
+    return ListeningPolicy(cast("Policies", policies), cast("Interactions", thread))
+
+
 async def heard(text: str, policy: Policy | None, *kept: Interaction, begins: bool = True) -> bool:
-    return await ListeningPolicy(OnePolicy(policy), OneThread(kept)).hears(
-        said(text), begins=begins
-    )
+    return await listening(OnePolicy(policy), OneThread(kept)).hears(said(text), begins=begins)
 
 
 @pytest.mark.parametrize(
@@ -125,18 +129,14 @@ async def test_a_thread_is_the_bots_only_once_it_has_spoken_or_was_asked(
 async def test_ordinary_talk_does_not_even_read_a_policy() -> None:
     policies = OnePolicy(QUESTIONS)
 
-    assert not await ListeningPolicy(policies, OneThread()).hears(
-        said("Lunch is ready."), begins=True
-    )
+    assert not await listening(policies, OneThread()).hears(said("Lunch is ready."), begins=True)
     assert policies.read == []
 
 
 async def test_other_bots_are_heard_only_where_a_policy_says_so() -> None:
     for policy, taken in ((None, False), (Policy(), False), (Policy(other_bots=True), True)):
         policies = OnePolicy(policy)
-        assert (
-            await ListeningPolicy(policies, OneThread()).hears_bots("default", "slack:C1") is taken
-        )
+        assert await listening(policies, OneThread()).hears_bots("default", "slack:C1") is taken
         assert policies.read == [("default", "slack:C1")]
 
 
@@ -260,7 +260,9 @@ async def test_bots_are_heard_where_allowed_and_never_overheard(
     )
     hearing = Hears()
 
-    assert await should_take(hearing, ReceivedMessage(message, begins=True, by_bot=by_bot)) is taken
+    received = ReceivedMessage(message, begins=True, by_bot=by_bot)
+
+    assert await should_take(cast("ListeningPolicy", hearing), received) is taken
     assert hearing.asked == [True] * (overheard and not by_bot)
 
 
@@ -280,7 +282,7 @@ def inbox() -> KeepingInbox:
 
 
 @pytest.fixture
-async def office(store: Store, inbox: KeepingInbox) -> ChatContext:
+async def context(store: Store, inbox: KeepingInbox) -> ChatContext:
     await store.work.open(ASKED, "owner")
     await inbox.accept(ASKED)
     return chat_context_over(store, inbox)
@@ -302,9 +304,9 @@ def reads(text: str, **changes: object) -> Message:
     ],
 )
 async def test_the_newest_stands_whichever_comes_first(
-    office: ChatContext, inbox: KeepingInbox, times: tuple[str, str], stands: str
+    context: ChatContext, inbox: KeepingInbox, times: tuple[str, str], stands: str
 ) -> None:
-    edits = MessageEdits(office)
+    edits = MessageEdits(context)
     for text, at in zip(("first", "second"), times, strict=True):
         await edits.amend(reads(text), at)
 
@@ -312,28 +314,28 @@ async def test_the_newest_stands_whichever_comes_first(
 
 
 async def test_another_process_knows_what_was_edited_last(
-    office: ChatContext, inbox: KeepingInbox
+    context: ChatContext, inbox: KeepingInbox
 ) -> None:
-    await MessageEdits(office).amend(reads("newer"), "11")
-    await MessageEdits(office).amend(reads("older"), "10")
+    await MessageEdits(context).amend(reads("newer"), "11")
+    await MessageEdits(context).amend(reads("older"), "10")
 
     assert inbox.only.text == "newer"
-    assert await office.notes.get("default", f"elsewhere:edited:{ASKED.interaction_id}") == "11"
+    assert await context.notes.get("default", f"elsewhere:edited:{ASKED.interaction_id}") == "11"
 
 
 async def test_an_older_edit_still_brings_its_files(
-    office: ChatContext, inbox: KeepingInbox
+    context: ChatContext, inbox: KeepingInbox
 ) -> None:
-    await MessageEdits(office).amend(reads("newer"), "11")
-    await MessageEdits(office).amend(reads("older", attachments=(FILE,)), "10")
+    await MessageEdits(context).amend(reads("newer"), "11")
+    await MessageEdits(context).amend(reads("older", attachments=(FILE,)), "10")
 
     assert inbox.only.attachments == (FILE,)
 
 
 async def test_an_edit_by_somebody_else_counts_for_nothing(
-    office: ChatContext, inbox: KeepingInbox
+    context: ChatContext, inbox: KeepingInbox
 ) -> None:
-    await MessageEdits(office).amend(reads("theirs", author=Person("eve")), "12")
-    await MessageEdits(office).amend(reads("mine"), "11")
+    await MessageEdits(context).amend(reads("theirs", author=Person("eve")), "12")
+    await MessageEdits(context).amend(reads("mine"), "11")
 
     assert inbox.only.text == "mine"

@@ -119,15 +119,15 @@ async def test_what_is_forgotten_is_asked_again_also_what_is_being_asked() -> No
 
 
 async def test_what_is_short_is_finished() -> None:
-    errands, done = BackgroundTasks(), list[int]()
+    background, done = BackgroundTasks(), list[int]()
 
     async def short(number: int) -> None:
         await asyncio.sleep(0.01)
         done.append(number)
 
     for number in range(3):
-        errands.run(short(number), what="short")
-    await errands.finish()
+        background.run(short(number), what="short")
+    await background.finish()
     assert sorted(done) == [0, 1, 2]
 
 
@@ -135,7 +135,7 @@ async def test_what_is_late_has_put_things_in_order_when_the_wait_is_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_STOP_SECONDS", 0.01)
-    errands, ended = BackgroundTasks(), asyncio.Event()
+    background, ended = BackgroundTasks(), asyncio.Event()
 
     async def late() -> None:
         try:
@@ -144,6 +144,6 @@ async def test_what_is_late_has_put_things_in_order_when_the_wait_is_over(
             await asyncio.sleep(0)
             ended.set()
 
-    errands.run(late(), what="late")
-    await errands.finish()
+    background.run(late(), what="late")
+    await background.finish()
     assert ended.is_set()

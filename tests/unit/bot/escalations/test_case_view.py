@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import get_args
+from typing import cast, get_args
 
 import pytest
 
@@ -14,6 +14,7 @@ from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import InteractionUnknown, StoreUnavailable
 from bot.domain.interactions import Interaction, PostedRef
 from bot.domain.messages import InteractionId, Message, Person, Thread
+from bot.domain.ports import Interactions
 from bot.escalations.asker_notices import as_plain, notice_text
 from bot.escalations.cards import CardActions
 from bot.escalations.case_view import (
@@ -28,6 +29,7 @@ from bot.escalations.case_view import (
     view_of_delivery,
     waiting_time,
 )
+from bot.escalations.casework import Casework
 from bot.escalations.lifecycle import after, is_change
 from rag.types import Principal
 from tests.fakes.builders import NOON, message
@@ -39,7 +41,7 @@ ASKER = Actor(ASKED.author.id, "Mika", "asker")
 OWNED = ("claimed", "answered", "resolved", "declined")
 
 
-def standing(state: State) -> CaseStatus:
+def status(state: State) -> CaseStatus:
     return CaseStatus(state, ANNA.id, ANNA.name) if state in OWNED else CaseStatus(state)
 
 
@@ -48,15 +50,15 @@ def step(what: Step, actor: Actor | None = ANNA) -> CaseStep:
 
 
 def view(state: State, *steps: CaseStep, **changes: object) -> CaseView:
-    case = case_of(ASKED, standing=standing(state), **changes)
+    case = case_of(ASKED, status=status(state), **changes)
     return CaseView(case=case, steps=steps, finding=None, before=())
 
 
 @pytest.mark.parametrize("state", get_args(State))
 def test_whoever_has_it_can_do_all_that_is_offered(state: State) -> None:
     for offer in buttons_for_people(state):
-        then = after(standing(state), offer.act, ANNA, is_asker=False)
-        assert is_change(offer.act, standing(state), then)
+        then = after(status(state), offer.act, ANNA, is_asker=False)
+        assert is_change(offer.act, status(state), then)
 
 
 @pytest.mark.parametrize("state", get_args(State))
@@ -64,8 +66,8 @@ def test_an_asker_can_do_all_that_they_are_offered(state: State) -> None:
     offers = buttons_for_asker(state)
     assert offers
     for offer in offers:
-        then = after(standing(state), offer.act, ASKER, is_asker=True)
-        assert is_change(offer.act, standing(state), then)
+        then = after(status(state), offer.act, ASKER, is_asker=True)
+        assert is_change(offer.act, status(state), then)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_to_ask_and_to_remind_are_no_acts() -> None:
 
 def test_without_its_case_a_question_is_shown_as_it_came() -> None:
     bare = view_of_delivery(delivery(ASKED, HANDED_OVER))
-    assert (bare.case.question, bare.case.standing.state) == (HANDED_OVER.question, "open")
+    assert (bare.case.question, bare.case.status.state) == (HANDED_OVER.question, "open")
     assert bare.finding is not None
     assert bare.finding.suggestions == HANDED_OVER.suggestions
 
@@ -117,10 +119,8 @@ PING: Notice = notice_of(REMINDED_QUESTION, 2, step="ping", to="people", actor=N
 
 
 def case(opened: datetime, changed: datetime, state: str = "open") -> Case:
-    standing = CaseStatus(state)  # type: ignore[arg-type]
-    return replace(
-        case_of(REMINDED_QUESTION, opened_at=opened, changed_at=changed), standing=standing
-    )
+    status = CaseStatus(state)  # type: ignore[arg-type]
+    return replace(case_of(REMINDED_QUESTION, opened_at=opened, changed_at=changed), status=status)
 
 
 def test_a_question_that_nobody_took_has_waited_since_it_came() -> None:
@@ -165,7 +165,7 @@ CASE_ID = CARD_QUESTION.interaction_id
 
 
 class Office:
-    """Implements Sees, Recorded and ShowsCards over one case, whose version it counts."""
+    """Stands in for casework, record and cards of one case, whose version it counts."""
 
     def __init__(self) -> None:
         self.version, self.looked = 0, 0
@@ -198,7 +198,11 @@ class Office:
 
 def cards(office: Office, tenant: str = "acme") -> CardActions:
     return CardActions(
-        tenant=tenant, sees=office, recorded=office, cards=office, errands=BackgroundTasks()
+        tenant=tenant,
+        casework=cast("Casework", office),
+        interactions=cast("Interactions", office),
+        cards=office,
+        background=BackgroundTasks(),
     )
 
 

@@ -136,7 +136,7 @@ async def test_a_case_comes_with_history_and_why_it_was_not_enough(
 
     seen = await view(casework, case_id)
 
-    assert seen.case.standing.owner_id == "u1"
+    assert seen.case.status.owner_id == "u1"
     assert [each.step for each in seen.steps] == ["open", "claim"]
     assert seen.finding is not None
     assert (seen.finding.gate, seen.finding.confidence) == ("stopped", 0.4)
@@ -355,7 +355,7 @@ async def test_an_act_is_done_with_the_words_that_were_said(
 
     answered = await casework.act("default", case_id, "reply", ANNA, " Restart it.\n")
 
-    assert answered.standing.state == "answered"
+    assert answered.status.state == "answered"
     steps = await store.escalations.steps("default", case_id)
     assert steps[-1].text == "Restart it."
     with pytest.raises(EscalationTaken):
@@ -405,7 +405,7 @@ async def test_how_it_stands_is_shown_also_while_the_index_is_away(store: Store)
 
     seen = await blind.shown("default", case_id, COLLEAGUE)
 
-    assert seen.case.standing.state == "claimed"
+    assert seen.case.status.state == "claimed"
     assert [step.step for step in seen.steps] == ["open", "claim"]
     assert (seen.finding, seen.before) == (None, ())
     with pytest.raises(InteractionUnknown):

@@ -43,12 +43,12 @@ DECLINED = CaseStatus("declined", "u1", "Anna")
 TAKEN = "Anna has it already. Leave it to them, or ask them to release it."
 
 
-def does(standing: CaseStatus, act: Act, actor: Actor) -> CaseStatus:
-    return after(standing, act, actor, is_asker=actor.id == CLEO.id)
+def does(status: CaseStatus, act: Act, actor: Actor) -> CaseStatus:
+    return after(status, act, actor, is_asker=actor.id == CLEO.id)
 
 
 @pytest.mark.parametrize(
-    ("standing", "act", "actor", "then"),
+    ("status", "act", "actor", "then"),
     [
         (OPEN, "claim", ANNA, CLAIMED),
         (REOPENED, "claim", ANNA, CLAIMED),
@@ -80,21 +80,21 @@ def does(standing: CaseStatus, act: Act, actor: Actor) -> CaseStatus:
         (REOPENED, "reopen", BEN, REOPENED),
     ],
 )
-def test_what_may_be_done(standing: CaseStatus, act: Act, actor: Actor, then: CaseStatus) -> None:
-    assert does(standing, act, actor) == then
+def test_what_may_be_done(status: CaseStatus, act: Act, actor: Actor, then: CaseStatus) -> None:
+    assert does(status, act, actor) == then
 
 
-@pytest.mark.parametrize("standing", [CLAIMED, ANSWERED], ids=lambda each: each.state)
+@pytest.mark.parametrize("status", [CLAIMED, ANSWERED], ids=lambda each: each.state)
 @pytest.mark.parametrize("act", ["claim", "release", "reply", "resolve", "decline"])
-def test_who_comes_second_is_told_who_has_it(standing: CaseStatus, act: Act) -> None:
+def test_who_comes_second_is_told_who_has_it(status: CaseStatus, act: Act) -> None:
     with pytest.raises(EscalationTaken, match=re.escape(TAKEN)) as refused:
-        does(standing, act, BEN)
+        does(status, act, BEN)
 
     assert refused.value.owner_name == "Anna"
 
 
 @pytest.mark.parametrize(
-    ("standing", "act", "actor", "words"),
+    ("status", "act", "actor", "words"),
     [
         (RESOLVED, "claim", BEN, "It was resolved by Anna already. Reopen it first."),
         (RESOLVED, "reply", ANNA, "It was resolved by Anna already. Reopen it first."),
@@ -111,17 +111,17 @@ def test_who_comes_second_is_told_who_has_it(standing: CaseStatus, act: Act) -> 
     ],
 )
 def test_what_may_not_be_done_is_said_with_what_can(
-    standing: CaseStatus, act: Act, actor: Actor, words: str
+    status: CaseStatus, act: Act, actor: Actor, words: str
 ) -> None:
     with pytest.raises(ActRefused, match=re.escape(words)):
-        does(standing, act, actor)
+        does(status, act, actor)
 
 
-@pytest.mark.parametrize("standing", [OPEN, CLAIMED, ANSWERED, RESOLVED, DECLINED, REOPENED])
+@pytest.mark.parametrize("status", [OPEN, CLAIMED, ANSWERED, RESOLVED, DECLINED, REOPENED])
 @pytest.mark.parametrize("act", get_args(Act))
-def test_a_stranger_does_nothing_at_all(standing: CaseStatus, act: Act) -> None:
+def test_a_stranger_does_nothing_at_all(status: CaseStatus, act: Act) -> None:
     with pytest.raises(ActRefused, match="Only the one who asked"):
-        does(standing, act, STRANGER)
+        does(status, act, STRANGER)
 
 
 @pytest.mark.parametrize(
@@ -185,13 +185,13 @@ class Lives(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.standing = OPEN
+        self.status = OPEN
         self.answered = False
 
     def attempt(self, act: Act, actor: Actor) -> None:
-        before = self.standing
+        before = self.status
         try:
-            self.standing = does(before, act, actor)
+            self.status = does(before, act, actor)
         except ActRefused as refused:
             self.is_fair(refused, actor)
         else:
@@ -200,12 +200,12 @@ class Lives(RuleBasedStateMachine):
     def is_fair(self, refused: ActRefused, actor: Actor) -> None:
         assert str(refused)
         if isinstance(refused, EscalationTaken):
-            assert self.standing.state in OWNED
-            assert self.standing.owner_id != actor.id
-            assert refused.owner_name == self.standing.owner_name
+            assert self.status.state in OWNED
+            assert self.status.owner_id != actor.id
+            assert refused.owner_name == self.status.owner_name
 
     def holds(self, act: Act, actor: Actor, before: CaseStatus) -> None:
-        then = self.standing
+        then = self.status
         assert actor != STRANGER
         assert actor.role == "expert" or act in ASKERS_ACTS
         if before.state in SETTLED and then != before:
@@ -225,29 +225,29 @@ class Lives(RuleBasedStateMachine):
     @rule(act=ACTS, actor=EXPERTS)
     def twice(self, act: Act, actor: Actor) -> None:
         self.attempt(act, actor)
-        first = self.standing
+        first = self.status
         self.attempt(act, actor)
-        assert self.standing == first
+        assert self.status == first
 
     @rule(first=EXPERTS, second=EXPERTS)
     def two_at_once(self, first: Actor, second: Actor) -> None:
-        assume(self.standing.state in WAITING and first.id != second.id)
+        assume(self.status.state in WAITING and first.id != second.id)
         self.attempt("claim", first)
         with pytest.raises(EscalationTaken):
-            does(self.standing, "claim", second)
-        assert self.standing.owner_id == first.id
+            does(self.status, "claim", second)
+        assert self.status.owner_id == first.id
 
     @invariant()
     def an_owner_is_there_exactly_where_one_is_needed(self) -> None:
-        standing = getattr(self, "standing", OPEN)
-        if standing.state in WAITING:
-            assert (standing.owner_id, standing.owner_name) == ("", "")
-        if standing.state in OWNED:
-            assert standing.owner_id in {ANNA.id, BEN.id, ASKING_EXPERT.id}
+        status = getattr(self, "status", OPEN)
+        if status.state in WAITING:
+            assert (status.owner_id, status.owner_name) == ("", "")
+        if status.state in OWNED:
+            assert status.owner_id in {ANNA.id, BEN.id, ASKING_EXPERT.id}
 
     @invariant()
     def it_is_answered_only_after_a_reply(self) -> None:
-        if getattr(self, "standing", OPEN).state == "answered":
+        if getattr(self, "status", OPEN).state == "answered":
             assert self.answered
 
 

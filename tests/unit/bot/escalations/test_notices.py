@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import pytest
 from structlog.testing import capture_logs
@@ -14,7 +15,7 @@ from bot.domain.cases import CaseStatus, Notice
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.interactions import Interaction, PostedRef, Status
 from bot.domain.messages import Message
-from bot.domain.ports import Channel
+from bot.domain.ports import Channel, Interactions
 from bot.escalations.casework import Casework, NotifyingCases
 from bot.escalations.notices import NoticeDelivery, NoticeLoop
 from tests.fakes.bot_ports import FakePlatform
@@ -64,8 +65,12 @@ class Desk:
         teller = NoticeDelivery(
             outbox=self.outbox,
             cases=self.cases,
-            works=Casework(cases=self.cases, interactions=self.record, readable=ReadsNothing()),
-            recorded=self.record,
+            casework=Casework(
+                cases=self.cases,
+                interactions=cast("Interactions", self.record),
+                readable=ReadsNothing(),
+            ),
+            interactions=cast("Interactions", self.record),
             channels={
                 each.platform: each for each in ([self.board] if channels is None else channels)
             },
@@ -195,7 +200,7 @@ async def test_without_such_a_place_the_board_shows_it_and_a_line_says_so(desk: 
 
 @pytest.mark.parametrize("state", ["claimed", "answered", "resolved", "declined"])
 async def test_nobody_is_reminded_of_what_somebody_has(desk: Desk, state: str) -> None:
-    case = replace(case_of(ASKED), standing=CaseStatus(state, "anna", "Anna"))  # type: ignore[arg-type]
+    case = replace(case_of(ASKED), status=CaseStatus(state, "anna", "Anna"))  # type: ignore[arg-type]
     desk.cases.cases[ASKED.interaction_id] = case
     assert await desk.tell(PING)
     assert not desk.board.reminded
@@ -277,7 +282,7 @@ def news_of(
     return NoticeLoop(
         owner="me",
         outbox=outbox,
-        teller=aloud,
+        teller=cast("NoticeDelivery", aloud),
         is_open=is_open,
         now=Clock(),
         every_seconds=every,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from bot.escalations.quote_check import CitedQuote, QuoteCheck
 from rag.index.embedded.index import EmbeddedIndex, open_index
+from rag.ports import SearchIndex
 from rag.types import EVERYONE, Chunk, Page, Principal, Readers
 from tests.fakes.builders import ALL, chunk
 
@@ -62,7 +64,9 @@ async def fate(
     index: EmbeddedIndex, quoted: CitedQuote, reader: frozenset[Principal] = COLLEAGUE
 ) -> str:
     by_chunk = await QuoteCheck(index, "default", reader).fates([quoted])
-    by_page = await QuoteCheck(Counting(index), "default", reader).fates([quoted])
+    by_page = await QuoteCheck(cast("SearchIndex", Counting(index)), "default", reader).fates(
+        [quoted]
+    )
     assert by_chunk == by_page
     return by_chunk[quoted]
 
@@ -95,7 +99,7 @@ async def test_a_private_quote_is_judged_by_those_alone_who_may_read_its_page(
 
 async def test_a_page_is_read_once_however_often_it_is_quoted(index: EmbeddedIndex) -> None:
     counting = Counting(index)
-    check = QuoteCheck(counting, "default", COLLEAGUE)
+    check = QuoteCheck(cast("SearchIndex", counting), "default", COLLEAGUE)
 
     await check.fates([QUOTE, replace(QUOTE, quote="Error 809"), replace(QUOTE, quote="nowhere")])
     await check.fates([replace(QUOTE, quote="UDP")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from structlog.testing import capture_logs
@@ -12,7 +13,7 @@ from bot.domain.errors import ClaimLost, DeliveryFailed
 from bot.domain.interactions import Delivery, Interaction, Outcome, PostedRef
 from bot.domain.messages import Activity, InteractionId, Message, Stage
 from bot.inbox.accept import DurableInbox
-from bot.inbox.outbox import Deliverer, delivery_id
+from bot.inbox.outbox import ReplyOutbox, delivery_id
 from bot.store.database import Store
 from tests.fakes.bot_ports import (
     EchoDesk,
@@ -29,8 +30,13 @@ ASKED = message("hello", platform="slack")
 REPLY = delivery_id(ASKED.interaction_id)
 
 
-async def to_post(store: Store, board: FakePlatform) -> tuple[Deliverer, Interaction]:
-    return Deliverer({board.platform: board}, store.work), await record_answer(store, ASKED, "hi")
+def outbox_of(store: Store, *boards: FakePlatform) -> ReplyOutbox:
+    channels = {board.platform: board for board in boards}
+    return ReplyOutbox(channels, store.work, alive=lambda: True, patience=timedelta(hours=24))
+
+
+async def to_post(store: Store, board: FakePlatform) -> tuple[ReplyOutbox, Interaction]:
+    return outbox_of(store, board), await record_answer(store, ASKED, "hi")
 
 
 def test_the_id_of_a_reply_follows_from_its_question() -> None:
@@ -39,9 +45,9 @@ def test_the_id_of_a_reply_follows_from_its_question() -> None:
 
 async def test_a_reply_is_posted_once(store: Store) -> None:
     board = FakePlatform()
-    deliver, interaction = await to_post(store, board)
+    outbox, interaction = await to_post(store, board)
 
-    assert await deliver.post(interaction, generic_outcome("hi"), again=False) == PostedRef(
+    assert await outbox.attempt(interaction, generic_outcome("hi"), again=False) == PostedRef(
         "board", REPLY
     )
     assert board.posts == {REPLY: "hi"}
@@ -50,21 +56,21 @@ async def test_a_reply_is_posted_once(store: Store) -> None:
 
 async def test_what_the_platform_says_is_raised_and_one_attempt_is_made(store: Store) -> None:
     board = FakePlatform(refused=2)
-    deliver, interaction = await to_post(store, board)
+    outbox, interaction = await to_post(store, board)
 
     with pytest.raises(DeliveryFailed, match="full"):
-        await deliver.post(interaction, generic_outcome("hi"), again=False)
+        await outbox.attempt(interaction, generic_outcome("hi"), again=False)
 
     assert board.posted == 0
 
 
 async def test_a_post_of_an_earlier_attempt_is_looked_up_first(store: Store) -> None:
     board = FakePlatform(lost=1)
-    deliver, interaction = await to_post(store, board)
+    outbox, interaction = await to_post(store, board)
     with pytest.raises(DeliveryFailed):
-        await deliver.post(interaction, generic_outcome("hi"), again=False)
+        await outbox.attempt(interaction, generic_outcome("hi"), again=False)
 
-    assert await deliver.post(interaction, generic_outcome("hi"), again=True) == PostedRef(
+    assert await outbox.attempt(interaction, generic_outcome("hi"), again=True) == PostedRef(
         "board", REPLY
     )
     assert board.posted == 1
@@ -72,9 +78,9 @@ async def test_a_post_of_an_earlier_attempt_is_looked_up_first(store: Store) -> 
 
 async def test_what_is_not_found_is_posted(store: Store) -> None:
     board = FakePlatform()
-    deliver, interaction = await to_post(store, board)
+    outbox, interaction = await to_post(store, board)
 
-    await deliver.post(interaction, generic_outcome("hi"), again=True)
+    await outbox.attempt(interaction, generic_outcome("hi"), again=True)
 
     assert board.posted == 1
 
@@ -91,26 +97,26 @@ async def test_a_platform_that_never_answers_is_given_up(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.inbox.outbox._DEADLINE_SECONDS", 0.05)
-    deliver, interaction = await to_post(store, SilentBoard())
+    outbox, interaction = await to_post(store, SilentBoard())
 
     with pytest.raises(DeliveryFailed, match="slack did not answer"):
-        await deliver.post(interaction, generic_outcome("hi"), again=False)
+        await outbox.attempt(interaction, generic_outcome("hi"), again=False)
 
 
 async def test_a_platform_without_a_channel_counts_as_posted(store: Store) -> None:
     interaction = await record_answer(store, ASKED, "hi")
 
-    ref = await Deliverer({}, store.work).post(interaction, generic_outcome("hi"), again=False)
+    ref = await outbox_of(store).attempt(interaction, generic_outcome("hi"), again=False)
 
     assert ref == PostedRef(ASKED.thread.key, REPLY)
 
 
 def test_only_what_a_channel_posts_is_posted(store: Store) -> None:
     board = FakePlatform()
-    deliver = Deliverer({board.platform: board}, store.work)
+    outbox = outbox_of(store, board)
 
-    assert deliver.posts_to(ASKED)
-    assert not deliver.posts_to(message("hello", platform="rest"))
+    assert outbox.posts_to(ASKED)
+    assert not outbox.posts_to(message("hello", platform="rest"))
 
 
 class RememberingBoard(FakePlatform):
@@ -139,12 +145,12 @@ async def test_the_reply_goes_into_the_placeholder_whose_place_is_known(
     store: Store, noted: PostedRef, given: PostedRef | None
 ) -> None:
     board = RememberingBoard()
-    deliver, interaction = await to_post(store, board)
+    outbox, interaction = await to_post(store, board)
     await store.work.placeholder(interaction, noted)
     kept = await store.interactions.get(interaction.id)
     assert kept is not None
 
-    await deliver.post(kept, generic_outcome("hi"), again=False)
+    await outbox.attempt(kept, generic_outcome("hi"), again=False)
 
     assert [each.placeholder for each in board.delivered] == [given]
 
@@ -182,12 +188,12 @@ async def test_a_reply_that_can_not_be_looked_up_is_edited_into_a_placeholder_of
     store: Store,
 ) -> None:
     board = UnaskableBoard(store)
-    deliver, interaction = await to_post(store, board)
+    outbox, interaction = await to_post(store, board)
 
-    await deliver.post(interaction, generic_outcome("hi"), again=False)
+    await outbox.attempt(interaction, generic_outcome("hi"), again=False)
     kept = await store.interactions.get(interaction.id)
     assert kept is not None
-    await deliver.post(kept, generic_outcome("hi"), again=True)
+    await outbox.attempt(kept, generic_outcome("hi"), again=True)
 
     assert (board.opened, board.noted) == ([True], [PostedRef(ASKED.thread.channel, "")])
     assert [each.placeholder for each in board.delivered] == [PostedRef("board", "p1")] * 2
@@ -195,10 +201,10 @@ async def test_a_reply_that_can_not_be_looked_up_is_edited_into_a_placeholder_of
 
 async def test_a_placeholder_that_may_be_there_unseen_is_not_waited_for(store: Store) -> None:
     board = UnaskableBoard(store)
-    deliver, interaction = await to_post(store, board)
+    outbox, interaction = await to_post(store, board)
     unseen = replace(interaction, placeholder=PostedRef("board", ""))
 
-    await deliver.post(unseen, generic_outcome("hi"), again=True)
+    await outbox.attempt(unseen, generic_outcome("hi"), again=True)
 
     assert [each.placeholder for each in board.delivered] == [PostedRef("board", "p1")]
 
@@ -208,10 +214,10 @@ async def test_a_placeholder_for_a_reply_that_another_process_posts_is_removed(
 ) -> None:
     board = UnaskableBoard(store)
     board.taken_over = True
-    deliver, interaction = await to_post(store, board)
+    outbox, interaction = await to_post(store, board)
 
     with pytest.raises(ClaimLost):
-        await deliver.post(interaction, generic_outcome("hi"), again=False)
+        await outbox.attempt(interaction, generic_outcome("hi"), again=False)
 
     assert (board.delivered, board.taken_back) == ([], [[PostedRef("board", "p1")]])
 
@@ -223,13 +229,13 @@ async def test_what_is_only_recorded_is_never_posted_and_needs_no_taking_back(
     store: Store,
 ) -> None:
     board = RememberingBoard()
-    deliver = Deliverer({board.platform: board}, store.work)
+    outbox = outbox_of(store, board)
     asked = replace(ASKED, overheard=True)
     interaction = await record_answer(store, asked, SILENT)
 
-    ref = await deliver.post(interaction, SILENT, again=False)
-    assert await deliver.post(interaction, SILENT, again=True) == ref
-    await deliver.withdraw(await store.work.posted(interaction.id, ref))
+    ref = await outbox.attempt(interaction, SILENT, again=False)
+    assert await outbox.attempt(interaction, SILENT, again=True) == ref
+    await outbox.remove_posted(await store.work.posted(interaction.id, ref))
 
     assert ref == PostedRef(ASKED.thread.key, REPLY)
     assert (board.delivered, board.taken_back, board.activities) == ([], [], [])
@@ -237,10 +243,10 @@ async def test_what_is_only_recorded_is_never_posted_and_needs_no_taking_back(
 
 async def test_who_did_not_address_the_bot_is_shown_no_progress(store: Store) -> None:
     board = RememberingBoard()
-    deliver = Deliverer({board.platform: board}, store.work)
+    outbox = outbox_of(store, board)
     interaction = await store.work.open(replace(ASKED, overheard=True), "me")
 
-    async with deliver.progress(interaction) as report:
+    async with outbox.progress(interaction) as report:
         await report(Stage.SEARCHING)
 
     assert board.activities == []
@@ -249,10 +255,10 @@ async def test_who_did_not_address_the_bot_is_shown_no_progress(store: Store) ->
 
 async def test_what_was_shown_to_one_who_is_not_answered_again_is_removed(store: Store) -> None:
     board = RememberingBoard()
-    deliver, interaction = await to_post(store, board)
+    outbox, interaction = await to_post(store, board)
     noted = replace(interaction, placeholder=PostedRef("board", "p1"))
 
-    await deliver.post(noted, SILENT, again=False)
+    await outbox.attempt(noted, SILENT, again=False)
 
     assert (board.delivered, board.taken_back) == ([], [[PostedRef("board", "p1")]])
     assert board.activities == [Activity(Stage.DONE)]
@@ -268,24 +274,24 @@ class BlindBoard(FakePlatform):
 
 
 async def test_what_cannot_be_cleared_holds_nothing_up(store: Store) -> None:
-    deliver, interaction = await to_post(store, BlindBoard())
+    outbox, interaction = await to_post(store, BlindBoard())
 
-    ref = await deliver.post(interaction, SILENT, again=False)
+    ref = await outbox.attempt(interaction, SILENT, again=False)
 
     assert ref == PostedRef(ASKED.thread.key, REPLY)
 
 
 async def test_a_reply_is_taken_back_also_when_nobody_recorded_it(store: Store) -> None:
     board = RememberingBoard()
-    deliver, interaction = await to_post(store, board)
-    await deliver.post(interaction, generic_outcome("hi"), again=False)
+    outbox, interaction = await to_post(store, board)
+    await outbox.attempt(interaction, generic_outcome("hi"), again=False)
 
-    await deliver.withdraw(interaction)
+    await outbox.remove_posted(interaction)
     await store.work.posted(interaction.id, PostedRef("board", REPLY))
     await store.work.placeholder(interaction, PostedRef("board", "p1"))
     kept = await store.interactions.get(interaction.id)
     assert kept is not None
-    await deliver.withdraw(kept)
+    await outbox.remove_posted(kept)
 
     assert board.posts == {}
     assert board.taken_back == [[], [PostedRef("board", "p1"), PostedRef("board", REPLY)]]
@@ -293,16 +299,16 @@ async def test_a_reply_is_taken_back_also_when_nobody_recorded_it(store: Store) 
 
 async def test_what_people_replied_is_taken_back_with_it(store: Store) -> None:
     board = RememberingBoard()
-    deliver, interaction = await to_post(store, board)
+    outbox, interaction = await to_post(store, board)
     told = (PostedRef("board", "n1"), PostedRef("board", "n2"))
 
-    await deliver.withdraw(replace(interaction, told=told))
+    await outbox.remove_posted(replace(interaction, told=told))
 
     assert board.taken_back == [list(told)]
 
 
 async def test_what_no_channel_posts_needs_no_taking_back(store: Store) -> None:
-    await Deliverer({}, store.work).withdraw(await record_answer(store, ASKED, "hi"))
+    await outbox_of(store).remove_posted(await record_answer(store, ASKED, "hi"))
 
 
 FULL = DeliveryFailed("The board is full.")

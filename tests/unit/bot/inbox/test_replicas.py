@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -64,6 +65,12 @@ class Replicas:
 
     async def alone(self, replica: str) -> None:
         self.asked.append(f"alone {replica}")
+
+    async def dead(self) -> Sequence[str]:
+        return ()
+
+    async def bury(self, replica: str) -> None:
+        raise NotImplementedError
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.interactions import Escalation, Outcome, PostedRef, Reply
 from bot.domain.messages import Activity, Inquiry, Message, Person, Refusal, Stage
 from bot.inbox.in_flight import Progress
-from bot.inbox.worker import MessageAnswerer
+from bot.inbox.worker import answer_message
 from bot.store.database import Store
 from tests.fakes.bot_ports import EchoDesk, FakePlatform, OpenAdmission, generic_outcome
 from tests.fakes.builders import activities, message
@@ -38,7 +38,7 @@ class ClosedAdmission:
 async def test_the_desks_outcome_is_the_answer() -> None:
     stages = Stages()
 
-    outcome = await MessageAnswerer(OpenAdmission(), EchoDesk()).answer(message("hi"), stages)
+    outcome = await answer_message(OpenAdmission(), EchoDesk(), message("hi"), stages)
 
     assert outcome == generic_outcome("You said: hi")
     assert stages.seen == [Stage.ROUTING]
@@ -48,7 +48,9 @@ async def test_an_admission_that_breaks_becomes_an_escalation() -> None:
     stages = Stages()
 
     with capture_logs() as logs:
-        outcome = await MessageAnswerer(ClosedAdmission(), EchoDesk()).answer(message("hi"), stages)
+        outcome = await answer_message(
+            ClosedAdmission(), EchoDesk(), message("hi"), stages, seconds=120
+        )
 
     assert isinstance(outcome.response, Escalation)
     assert outcome.response.question == "hi"
@@ -68,7 +70,7 @@ class RefusingAdmission:
 async def test_a_message_that_is_not_worked_on_never_reaches_the_desk() -> None:
     desk = EchoDesk()
 
-    outcome = await MessageAnswerer(RefusingAdmission(), desk).answer(message("hi"), Stages())
+    outcome = await answer_message(RefusingAdmission(), desk, message("hi"), Stages())
 
     assert isinstance(outcome.response, Reply)
     assert outcome.response.text == "Please ask again tomorrow."
@@ -86,7 +88,7 @@ class UnreadableRecord:
 
 async def test_without_the_record_there_is_no_outcome() -> None:
     with pytest.raises(StoreUnavailable):
-        await MessageAnswerer(UnreadableRecord(), EchoDesk()).answer(message("hi"), Stages())
+        await answer_message(UnreadableRecord(), EchoDesk(), message("hi"), Stages())
 
 
 async def test_being_cancelled_is_no_outcome() -> None:
@@ -95,7 +97,7 @@ async def test_being_cancelled_is_no_outcome() -> None:
         return generic_outcome("late")
 
     work = asyncio.create_task(
-        MessageAnswerer(OpenAdmission(), EchoDesk(forever)).answer(message("hi"), Stages())
+        answer_message(OpenAdmission(), EchoDesk(forever), message("hi"), Stages())
     )
     await asyncio.sleep(0.01)
     work.cancel()
@@ -114,7 +116,9 @@ async def test_who_asked_is_known_also_when_the_desk_stops() -> None:
     async def broken(_: Message) -> Outcome:
         raise RuntimeError("boom")
 
-    outcome = await MessageAnswerer(Introducing(), EchoDesk(broken)).answer(message("hi"), Stages())
+    outcome = await answer_message(
+        Introducing(), EchoDesk(broken), message("hi"), Stages(), seconds=120
+    )
 
     assert isinstance(outcome.response, Escalation)
     assert outcome.asker == anna

@@ -34,9 +34,11 @@ from bot.observability.logs import set_up_logs
 from bot.observability.trace_context import (
     current_trace_id,
     current_traceparent,
+    deliver_span,
+    describe_outcome,
+    interaction_span,
     trace_continued_from,
 )
-from bot.observability.tracing import deliver_span, interaction_span
 from bot.web.auth.security import continue_trace, mount_security
 from prompts.files import load_prompt
 from rag import telemetry
@@ -71,7 +73,7 @@ DELIVERY = Delivery("d1", ASKED.interaction_id, ASKED, OUTCOME)
 
 def test_the_root_says_which_interaction_and_what_became_of_it(spans: Spans) -> None:
     with interaction_span(ASKED) as opened:
-        opened.answered(unavailable_outcome(ASKED, "broken"))
+        describe_outcome(opened, unavailable_outcome(ASKED, "broken"))
 
     told = dict(spans.told("interaction"))
     conversation = told.pop("gen_ai.conversation.id")
@@ -292,7 +294,7 @@ async def answered(asked: Message, desk: Desk) -> Outcome:
     """Do to a message what the work on it does, and deliver it."""
     with interaction_span(asked) as opened:
         outcome = await desk.handle(inquiry(asked), unseen)
-        opened.answered(outcome)
+        describe_outcome(opened, outcome)
         with deliver_span(Delivery("d", asked.interaction_id, asked, outcome)):
             pass
     return outcome

@@ -72,7 +72,7 @@ async def test_what_is_handed_over_is_a_case_with_a_beginning(store: Store) -> N
 
     (case,) = await store.escalations.find("default", ALL, limit=10)
     assert case == await store.escalations.get("default", case_id)
-    assert (case.standing.state, case.version, case.pings) == ("open", 0, 0)
+    assert (case.status.state, case.version, case.pings) == ("open", 0, 0)
     assert (case.asker_id, case.asker_name, case.private) == ("anna", "Anna\ufffd Lopez", False)
     assert (case.channel, case.reason) == ("web:anna", "low_confidence")
     assert case.question == question.replace("\x00", "\ufffd")
@@ -135,9 +135,9 @@ async def test_a_life_from_claim_to_reopening_is_kept_with_every_word(store: Sto
     await act(store, "resolve", ASKER, "thanks", case_id=case_id)
     reopened = await act(store, "reopen", ASKER, "no, not yet", case_id=case_id)
 
-    assert (claimed.standing.state, claimed.standing.owner_id) == ("claimed", "u1")
-    assert (answered.standing.state, answered.due_at) == ("answered", None)
-    assert (reopened.standing.state, reopened.standing.owner_id) == ("reopened", "")
+    assert (claimed.status.state, claimed.status.owner_id) == ("claimed", "u1")
+    assert (answered.status.state, answered.due_at) == ("answered", None)
+    assert (reopened.status.state, reopened.status.owner_id) == ("reopened", "")
     assert reopened.version == 4
     assert reopened.due_at == reopened.changed_at + timedelta(minutes=30)
     assert await store.escalations.get("default", case_id) == reopened
@@ -229,9 +229,9 @@ async def test_of_two_who_claim_at_once_one_wins_and_the_other_is_told_who(
         both = outcomes[2 * number : 2 * number + 2]
         (won,) = (each for each in both if isinstance(each, Case))
         (lost,) = (each for each in both if isinstance(each, EscalationTaken))
-        assert won.standing.owner_id in {"u1", "u2"}
-        assert lost.owner_name == won.standing.owner_name
-        assert won.standing.owner_name in str(lost)
+        assert won.status.owner_id in {"u1", "u2"}
+        assert lost.owner_name == won.status.owner_name
+        assert won.status.owner_name in str(lost)
         assert await store.escalations.get("default", case_id) == won
         assert await history(store, case_id) == ["claim"]
     audits = await store.audits.newest("default", 1000)
@@ -278,9 +278,9 @@ async def test_only_what_waits_is_reminded_of_and_the_history_tells_every_change
             case = await act(store, what, who, str(number), case_id=case_id)
         except ActRefused:
             continue
-        waits = case.standing.state in WAITING
+        waits = case.status.state in WAITING
         assert (case.due_at is not None) == waits
-        assert bool(case.standing.owner_id) or case.standing.state in WAITING | SETTLED
+        assert bool(case.status.owner_id) or case.status.state in WAITING | SETTLED
         assert case == await store.escalations.get("default", case_id)
         assert case.version == len(await history(store, case_id))
 

@@ -376,10 +376,10 @@ def process(
     teller = NoticeDelivery(
         outbox=store.notices,
         cases=store.escalations,
-        works=Casework(
+        casework=Casework(
             cases=store.escalations, interactions=store.interactions, readable=ReadsNothing()
         ),
-        recorded=store.interactions,
+        interactions=store.interactions,
         channels={board.platform: board},
         now=now,
     )
@@ -400,7 +400,7 @@ def told_of(board: NoticePlatform, sent: Message) -> list[str]:
 
 def resolved(board: NoticePlatform) -> set[str]:
     """Return the cases that people saw last as resolved."""
-    last = {view.case.interaction_id: view.case.standing.state for view in board.shown}
+    last = {view.case.interaction_id: view.case.status.state for view in board.shown}
     return {case_id for case_id, state in last.items() if state == "resolved"}
 
 

@@ -50,11 +50,11 @@ def connect(settings: Settings, notes: Notes) -> Channel:
     return Mute()
 
 
-def mount(app: web.Application, channel: Channel, office: ChatContext) -> None:
+def mount(app: web.Application, channel: Channel, context: ChatContext) -> None:
     async def taken(request: web.Request) -> web.Response:
         given = await request.json()
         by = CommandCaller(Person(given["person"]), "scribe", ADMINS, SLACK)
-        return web.json_response(await _answered(office.orders, given["text"], by))
+        return web.json_response(await _answered(context.commands, given["text"], by))
 
     app.router.add_post(PATH, taken)
 

@@ -95,7 +95,7 @@ def orders(
         reindexing=ReindexRuns(
             tenant="default", documents=kept, runs=kept, audits=audits or MemoryAudits()
         ),
-        watch=RunWatcher(kept),
+        watch=RunWatcher(kept.get),
         policies=policies or MemoryPolicies(),
         directory=VouchedDirectory(),
         check_parts=parts,
@@ -110,7 +110,7 @@ def orders(
     [
         (OTHER, "Only Frontdesk's admins"),
         (command_caller("U1", admins=Admins("SLACK_ADMINS")), "SLACK_ADMINS names nobody"),
-        (command_caller("U2", groups=FakeGroups(away=True)), "can't find out right now"),
+        (command_caller("U2", in_group=FakeGroups(away=True)), "can't find out right now"),
     ],
 )
 async def test_who_may_not_is_refused_everything_that_changes_or_shows_the_inside(
@@ -143,7 +143,7 @@ async def test_who_may_not_is_refused_everything_that_changes_or_shows_the_insid
 
 
 async def test_who_is_in_a_group_of_admins_may_order_and_follow_a_run_to_its_end() -> None:
-    by = command_caller("U7", groups=FakeGroups(("U7", "S1")))
+    by = command_caller("U7", in_group=FakeGroups(("U7", "S1")))
     room = orders()
 
     started = await room.reindex(ALL, by)

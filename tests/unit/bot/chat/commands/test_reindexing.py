@@ -20,8 +20,9 @@ from bot.chat.commands.types import (
     Started,
     Target,
 )
-from bot.domain.errors import DeliveryFailed, DocumentInTheWay, StoreUnavailable
+from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.store.database import Store
+from ingestion.errors import DocumentInTheWay
 from ingestion.library import Space
 from ingestion.records.types import Failure, Run
 from tests.fakes.chat_context import (
@@ -199,9 +200,9 @@ async def test_a_space_means_the_run_over_all_of_it(target: str, stopped: str) -
 async def test_a_page_is_named_to_those_alone_who_may_know_of_it() -> None:
     work = reindexing(Wiki(replace(RUN, extent="page", page="https://wiki.example/Salaries")))
 
-    assert "Reindexing a page of HR: done" in (await work.standing(LOUD)).text
-    assert "Salaries" not in (await work.standing(LOUD)).text
-    assert "Page: https://wiki.example/Salaries" in (await work.standing(BY)).text
+    assert "Reindexing a page of HR: done" in (await work.status(LOUD)).text
+    assert "Salaries" not in (await work.status(LOUD)).text
+    assert "Page: https://wiki.example/Salaries" in (await work.status(BY)).text
 
 
 async def test_a_page_that_is_none_of_ours_is_told_with_the_way_to_index_a_space() -> None:
@@ -282,9 +283,9 @@ async def test_what_can_not_be_stopped_is_told_with_what_can(
 
 
 async def test_the_runs_under_way_are_told_else_the_last_ones() -> None:
-    under_way = await reindexing(Wiki(RUNNING, replace(RUN, id="r0", space="IT"))).standing(BY)
-    ended = await reindexing(Wiki(RUN)).standing(BY)
-    never = await reindexing(Wiki()).standing(BY)
+    under_way = await reindexing(Wiki(RUNNING, replace(RUN, id="r0", space="IT"))).status(BY)
+    ended = await reindexing(Wiki(RUN)).status(BY)
+    never = await reindexing(Wiki()).status(BY)
 
     assert "1 of 4 pages" in under_way.text
     assert "IT" not in under_way.text
@@ -317,12 +318,12 @@ async def test_where_others_read_along_neither_pages_nor_hidden_spaces_are_named
 async def test_where_others_read_along_a_run_tells_how_many_pages_failed_but_not_which() -> None:
     work = reindexing(Wiki(TROUBLED))
     told = [
-        (await work.standing(LOUD)).text,
+        (await work.status(LOUD)).text,
         (await work.start(ReindexRequest(SpaceByName("HR")), LOUD)).text,
     ]
 
     assert all("1 problem" in text and "Salaries" not in text for text in told)
-    assert "Salaries" in (await work.standing(BY)).text
+    assert "Salaries" in (await work.status(BY)).text
 
 
 KILLED = replace(RUNNING, state="interrupted", resumed_as=("r2",))
@@ -340,16 +341,16 @@ def over(*runs: Run) -> tuple[ReindexRuns, MemoryDocuments, MemoryAudits]:
 
 
 async def test_a_run_is_itself_until_it_was_killed_and_gone_on_with() -> None:
-    assert await current_runs(RUNNING, MemoryDocuments(RUNNING)) == (RUNNING,)
-    assert await current_runs(KILLED, MemoryDocuments(KILLED, SECOND)) == (SECOND,)
+    assert await current_runs(RUNNING, MemoryDocuments(RUNNING).get) == (RUNNING,)
+    assert await current_runs(KILLED, MemoryDocuments(KILLED, SECOND).get) == (SECOND,)
     third = replace(RUN, id="r3")
     again = replace(SECOND, state="interrupted", resumed_as=("r3", "gone"))
-    assert await current_runs(KILLED, MemoryDocuments(KILLED, again, third)) == (third,)
+    assert await current_runs(KILLED, MemoryDocuments(KILLED, again, third).get) == (third,)
 
 
 async def test_runs_that_name_each_other_end() -> None:
     ring = replace(SECOND, state="interrupted", resumed_as=("r1",))
-    assert await current_runs(KILLED, MemoryDocuments(KILLED, ring)) == ()
+    assert await current_runs(KILLED, MemoryDocuments(KILLED, ring).get) == ()
 
 
 async def test_what_goes_on_with_a_killed_run_is_stopped_by_its_first_id() -> None:

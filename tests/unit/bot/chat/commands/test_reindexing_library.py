@@ -22,14 +22,12 @@ from bot.chat.commands.types import (
     Started,
     Target,
 )
-from bot.chat.documents import Run
 from ingestion.assembly import library_of, open_library
 from ingestion.library import Library
 from ingestion.records.database import sqlite_in
 from ingestion.records.leases import FileLeases
 from ingestion.records.ledger import Ledger
-from ingestion.records.types import FolderEntry
-from ingestion.records.types import Run as LedgerRun
+from ingestion.records.types import FolderEntry, Run
 from ingestion.sync.sync import sync_source
 from ingestion.types import Document, Listing, Progress, Report, Source, SourcePage
 from rag.index.embedded.index import EmbeddedIndex, open_index
@@ -73,7 +71,7 @@ class Halting:
 
 
 class Server:
-    """The library of a server that can be killed and started again; implements FollowsRuns.
+    """The library of a server that can be killed and started again; implements GetRun by ``get``.
 
     ``reads`` is how many pages of a space are read before it stands still.
     """
@@ -105,7 +103,7 @@ class Server:
 
     async def follow(self, run_id: str) -> AsyncIterator[RunStatus]:
         watch = RunWatcher(
-            self,
+            self.get,
             pause=lambda seconds: asyncio.sleep(seconds / _FASTER),
             clock=lambda: time.monotonic() * _FASTER,
         )
@@ -120,7 +118,7 @@ class Server:
             self._index, tenant="acme", data_dir=self._data_dir, work=self._bring_up_to_date
         )
 
-    async def _bring_up_to_date(self, space: str, progress: Progress, run: LedgerRun) -> Report:
+    async def _bring_up_to_date(self, space: str, progress: Progress, run: Run) -> Report:
         """Do here what a process of its own does otherwise."""
         return await sync_source(
             Halting(await self.library.sources.source(space), self.reads),

@@ -74,7 +74,7 @@ def message(screen: Played, store: Store) -> RunMessage:
     return RunMessage(
         ORDERED,
         screen=screen,
-        notes=RunLeases(store.notes, "acme", "local", platform="chat", clock=screen.clock),
+        leases=RunLeases(store.notes, "acme", "local", platform="chat", clock=screen.clock),
         time=Clock(screen.pause, screen.clock),
         new=True,
         elsewhere=lambda _: None,

@@ -146,7 +146,7 @@ KILLED = replace(RUNNING, state="interrupted")
 async def followed(scenes: Scenes) -> list[tuple[float, RunStatus]]:
     """Return what is told, with the second in which it was."""
     played = ScriptedRuns(scenes)
-    watch = RunWatcher(played, pause=played.pause, clock=played.clock)
+    watch = RunWatcher(played.get, pause=played.pause, clock=played.clock)
     return [(played.seconds, told) async for told in watch.follow("r1")]
 
 

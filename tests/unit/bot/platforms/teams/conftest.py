@@ -95,14 +95,14 @@ def inbox() -> KeepingInbox:
 
 
 @pytest.fixture
-def office(store: Store, inbox: KeepingInbox) -> ChatContext:
+def context(store: Store, inbox: KeepingInbox) -> ChatContext:
     return chat_context_over(store, inbox, tenant="acme")
 
 
 @pytest.fixture
-async def client(channel: TeamsChannel, office: ChatContext) -> AsyncIterator[BotTestClient]:
+async def client(channel: TeamsChannel, context: ChatContext) -> AsyncIterator[BotTestClient]:
     app = web.Application()
-    mount(app, channel, office)
+    mount(app, channel, context)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         yield client
 

@@ -154,10 +154,10 @@ async def test_the_token_is_fetched_off_the_event_loop(
 
 
 async def test_sends_run_side_by_side_once_the_server_runs(
-    teams: FakeTeams, channel: TeamsChannel, office: ChatContext
+    teams: FakeTeams, channel: TeamsChannel, context: ChatContext
 ) -> None:
     app = web.Application()
-    mount(app, channel, office)
+    mount(app, channel, context)
     async with TestClient(TestServer(app, host="127.0.0.1")):
         asked = question(teams).reply_to
         places = [reference_to(asked, f"{CHANNEL};messageid={number}") for number in range(7)]

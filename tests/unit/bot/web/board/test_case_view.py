@@ -30,7 +30,7 @@ ANNA = Actor("anna", "Anna Lopez", "expert")
 CASE = Case(
     interaction_id=InteractionId("i1"),
     tenant="default",
-    standing=CaseStatus("open"),
+    status=CaseStatus("open"),
     reason="nothing_found",
     question="Where?",
     asker_id="mika",
@@ -45,7 +45,7 @@ HALF_AN_HOUR = timedelta(minutes=30)
 
 
 def case_status(state: State, owner: str = "") -> Case:
-    return replace(CASE, standing=CaseStatus(state, owner, owner.title()))
+    return replace(CASE, status=CaseStatus(state, owner, owner.title()))
 
 
 @given(
@@ -57,8 +57,8 @@ def test_what_is_offered_can_be_done_and_changes_something(
     case = replace(case_status(state, owner), asker_id=asker)
 
     for act in allowed_acts(case, ANNA):
-        then = after(case.standing, act, ANNA, is_asker=asker == "anna")
-        assert act == "reply" or then != case.standing
+        then = after(case.status, act, ANNA, is_asker=asker == "anna")
+        assert act == "reply" or then != case.status
 
 
 @given(st.sampled_from(STATES), st.sampled_from(["", "anna", "ben"]))
@@ -67,7 +67,7 @@ def test_what_is_not_offered_is_refused_or_changes_nothing(state: State, owner: 
 
     for act in {*ACTS} - allowed_acts(case, ANNA) - {"reopen"}:
         try:
-            assert after(case.standing, act, ANNA, is_asker=False) == case.standing
+            assert after(case.status, act, ANNA, is_asker=False) == case.status
         except ActRefused:
             continue
 

@@ -15,8 +15,7 @@ import pytest
 from aiohttp import FormData, web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.chat.documents import Schedule
-from bot.domain.errors import DocumentInTheWay
+from bot.chat.documents import NextRuns
 from bot.store.database import Store
 from bot.web.auth.identity import VISITOR_COOKIE
 from bot.web.auth.security import mount_security
@@ -24,6 +23,7 @@ from bot.web.board import labels as tell
 from bot.web.board.documents import DocumentPages
 from bot.web.board.layout import mount_layout
 from bot.web.forms import upload_limits
+from ingestion.errors import DocumentInTheWay
 from ingestion.records.types import Failure, Run
 from ingestion.runs.schedule import Next
 from tests.fakes.chat_context import RUN, MemoryDocuments, document
@@ -49,7 +49,7 @@ async def serving(
     files: int = 2,
     guarded: bool = False,
     sample: bool = False,
-    schedule: Schedule | None = None,
+    next_runs: NextRuns | None = None,
 ) -> AsyncIterator[Client]:
     settings = settings_for(tmp_path, **({"admin_token": TOKEN} if guarded else {}))
     app = web.Application()
@@ -62,7 +62,7 @@ async def serving(
         audits=store.audits,
         data_dir=tmp_path,
         bounds=upload_limits(1, files=files),
-        schedule=schedule,
+        next_runs=next_runs,
     ).mount(app)
     async with TestClient(TestServer(app)) as client:
         yield client
@@ -286,12 +286,12 @@ def test_a_run_is_told_in_words(run: Run, told: str) -> None:
 
 
 class FixedSchedule:
-    """Implements Schedule; may be away."""
+    """Implements NextRuns; may be away."""
 
     def __init__(self, *, away: bool = False) -> None:
         self._away = away
 
-    async def next_passes(self) -> dict[str, Next]:
+    async def __call__(self) -> dict[str, Next]:
         if self._away:
             raise DocumentInTheWay("Confluence does not answer.")
         return {"HR": Next("changes", datetime.now(UTC) + timedelta(minutes=3, seconds=5))}
@@ -359,7 +359,7 @@ def visitor_of(client: Client) -> str:
 async def test_the_next_pass_is_told_while_it_can_be(
     store: Store, tmp_path: Path, *, away: bool, told: bool
 ) -> None:
-    async with serving(store, tmp_path, shelf(), schedule=FixedSchedule(away=away)) as client:
+    async with serving(store, tmp_path, shelf(), next_runs=FixedSchedule(away=away)) as client:
         pages = [await seen(client), await seen(client, f"{PATH}/HR")]
 
     assert ["what changed is looked at in about 3 min" in text for text in pages] == [told] * 2

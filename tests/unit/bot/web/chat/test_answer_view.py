@@ -205,7 +205,7 @@ def case(state: State) -> Case:
     return Case(
         interaction_id=CASE,
         tenant="default",
-        standing=CaseStatus(state, "anna-it", "Anna Lopez"),
+        status=CaseStatus(state, "anna-it", "Anna Lopez"),
         reason="asked_for_human",
         question="a person, please",
         asker_id="visitor",
@@ -386,7 +386,7 @@ async def test_nobody_else_sees_or_closes_it(browser: Browser, store: Store) -> 
     await browser.post(f"{path}/case", status=404, act="resolve")
     kept = await store.escalations.get("default", case_id)
     assert kept is not None
-    assert kept.standing.state == "open"
+    assert kept.status.state == "open"
 
 
 async def test_without_scripts_a_button_leads_back_to_the_page(browser: Browser) -> None:

@@ -37,12 +37,14 @@ def settings(settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def office(store: Store, inbox: KeepingInbox) -> ChatContext:
+def context(store: Store, inbox: KeepingInbox) -> ChatContext:
     shelf = MemoryDocuments()
     for space in ("HR", "IT"):
         shelf.kept[space, "a.md"] = document(space, "a.md")
-    office = chat_context_over(store, inbox, tenant="acme", shelf=shelf)
-    return replace(office, orders=replace(office.orders, usual_model="gpt", models=("small",)))
+    context = chat_context_over(store, inbox, tenant="acme", shelf=shelf)
+    return replace(
+        context, commands=replace(context.commands, usual_model="gpt", models=("small",))
+    )
 
 
 async def opened(alice: Visitor, channel: str = HELP) -> View:
@@ -173,7 +175,7 @@ async def test_who_is_an_admin_no_more_saves_nothing(
 async def test_a_record_that_is_away_leaves_the_form_open(
     alice: Visitor,
     slack: FakeSlack,
-    office: ChatContext,
+    context: ChatContext,
     store: Store,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -181,7 +183,7 @@ async def test_a_record_that_is_away_leaves_the_form_open(
         raise StoreUnavailable("hunter2")
 
     view = await opened(alice)
-    monkeypatch.setattr(office.policies, "set", away)
+    monkeypatch.setattr(context.policies, "set", away)
     answer = await alice.submit(view, {"answers": "Never"})
 
     assert "try again in a minute" in answer["errors"]["answers"]

@@ -29,7 +29,7 @@ async def test_a_claim_is_taken_shown_and_told(scene: CaseScenario) -> None:
     await scene.ask()
     answer = await scene.visitor().click(scene.card, "Claim")
     assert answer.status == 200
-    assert (await scene.case()).standing.owner_id == "anna@acme.example"
+    assert (await scene.case()).status.owner_id == "anna@acme.example"
     await scene.news()
     assert "*Claimed by Anna Lopez*" in scene.card.shown
     assert "*Anna Lopez* has taken your question." in scene.told[0].shown
@@ -42,14 +42,14 @@ async def test_who_acts_on_slack_is_who_acts_on_the_board(scene: CaseScenario) -
     await scene.act("reply", at_the_board, "Room 3.")
     await scene.news()
     await scene.visitor().click(scene.card, "Release")
-    assert (await scene.case()).standing.state == "open"
+    assert (await scene.case()).status.state == "open"
 
 
 async def test_without_an_address_they_are_known_by_their_id_on_slack(scene: CaseScenario) -> None:
     scene.slack.people[names.ANNA].email = None
     await scene.ask()
     await scene.visitor().click(scene.card, "Claim")
-    assert (await scene.case()).standing.owner_id == f"slack:{names.ANNA}"
+    assert (await scene.case()).status.owner_id == f"slack:{names.ANNA}"
 
 
 async def test_resolve_and_release_are_done_at_once(scene: CaseScenario) -> None:
@@ -238,7 +238,7 @@ async def test_who_asked_and_is_a_colleague_is_both(scene: CaseScenario) -> None
     await scene.ask()
     await scene.visitor(names.ALICE).click(scene.card, "Resolve")
     await scene.news()
-    assert (await scene.case()).standing.state == "resolved"
+    assert (await scene.case()).status.state == "resolved"
     assert not scene.told
 
 
@@ -263,7 +263,7 @@ async def test_it_helped_and_is_closed(scene: CaseScenario) -> None:
     await replied(scene)
     await scene.visitor(names.ALICE).click(scene.told[-1], "This helped, close it")
     await scene.news()
-    assert (await scene.case()).standing.state == "resolved"
+    assert (await scene.case()).status.state == "resolved"
     (told,) = scene.told
     assert told.shown.splitlines() == [
         "*Anna Lopez* answered:",
@@ -278,7 +278,7 @@ async def test_asking_again_calls_people_and_says_no_more_than_that(scene: CaseS
     await replied(scene)
     await scene.visitor(names.ALICE).click(scene.told[-1], "Ask again")
     await scene.news()
-    assert (await scene.case()).standing.state == "reopened"
+    assert (await scene.case()).status.state == "reopened"
     called = scene.slack.in_channel(PEOPLE)[1]
     assert "*A question was opened again* and nobody has it." in called.shown
     assert scene.told[-1].shown.splitlines()[-2:] == ["You asked again.", "I no longer need it"]
@@ -315,7 +315,7 @@ async def test_others_are_told_that_it_is_not_theirs(scene: CaseScenario) -> Non
     await scene.visitor(names.BOB).click(scene.told[-1], "Ask again")
     await until(lambda: scene.whispered(names.BOB))
     assert scene.whispered(names.BOB) == ["Only the one who asked can do this."]
-    assert (await scene.case()).standing.state == "answered"
+    assert (await scene.case()).status.state == "answered"
 
 
 async def test_a_button_that_was_left_over_says_how_it_is_now(scene: CaseScenario) -> None:

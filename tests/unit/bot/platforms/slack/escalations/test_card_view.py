@@ -59,7 +59,7 @@ def seen(
     ]
     exchange = EarlierExchange(InteractionId("e"), words, words, NOW, withheld=withheld)
     return CaseView(
-        case=case_of(asked, question=words, standing=owner, opened_at=NOW, changed_at=NOW),
+        case=case_of(asked, question=words, status=owner, opened_at=NOW, changed_at=NOW),
         steps=tuple(steps),
         finding=SearchFinding(
             asked.interaction_id, words, "", None, None, sources, (), hidden, words

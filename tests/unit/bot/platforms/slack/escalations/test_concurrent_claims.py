@@ -60,7 +60,7 @@ async def test_of_200_who_press_at_once_one_has_it_and_each_other_is_told_who(
     claimed = [scene.act("claim", actor, id=case_id) for actor in elsewhere]
     answers = await asyncio.gather(*pressed, *claimed, return_exceptions=True)
 
-    owner = (await scene.case()).standing
+    owner = (await scene.case()).status
     assert [step.step for step in await scene.history()] == ["claim"]
     said = f"{owner.owner_name} has it already. Leave it to them, or ask them to release it."
     losers = [user for user in crowd if scene.slack.people[user].real_name != owner.owner_name]

@@ -283,4 +283,4 @@ async def test_the_asker_closes_it_there(scene: CaseScenario) -> None:
 
     case = await scene.store.escalations.get("acme", asked.interaction_id)
     assert case is not None
-    assert case.standing.state == "resolved"
+    assert case.status.state == "resolved"

@@ -342,7 +342,7 @@ async def test_what_was_asked_elsewhere_is_not_quoted(
 async def test_a_question_that_was_opened_again_is_told_as_such(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
-    case = replace(waiting(), standing=CaseStatus("reopened"))
+    case = replace(waiting(), status=CaseStatus("reopened"))
     await channel.remind(case, replace(PING, step="reopen"))
     (post,) = slack.in_channel(PEOPLE)
     assert "*A question was opened again* and nobody has it." in post.shown

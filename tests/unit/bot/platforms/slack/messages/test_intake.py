@@ -39,8 +39,8 @@ from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visitor import Visitor
 
 
-async def allow(office: ChatContext, policy: Policy, channel: str = HELP) -> None:
-    await office.policies.set("acme", f"slack:{channel}", policy, actor="cli:test")
+async def allow(context: ChatContext, policy: Policy, channel: str = HELP) -> None:
+    await context.policies.set("acme", f"slack:{channel}", policy, actor="cli:test")
 
 
 class Reads:
@@ -89,9 +89,9 @@ async def test_talk_that_nobody_addressed_to_the_bot_is_left_alone(
 
 
 async def test_a_question_is_overheard_where_the_channel_allows_it(
-    ann: Visitor, inbox: KeepingInbox, office: ChatContext
+    ann: Visitor, inbox: KeepingInbox, context: ChatContext
 ) -> None:
-    await allow(office, Policy(answers="questions"))
+    await allow(context, Policy(answers="questions"))
     await ann.say(HELP, "nice weather")
     ts = await ann.say(HELP, "how do I print?")
 
@@ -99,9 +99,9 @@ async def test_a_question_is_overheard_where_the_channel_allows_it(
 
 
 async def test_a_follow_up_is_overheard_only_in_a_thread_of_the_bots(
-    ann: Visitor, inbox: KeepingInbox, office: ChatContext
+    ann: Visitor, inbox: KeepingInbox, context: ChatContext
 ) -> None:
-    await allow(office, Policy(follow_ups=True))
+    await allow(context, Policy(follow_ups=True))
     thread = await ann.say(HELP, "morning")
     await ann.say(HELP, "and in colour?", thread)
 
@@ -134,9 +134,9 @@ async def test_people_of_other_organisations_may_ask_in_a_shared_channel(
 
 @pytest.mark.parametrize("allowed", [False, True])
 async def test_another_bot_is_heard_where_the_channel_allows_it_and_only_if_it_asks(
-    slack: FakeSlack, ann: Visitor, inbox: KeepingInbox, office: ChatContext, *, allowed: bool
+    slack: FakeSlack, ann: Visitor, inbox: KeepingInbox, context: ChatContext, *, allowed: bool
 ) -> None:
-    await allow(office, Policy(answers="questions", other_bots=allowed))
+    await allow(context, Policy(answers="questions", other_bots=allowed))
     bot = Visitor(slack, ann.door, OTHER_BOT)
     await bot.say(HELP, "why is the build red?")
     await bot.say(HELP, "vpn?", mention=True)
@@ -192,10 +192,10 @@ async def test_an_edit_that_comes_as_a_mention_again_amends_the_question(
 
 
 async def test_a_record_that_does_not_answer_leaves_an_overheard_question_to_be_sent_again(
-    slack: FakeSlack, ann: Visitor, inbox: KeepingInbox, office: ChatContext
+    slack: FakeSlack, ann: Visitor, inbox: KeepingInbox, context: ChatContext
 ) -> None:
     slack.sockets.ack_seconds = 0.1
-    await allow(office, Policy(answers="questions"))
+    await allow(context, Policy(answers="questions"))
     inbox.error = RuntimeError("down")
     await ann.say(HELP, "how do I print?")
 

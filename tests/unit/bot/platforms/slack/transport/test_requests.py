@@ -221,12 +221,12 @@ async def test_an_unmapped_workspace_is_refused_and_not_retried(
 
 
 async def test_no_event_calls_slack_and_an_outage_there_loses_none(
-    slack: FakeSlack, settings: Settings, inbox: KeepingInbox, office: ChatContext
+    slack: FakeSlack, settings: Settings, inbox: KeepingInbox, context: ChatContext
 ) -> None:
     """Bolt's own authorisation answers 200 with an apology when auth.test fails."""
     slack.fail("auth.test", *[Fault(status=503)] * 50)
     app = web.Application()
-    mount(app, connect(settings), office)
+    mount(app, connect(settings), context)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         await _until(lambda: "auth.test" in slack.calls)
         before = len(slack.calls)
@@ -247,7 +247,7 @@ async def test_the_bot_learns_its_own_id_at_the_start(
 
 
 async def test_client_credentials_in_the_environment_change_nothing(
-    settings: Settings, inbox: KeepingInbox, office: ChatContext, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, inbox: KeepingInbox, context: ChatContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bolt turns itself into an OAuth app when it finds these two variables."""
     monkeypatch.setenv("SLACK_CLIENT_ID", "1.2")
@@ -255,7 +255,7 @@ async def test_client_credentials_in_the_environment_change_nothing(
     monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-other")
     monkeypatch.setenv("SLACK_SIGNING_SECRET", SECRET + "other")
     app = web.Application()
-    mount(app, connect(settings), office)
+    mount(app, connect(settings), context)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         assert (await send(client, envelope(mention("vpn?")))).status == 200
     assert inbox.only.text == "vpn?"
@@ -315,13 +315,13 @@ async def test_an_unknown_command_is_told_so(client: Client) -> None:
 
 
 async def test_without_a_configured_workspace_the_token_s_own_is_served(
-    slack: FakeSlack, settings: Settings, inbox: KeepingInbox, office: ChatContext
+    slack: FakeSlack, settings: Settings, inbox: KeepingInbox, context: ChatContext
 ) -> None:
     """Until Slack has said whose it is, events are to be sent again."""
     slack.fail("auth.test", Fault(error="internal_error", status=500))
     channel = connect(settings.model_copy(update={"slack_team_id": None}))
     app = web.Application()
-    mount(app, channel, office)
+    mount(app, channel, context)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         assert (await send(client, envelope(mention("vpn?")))).status == 503
         await wait_until(lambda: channel.identity.team_id)
@@ -333,10 +333,10 @@ async def test_without_a_configured_workspace_the_token_s_own_is_served(
 
 
 async def test_an_organisation_is_served_in_all_its_workspaces(
-    settings: Settings, inbox: KeepingInbox, office: ChatContext
+    settings: Settings, inbox: KeepingInbox, context: ChatContext
 ) -> None:
     app = web.Application()
-    mount(app, connect(settings.model_copy(update={"slack_team_id": "E0ORG0000"})), office)
+    mount(app, connect(settings.model_copy(update={"slack_team_id": "E0ORG0000"})), context)
     granted = {"enterprise_id": "E0ORG0000", "team_id": None, "is_enterprise_install": True}
     event = envelope(mention("vpn?"), team_id="T0ANY0000", authorizations=[granted])
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:

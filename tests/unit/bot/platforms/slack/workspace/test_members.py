@@ -348,10 +348,10 @@ async def test_a_token_that_slack_refuses_at_the_start_is_told_and_tried_again(
 
 
 async def test_an_organisation_s_installation_is_known_as_such(
-    slack: FakeSlack, channel: SlackChannel, office: ChatContext
+    slack: FakeSlack, channel: SlackChannel, context: ChatContext
 ) -> None:
     app = web.Application()
-    mount(app, channel, office)
+    mount(app, channel, context)
     async with TestClient(TestServer(app, host="127.0.0.1")):
         await wait_until(lambda: channel.identity.user_id)
 

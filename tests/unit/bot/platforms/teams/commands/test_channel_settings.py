@@ -49,9 +49,11 @@ MESSAGE_LINK = f"https://teams.cloud.microsoft/l/message/{PEOPLE}/1760000000001?
 
 
 @pytest.fixture
-def office(store: Store, inbox: KeepingInbox, shelf: MemoryDocuments) -> ChatContext:
-    office = chat_context_over(store, inbox, tenant="acme", shelf=shelf)
-    return replace(office, orders=replace(office.orders, usual_model="gpt", models=("small",)))
+def context(store: Store, inbox: KeepingInbox, shelf: MemoryDocuments) -> ChatContext:
+    context = chat_context_over(store, inbox, tenant="acme", shelf=shelf)
+    return replace(
+        context, commands=replace(context.commands, usual_model="gpt", models=("small",))
+    )
 
 
 async def opened(teams: FakeTeams, person: Visitor, where: str = HELP) -> Dialog:

@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.commands.run_leases import RunLease
-from bot.chat.commands.run_status import RunProblem, RunStatus
+from bot.chat.commands.run_status import RunStatus
 from bot.domain.settings import Settings
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.commands.reindex_runs import link_to_run, run_message
@@ -21,7 +21,7 @@ from bot.platforms.teams.rendering.text import ACTIVITY_BUDGET, size
 from bot.store.database import Store
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
-from ingestion.records.types import FolderEntry
+from ingestion.records.types import Failure, FolderEntry
 from tests.fakes.chat_context import RUN, RUNNING, MemoryDocuments, document
 from tests.fakes.http_server import (
     PAGES,
@@ -335,7 +335,7 @@ def test_only_a_run_that_goes_on_can_be_cancelled(ended: bool, buttons: list[str
 @pytest.mark.parametrize("alone", [True, False])
 def test_nothing_in_a_card_is_live_and_it_fits(alone: bool) -> None:  # noqa: FBT001 - as it is told
     troubles = tuple(
-        RunProblem(EVIL * 50, EVIL * 50, EVIL * 50, EVIL * 50, mass_delete=True) for _ in range(5)
+        Failure(EVIL * 50, EVIL * 50, EVIL * 50, EVIL * 50, mass_delete=True) for _ in range(5)
     )
     told = replace(
         RUN_STATUS, state="failed", space=EVIL, troubles=troubles, failed=9, note=EVIL, ended=True

@@ -29,7 +29,7 @@ async def test_a_claim_is_taken_shown_and_told(scene: CaseScenario) -> None:
     await scene.ask()
     answer = await scene.visitor().press(scene.card, "Claim")
     assert answer.status == 200
-    assert (await scene.case()).standing.owner_id == "anna@acme.example"
+    assert (await scene.case()).status.owner_id == "anna@acme.example"
     await scene.news()
     assert "Claimed by Anna Lopez" in scene.card.shown
     assert scene.told[0].text == "**Anna Lopez** has taken your question."
@@ -53,14 +53,14 @@ async def test_who_acts_in_teams_is_who_acts_on_slack_and_on_the_board(scene: Ca
     await scene.act("reply", elsewhere, "Room 3.")
     await scene.news()
     await scene.visitor().press(scene.card, "Release")
-    assert (await scene.case()).standing.state == "open"
+    assert (await scene.case()).status.state == "open"
 
 
 async def test_an_expert_who_asked_it_themselves_is_their_own_asker(scene: CaseScenario) -> None:
     await scene.ask()
     alice = scene.visitor(names.ALICE)
     await alice.press(scene.card, "Resolve")
-    assert (await scene.case()).standing.state == "resolved"
+    assert (await scene.case()).status.state == "resolved"
     assert [step.actor and step.actor.id for step in await scene.history()] == [
         "alice@acme.example"
     ]
@@ -231,7 +231,7 @@ async def test_of_200_who_press_at_once_one_has_it(scene: CaseScenario) -> None:
     answers = await asyncio.gather(*(each.press(scene.card, "Claim") for each in visitors))
     assert {answer.status for answer in answers} == {200}
     assert [step.step for step in await scene.history()] == ["claim"]
-    owner = (await scene.case()).standing.owner_name
+    owner = (await scene.case()).status.owner_name
     told = [each.text for each in answers if LATER not in each.text]
     assert len(told) >= 20
     assert sum(f"Claimed by {owner}" in each for each in told) == len(told)
@@ -272,7 +272,7 @@ async def test_it_helped_and_is_closed(scene: CaseScenario) -> None:
     seen = scene.seen_by(names.ALICE, scene.told[-1])
     assert seen.splitlines() == ["You closed it.", "Ask again"], "at once"
     await scene.news()
-    assert (await scene.case()).standing.state == "resolved"
+    assert (await scene.case()).status.state == "resolved"
     (told,) = scene.told
     assert told.shown.splitlines() == [
         "**Anna Lopez** answered:",
@@ -288,7 +288,7 @@ async def test_asking_again_calls_people_and_says_no_more_than_that(scene: CaseS
     await replied(scene)
     await scene.visitor(names.ALICE).press(scene.told[-1], "Ask again")
     await scene.news()
-    assert (await scene.case()).standing.state == "reopened"
+    assert (await scene.case()).status.state == "reopened"
     assert "**A question was opened again** and nobody has it." in scene.in_people[1].text
     assert scene.told[-1].shown.splitlines()[-2:] == ["You asked again.", "I no longer need it"]
     assert scene.card.labels[0] == "Claim"
@@ -322,7 +322,7 @@ async def test_others_are_told_that_it_is_not_theirs(scene: CaseScenario) -> Non
     bob = scene.visitor(names.BOB)
     await bob.press(scene.told[-1], "Ask again")
     assert bob.told == ["Only the one who asked can do this."]
-    assert (await scene.case()).standing.state == "answered"
+    assert (await scene.case()).status.state == "answered"
 
 
 async def test_a_button_that_was_left_over_says_how_it_is_now(scene: CaseScenario) -> None:

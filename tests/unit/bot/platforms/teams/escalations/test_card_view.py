@@ -77,7 +77,7 @@ def seen(
             ASKED,
             question=words,
             asker_name=name,
-            standing=owner,
+            status=owner,
             opened_at=NOW,
             changed_at=NOW,
         ),

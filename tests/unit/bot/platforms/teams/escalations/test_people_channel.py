@@ -111,7 +111,7 @@ async def test_another_process_edits_the_same_card(scene: CaseScenario, process:
 
 async def test_what_an_older_view_shows_does_not_come_back(scene: CaseScenario) -> None:
     case_id = await scene.ask()
-    old = await scene.office.casework.bare("acme", case_id)
+    old = await scene.context.casework.bare("acme", case_id)
     await scene.act("claim")
     await scene.news()
     await scene.channel.show(scene.question, old)
@@ -294,7 +294,7 @@ async def test_questions_of_other_platforms_have_no_card_here(scene: CaseScenari
     asked = scene.question
     other = replace(asked, thread=replace(asked.thread, platform="slack"))
     assert await scene.channel.card_of(other) is None
-    view = await scene.office.casework.bare("acme", await scene.ask())
+    view = await scene.context.casework.bare("acme", await scene.ask())
     await scene.channel.show(other, view)
 
 
@@ -303,7 +303,7 @@ async def test_many_who_show_it_at_once_show_the_newest(scene: CaseScenario) -> 
     views = []
     for what in ("claim", "release", "claim"):
         await scene.act(what)
-        views.append(await scene.office.casework.bare("acme", case_id))
+        views.append(await scene.context.casework.bare("acme", case_id))
     shown = (scene.channel.show(scene.question, view) for view in reversed(views))
     await asyncio.gather(*shown)
     assert "Claimed by Anna Lopez" in scene.card.shown
@@ -379,7 +379,7 @@ async def test_markup_in_the_question_is_dead(scene: CaseScenario) -> None:
 
 async def test_a_question_that_was_opened_again_is_told_as_such(scene: CaseScenario) -> None:
     await scene.ask()
-    case = replace(waiting(scene), standing=CaseStatus("reopened"))
+    case = replace(waiting(scene), status=CaseStatus("reopened"))
     await scene.channel.remind(case, replace(ping(scene), step="reopen"))
     assert "**A question was opened again** and nobody has it." in scene.in_people[1].text
 

@@ -17,8 +17,8 @@ from tests.fakes.teams.server import FakeTeams
 
 def deleted_of(store: Store) -> DeletedMessages:
     seconds = itertools.count()
-    office = chat_context_over(store, KeepingInbox(), tenant="acme")
-    return DeletedMessages(office, clock=lambda: float(next(seconds)))
+    context = chat_context_over(store, KeepingInbox(), tenant="acme")
+    return DeletedMessages(context, clock=lambda: float(next(seconds)))
 
 
 def messages(teams: FakeTeams, number: int) -> list[Message]:

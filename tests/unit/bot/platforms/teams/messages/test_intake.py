@@ -55,8 +55,8 @@ def alice(teams: FakeTeams, client: BotTestClient) -> Visitor:
     return Visitor(teams, client)
 
 
-async def allow(office: ChatContext, policy: Policy, channel: str = HELP) -> None:
-    await office.policies.set("acme", f"teams:{channel}", policy, actor="cli:test")
+async def allow(context: ChatContext, policy: Policy, channel: str = HELP) -> None:
+    await context.policies.set("acme", f"teams:{channel}", policy, actor="cli:test")
 
 
 def all_well(visitor: Visitor) -> bool:
@@ -125,10 +125,10 @@ async def test_talk_that_the_bot_may_read_is_left_alone(
 
 @pytest.mark.parametrize("where", [HELP, GROUP])
 async def test_a_question_is_overheard_where_the_conversation_allows_it(
-    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, office: ChatContext, where: str
+    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, context: ChatContext, where: str
 ) -> None:
     teams.hears_all = True
-    await allow(office, Policy(answers="questions"), where)
+    await allow(context, Policy(answers="questions"), where)
     await alice.say(where, "nice weather", mention=False)
     post = await alice.say(where, "how do I print?", mention=False)
 
@@ -136,10 +136,10 @@ async def test_a_question_is_overheard_where_the_conversation_allows_it(
 
 
 async def test_a_follow_up_is_overheard_only_in_a_thread_of_the_bots(
-    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, office: ChatContext
+    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, context: ChatContext
 ) -> None:
     teams.hears_all = True
-    await allow(office, Policy(follow_ups=True))
+    await allow(context, Policy(follow_ups=True))
     root = await alice.say(HELP, "morning", mention=False)
     await alice.say(root, "and in colour?", mention=False)
 
@@ -148,10 +148,10 @@ async def test_a_follow_up_is_overheard_only_in_a_thread_of_the_bots(
 
 @pytest.mark.parametrize("allowed", [False, True])
 async def test_another_bot_is_heard_where_allowed_and_only_if_it_mentions_us(
-    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, office: ChatContext, *, allowed: bool
+    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, context: ChatContext, *, allowed: bool
 ) -> None:
     teams.hears_all = True
-    await allow(office, Policy(answers="questions", other_bots=allowed))
+    await allow(context, Policy(answers="questions", other_bots=allowed))
     alice.held = []
     talk = await alice.say(HELP, "why is the build red?", mention=False)
     asked = await alice.say(HELP, "vpn?")
@@ -265,10 +265,10 @@ async def test_a_mention_that_an_edit_takes_away_leaves_the_question_as_it_reads
 
 
 async def test_an_edit_of_what_nobody_asked_is_left(
-    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, office: ChatContext
+    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, context: ChatContext
 ) -> None:
     teams.hears_all = True
-    await office.policies.set(
+    await context.policies.set(
         "acme", f"teams:{HELP}", Policy(answers="questions"), actor="cli:test"
     )
     post = await alice.say(HELP, "morning", mention=False)
@@ -422,12 +422,12 @@ async def test_a_deletion_that_comes_after_its_own_restoration_is_left(
 
 
 async def test_an_overheard_question_that_was_left_alone_can_be_asked_and_changed_then(
-    teams: FakeTeams, client: BotTestClient, store: Store, inbox: KeepingInbox, office: ChatContext
+    teams: FakeTeams, client: BotTestClient, store: Store, inbox: KeepingInbox, context: ChatContext
 ) -> None:
     """What is asked anew has an id of its own; an edit after that is an edit of it."""
     alice = Visitor(teams, client)
     teams.hears_all = True
-    await office.policies.set(
+    await context.policies.set(
         "acme", f"teams:{HELP}", Policy(answers="questions"), actor="cli:test"
     )
     post = await alice.say(HELP, "how do I print?", mention=False)

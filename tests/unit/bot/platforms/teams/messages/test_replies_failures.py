@@ -316,7 +316,7 @@ async def test_an_answer_that_is_never_taken_goes_to_people(bot: Bot) -> None:
     assert ON_HELP_DESK_LIST in line.text
     case = await bot.store.escalations.get("acme", failed.id)
     assert case is not None
-    assert (case.standing.state, case.reason) == ("open", "undelivered")
+    assert (case.status.state, case.reason) == ("open", "undelivered")
     (due,) = await bot.store.notices.due("me", case.opened_at, 5)
     assert (due.to, due.step) == ("people", "open")
     assert "400" in failed.failure

@@ -48,12 +48,12 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 async def served_to_many(
-    teams: FakeTeams, settings: Settings, cloud: Cloud, office: ChatContext
+    teams: FakeTeams, settings: Settings, cloud: Cloud, context: ChatContext
 ) -> AsyncIterator[BotTestClient]:
     """Whoever has a multi-tenant bot can be reached from every company."""
     many = settings.model_copy(update={"microsoft_app_type": "MultiTenant"})
     app = web.Application()
-    mount(app, connect(many, cloud=cloud, credentials=CountingCredentials()), office)
+    mount(app, connect(many, cloud=cloud, credentials=CountingCredentials()), context)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         yield client
 
@@ -208,12 +208,12 @@ async def test_what_comes_by_another_channel_than_teams_is_refused(
 
 
 async def test_a_tenants_id_is_the_same_in_capitals(
-    teams: FakeTeams, settings: Settings, cloud: Cloud, inbox: KeepingInbox, office: ChatContext
+    teams: FakeTeams, settings: Settings, cloud: Cloud, inbox: KeepingInbox, context: ChatContext
 ) -> None:
     tenant = "aaaaaaaa-8888-7777-6666-bbbbbbbbbbbb"
     shouted = settings.model_copy(update={"microsoft_app_tenant_id": tenant.upper()})
     app = web.Application()
-    mount(app, connect(shouted, cloud=cloud, credentials=CountingCredentials()), office)
+    mount(app, connect(shouted, cloud=cloud, credentials=CountingCredentials()), context)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         ours = in_person(teams, "vpn?", channelData={"tenant": {"id": tenant}})
         assert (await send_signed(client, teams, ours)).status == 200
@@ -234,10 +234,10 @@ async def test_a_tenants_id_is_the_same_in_capitals(
     ],
 )
 async def test_development_mode_believes_no_address_that_can_be_read_in_two_ways(
-    teams: FakeTeams, inbox: KeepingInbox, office: ChatContext, service: str
+    teams: FakeTeams, inbox: KeepingInbox, context: ChatContext, service: str
 ) -> None:
     app = web.Application()
-    mount(app, connect(load_settings(_env_file=None, teams_dev_mode=True, tenant="acme")), office)
+    mount(app, connect(load_settings(_env_file=None, teams_dev_mode=True, tenant="acme")), context)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         asked = in_person(teams, "vpn?", serviceUrl=service)
         response = await client.post("/api/messages", json=asked)
@@ -247,11 +247,11 @@ async def test_development_mode_believes_no_address_that_can_be_read_in_two_ways
 
 
 async def test_development_mode_is_not_reached_by_another_name_of_this_machine(
-    teams: FakeTeams, inbox: KeepingInbox, office: ChatContext
+    teams: FakeTeams, inbox: KeepingInbox, context: ChatContext
 ) -> None:
     """By a tunnel, or by a page that points its own name at 127.0.0.1; also beside Slack."""
     app = web.Application(middlewares=[problem_middleware])
-    mount(app, connect(load_settings(_env_file=None, teams_dev_mode=True, tenant="acme")), office)
+    mount(app, connect(load_settings(_env_file=None, teams_dev_mode=True, tenant="acme")), context)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         asked, named = in_person(teams, "vpn?"), {"Host": "frontdesk.tunnel.example"}
         response = await client.post("/api/messages", json=asked, headers=named)
@@ -300,7 +300,7 @@ class Stalls:
 
 
 async def test_a_slow_issuer_stalls_nothing(
-    teams: FakeTeams, settings: Settings, office: ChatContext, signing_key: RSAPrivateKey
+    teams: FakeTeams, settings: Settings, context: ChatContext, signing_key: RSAPrivateKey
 ) -> None:
     """Botbuilder fetches keys in a blocking call: a second here would be a second's stall."""
     may = asyncio.Event()
@@ -318,7 +318,7 @@ async def test_a_slow_issuer_stalls_nothing(
     app = web.Application()
     async with TestServer(issuer, host="127.0.0.1") as there:
         cloud = Cloud(issuer=ISSUER, metadata_url=str(there.make_url("/meta")))
-        mount(app, connect(settings, cloud=cloud, credentials=CountingCredentials()), office)
+        mount(app, connect(settings, cloud=cloud, credentials=CountingCredentials()), context)
         async with _client(app) as client:
             stalls = Stalls()
             watching = asyncio.create_task(stalls.watch())

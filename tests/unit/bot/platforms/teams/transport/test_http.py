@@ -302,11 +302,11 @@ async def test_unknown_keys_do_not_make_us_fetch_for_every_request(
 
 
 async def test_while_the_keys_cannot_be_fetched_teams_is_to_try_again(
-    teams: FakeTeams, settings: Settings, cloud: Cloud, inbox: KeepingInbox, office: ChatContext
+    teams: FakeTeams, settings: Settings, cloud: Cloud, inbox: KeepingInbox, context: ChatContext
 ) -> None:
     teams.keys_down = True
     app = web.Application()
-    mount(app, connect(settings, cloud=cloud, credentials=CountingCredentials()), office)
+    mount(app, connect(settings, cloud=cloud, credentials=CountingCredentials()), context)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         assert (await send_signed(client, teams, in_person(teams, "vpn?"))).status == 503
         teams.keys_down = False
@@ -347,27 +347,27 @@ async def test_what_is_no_activity_is_refused(
     assert response.status == status
 
 
-async def _in_development(office: ChatContext, activity: dict[str, Any]) -> int:
+async def _in_development(context: ChatContext, activity: dict[str, Any]) -> int:
     settings = load_settings(_env_file=None, teams_dev_mode=True, tenant="acme")
     app = web.Application()
-    mount(app, connect(settings), office)
+    mount(app, connect(settings), context)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         response = await client.post("/api/messages", json=activity)
         return response.status
 
 
 async def test_development_mode_needs_no_token(
-    teams: FakeTeams, inbox: KeepingInbox, office: ChatContext
+    teams: FakeTeams, inbox: KeepingInbox, context: ChatContext
 ) -> None:
-    assert await _in_development(office, in_person(teams, "vpn?")) == 200
+    assert await _in_development(context, in_person(teams, "vpn?")) == 200
     assert inbox.only.text == "vpn?"
 
 
 async def test_development_mode_answers_this_machine_only(
-    teams: FakeTeams, inbox: KeepingInbox, office: ChatContext
+    teams: FakeTeams, inbox: KeepingInbox, context: ChatContext
 ) -> None:
     away = in_person(teams, "vpn?", serviceUrl="https://evil.example/")
-    assert await _in_development(office, away) == 403
+    assert await _in_development(context, away) == 403
     assert not inbox.messages
 
 
