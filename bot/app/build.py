@@ -67,7 +67,9 @@ def build_chat_context(
             readable=readable,
             public_url=settings.public_url,
         ),
-        private_answers=PrivateAnswers(readable, public_url=settings.public_url, recheck=parts.recheck),
+        private_answers=PrivateAnswers(
+            readable, public_url=settings.public_url, recheck=parts.recheck
+        ),
         listening=ListeningPolicy(store.policies, store.interactions),
         policies=store.policies,
         notes=store.notes,

@@ -55,8 +55,8 @@ def _now() -> datetime:
 class PermissionRecheck:
     """Rechecks page permissions; pages not confirmed in time count as unreadable.
 
-    Implements ``bot.domain.ports.RechecksPermissions``. Readers are determined as during indexing, from
-    the page, its ancestors and its includes, without any cached result.
+    Implements ``bot.domain.ports.RechecksPermissions``. Readers are determined as during indexing,
+    from the page, its ancestors and its includes, without any cached result.
 
     Args:
         wiki: the site; with a client of its own, so that an ingestion run never delays it.

@@ -20,7 +20,7 @@ from bot.domain.messages import Activity, Attachment, Introduction, Message, Sta
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.escalations.case_view import CaseView
-from bot.escalations.ports import SeesCases
+from bot.escalations.casework import Casework
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.rate_limits import ApiCaller
 from bot.platforms.slack.escalations.notices import AskerNotices
@@ -202,10 +202,10 @@ class SlackChannel:
         """Find a notice in its thread, by metadata; None unless it is complete."""
         return await self._notices.find_told(message, notice)
 
-    def read_cases_from(self, cases: SeesCases) -> None:
+    def use_casework(self, cases: Casework) -> None:
         """Set the source of case views, before anything about a case is posted."""
-        self.people.read_cases_from(cases)
-        self._notices.read_cases_from(cases)
+        self.people.use_casework(cases)
+        self._notices.use_casework(cases)
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the card and the last notice to the asker."""

@@ -160,7 +160,7 @@ def answer_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[Li
             targets=targets,
             presses=presses,
             readers=readers,
-            private_answers=context.fuller,
+            private_answers=context.private_answers,
             whisper=channel.private_replies.whisper,
             background=background,
         ),
@@ -184,8 +184,8 @@ def followers_of(channel: SlackChannel, context: ChatContext) -> RunFollowers:
     """Return the followers that show the progress of runs."""
     owner = process_owner(alone=channel.settings.database_url is None)
     return RunFollowers(
-        orders=context.orders,
-        notes=RunLeases(context.notes, context.tenant, owner, platform="slack"),
+        commands=context.commands,
+        leases=RunLeases(context.notes, context.tenant, owner, platform="slack"),
         screen=RunMessages(channel.client, channel, tenant=context.tenant),
         time=Clock(),
     )
@@ -198,10 +198,10 @@ def command_listeners(
     client, background = channel.client, channel.background
     senders = CommandSenders(channel.colleagues, channel.settings.slack_admins)
     settings = SettingsDialog(
-        executor=context.orders, senders=senders, client=client, background=background
+        executor=context.commands, senders=senders, client=client, background=background
     )
     reindexing = ReindexListener(
-        executor=context.orders,
+        executor=context.commands,
         senders=senders,
         followers=followers,
         presses=PressDispatcher(client, background),
@@ -228,27 +228,27 @@ def command_listeners(
 
 def case_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[Listener]:
     """Return the listeners for acts on a case; the channel reads cases from the context."""
-    channel.read_cases_from(context.casework)
-    tenant, works, recorded = context.tenant, context.casework, context.interactions
+    channel.use_casework(context.casework)
+    tenant, casework, interactions = context.tenant, context.casework, context.interactions
     presses = PressDispatcher(channel.client, channel.background)
     return (
         CaseButtons(
             tenant=tenant,
-            works=works,
+            casework=casework,
             cards=CardActions(
                 tenant=tenant,
-                sees=works,
-                recorded=recorded,
+                casework=casework,
+                interactions=interactions,
                 cards=channel,
-                errands=channel.background,
+                background=channel.background,
             ),
             colleagues=channel.colleagues,
             presses=presses,
             client=channel.client,
         ),
         CaseModals(
-            acts=IdempotentActs(tenant=tenant, works=works, notes=context.notes),
+            acts=IdempotentActs(tenant=tenant, casework=casework, notes=context.notes),
             colleagues=channel.colleagues,
         ),
-        AskerButtons(tenant=tenant, works=works, recorded=recorded, presses=presses),
+        AskerButtons(tenant=tenant, casework=casework, interactions=interactions, presses=presses),
     )

@@ -27,7 +27,7 @@ from bot.domain.messages import Activity, Introduction, Message
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.escalations.case_view import CaseView
-from bot.escalations.ports import SeesCases
+from bot.escalations.casework import Casework
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.connections import CachedCredentials, ConnectorClients
 from bot.platforms.teams.client.conversations import Conversations, Removals
@@ -227,10 +227,10 @@ class TeamsChannel:
         """Return None: Teams can't be searched. A notice may be posted twice, but is never lost."""
         return None
 
-    def attend(self, sees: SeesCases) -> None:
+    def use_casework(self, sees: Casework) -> None:
         """Set the source of current case views, before the first post about a case."""
-        self.people.cards.attend(sees)
-        self._notices.latest.attend(sees)
+        self.people.cards.use_casework(sees)
+        self._notices.latest.use_casework(sees)
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the case card and the asker's latest notice."""

@@ -35,8 +35,8 @@ def followers_of(
     """Return the followers, which show the progress of reindex runs."""
     owner = process_owner(alone=channel.settings.database_url is None)
     return RunFollowers(
-        orders=context.orders,
-        notes=RunLeases(context.notes, context.tenant, owner, platform="teams"),
+        commands=context.commands,
+        leases=RunLeases(context.notes, context.tenant, owner, platform="teams"),
         screen=RunMessages(channel.client, channel, tenant=context.tenant),
         time=time or Clock(),
     )
@@ -54,7 +54,7 @@ def listeners(
     channel: TeamsChannel, context: ChatContext, *, followers: RunFollowers
 ) -> Sequence[Listener]:
     """Return all listeners, most specific first; case cards show the current view."""
-    channel.attend(context.casework)
+    channel.use_casework(context.casework)
     targets = ActionTargets(
         platform="teams",
         tenant=context.tenant,
@@ -82,9 +82,9 @@ def _command_listeners(
 ) -> Sequence[Listener]:
     """Return the listeners for commands, the settings form and the button below a run."""
     senders = CommandSenders(channel.colleagues, channel.settings.teams_admins)
-    settings = SettingsDialog(channel=channel, executor=context.orders, senders=senders)
+    settings = SettingsDialog(channel=channel, executor=context.commands, senders=senders)
     reindexing = ReindexListener(
-        channel=channel, executor=context.orders, senders=senders, followers=followers
+        channel=channel, executor=context.commands, senders=senders, followers=followers
     )
     commands = MessageCommands(
         channel=channel,

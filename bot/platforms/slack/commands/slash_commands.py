@@ -138,7 +138,7 @@ class CommandSenders:
         if not member.colleague:
             return None
         return CommandCaller(
-            member.person, "slack", self._admins, COMMAND_SPELLING, self._colleagues
+            member.person, "slack", self._admins, COMMAND_SPELLING, self._colleagues.in_group
         )
 
 
@@ -229,7 +229,7 @@ class SlashCommands:
             case ReindexRequest():
                 return await self.start_reindex(request, command, by)
             case _:
-                return plain_message((await self.context.orders.answer(request, by)).text)
+                return plain_message((await self.context.commands.answer(request, by)).text)
 
     async def _ask(self, command: Command, text: str) -> MessageForm:
         """Put a question into the inbox; its answer is delivered later, to its asker alone."""
@@ -255,7 +255,7 @@ class WhyCommand:
 
     async def _explain(self, command: Command, by: CommandCaller) -> Explanation:
         """Explain with what everybody in the thread may read, as the "Why" button there does."""
-        explaining, tenant = self.context.explaining, self.context.tenant
+        explaining, tenant = self.context.explainer, self.context.tenant
         newest = await explaining.newest(tenant, "slack", command.channel, by.person.id)
         reader = await self.readers.of_thread(newest.message)
         return await explaining.explain(tenant, newest.id, reader, asker_id=by.person.id)

@@ -26,10 +26,11 @@ from bot.chat.actions import (
 from bot.domain.cases import Act, Actor, Case, expert_of
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
 from bot.domain.messages import InteractionId, Message, Person
+from bot.domain.ports import Interactions
 from bot.domain.text.markdown import disarm, split
 from bot.escalations import lifecycle
-from bot.escalations.cards import CardActions, Recorded
-from bot.escalations.casework import LONGEST_REPLY, IdempotentActs, Works
+from bot.escalations.cards import CardActions
+from bot.escalations.casework import LONGEST_REPLY, Casework, IdempotentActs
 from bot.platforms.slack.actions.interactivity import (
     Press,
     PressDispatcher,
@@ -145,7 +146,7 @@ class CaseButtons:
     """
 
     tenant: str
-    works: Works
+    casework: Casework
     cards: CardActions
     colleagues: Colleagues
     presses: PressDispatcher
@@ -172,10 +173,10 @@ class CaseButtons:
     ) -> None:
         """Act, or open the modal for the text. Raises ActRefused, also if the text would be."""
         if act not in {"reply", "decline"}:
-            await self.works.act(self.tenant, case_id, act, actor)
+            await self.casework.act(self.tenant, case_id, act, actor)
             return
-        case = (await self.works.bare(self.tenant, case_id)).case
-        lifecycle.after(case.standing, act, actor, is_asker=actor.has(case.asker_id))
+        case = (await self.casework.bare(self.tenant, case_id)).case
+        lifecycle.after(case.status, act, actor, is_asker=actor.has(case.asker_id))
         view = reply_modal(case) if act == "reply" else decline_modal(case)
         await self.client.views_open(press.trigger_id, view)
 
@@ -185,8 +186,8 @@ class AskerButtons:
     """Handles the asker's buttons; others see them but are rejected. Implements `Listener`."""
 
     tenant: str
-    works: Works
-    recorded: Recorded
+    casework: Casework
+    interactions: Interactions
     presses: PressDispatcher
 
     def register(self, bolt: AsyncApp) -> None:
@@ -200,7 +201,7 @@ class AskerButtons:
             raise ActionRejected(ASKER_ONLY)
         actor = Actor(message.author.id, message.author.name, "asker")
         try:
-            await self.works.act(self.tenant, case_id, act, actor)
+            await self.casework.act(self.tenant, case_id, act, actor)
         except InteractionUnknown as error:
             raise ActionRejected(GONE) from error
         except ActRefused as error:
@@ -211,7 +212,7 @@ class AskerButtons:
 
         A question by command may be pressed anywhere: its notices are in a direct message.
         """
-        interaction = await self.recorded.get(case_id)
+        interaction = await self.interactions.get(case_id)
         thread = interaction.message.thread if interaction else None
         if interaction is None or thread is None:
             raise ActionRejected(GONE)

@@ -124,7 +124,7 @@ def _question(message: Message, view: CaseView, links: CaseLinks) -> str:
     quoted = "\n".join(f"> {line}" for line in to_mrkdwn(disarm(text)).split("\n"))
     who = f"{_asker(message, view)}{case.asker_mark}"
     opening = f"*A question for a person* from {who}: {ESCALATION_REASONS[case.reason]}"
-    unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.standing.state) else ""
+    unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.status.state) else ""
     return f"{opening}\n{quoted}\n{_where(message, links)}{unread}"
 
 
@@ -203,7 +203,7 @@ def _state(view: CaseView) -> str:
 
 def _buttons(view: CaseView) -> Block | None:
     case = view.case
-    offers = buttons_for_people(case.standing.state)
+    offers = buttons_for_people(case.status.state)
     if not offers:
         return None
     return actions(

@@ -26,7 +26,7 @@ from bot.escalations.case_view import (
     platform_of,
     reminder_text,
 )
-from bot.escalations.ports import SeesCases
+from bot.escalations.casework import Casework
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import ASKER_CLOSE, ASKER_REOPEN
 from bot.platforms.slack.payloads.events import response_url_of
@@ -157,12 +157,12 @@ class AskerNotices:
     def __init__(self, client: SlackClient, notes: Notes) -> None:
         self._client = client
         self._latest = LatestNotice(self, notes, "slack")
-        self._cases: SeesCases | None = None
+        self._cases: Casework | None = None
 
-    def read_cases_from(self, cases: SeesCases) -> None:
+    def use_casework(self, cases: Casework) -> None:
         """Set the source of case views."""
         self._cases = cases
-        self._latest.attend(cases)
+        self._latest.use_casework(cases)
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
         posted = await self._posted_parts(message, notice) if notice.attempts else {}

@@ -22,7 +22,7 @@ from bot.domain.text.markdown import disarm, without_code
 from bot.domain.text.source_links import board_case
 from bot.escalations.cards import CardUpdates
 from bot.escalations.case_view import CaseView
-from bot.escalations.ports import SeesCases
+from bot.escalations.casework import Casework
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NOT_IN_CHANNEL, NeverPermitted, NotPermitted
 from bot.platforms.slack.escalations.card_view import CaseLinks, case_card
@@ -73,9 +73,9 @@ class PeopleChannel:
         self._health = health
         self._updates = CardUpdates()
 
-    def read_cases_from(self, cases: SeesCases) -> None:
+    def use_casework(self, cases: Casework) -> None:
         """Set the source of case views; until then a card shows what its question came with."""
-        self._updates.attend(cases)
+        self._updates.use_casework(cases)
 
     def are_asked(self, delivery: Delivery) -> bool:
         """Return whether a delivery has a card."""

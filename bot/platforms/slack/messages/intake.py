@@ -11,13 +11,8 @@ from datetime import UTC, datetime
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.chat.adapters import ChatContext
-from bot.chat.messages import (
-    MessageEdits,
-    MessageWithdrawals,
-    ReceivedMessage,
-    as_new_question,
-    should_take,
-)
+from bot.chat.listening_policy import ReceivedMessage, should_take
+from bot.chat.messages import MessageEdits, MessageWithdrawals, as_new_question
 from bot.domain.errors import InteractionUnknown
 from bot.domain.interactions import Interaction
 from bot.domain.messages import Message, Person, Thread
@@ -117,7 +112,7 @@ class MessageListener:
             await self.ongoing.run(body, event, lambda: self._accept(body, event, received))
 
     async def _accept(self, body: Event, event: Event, received: ReceivedMessage) -> None:
-        if not await should_take(self._context.hearing, received):
+        if not await should_take(self._context.listening, received):
             return
         received = await self.named(body, event, received)
         # Where Slack sends mentions only, an edit arrives as an app_mention with the same ts.

@@ -174,7 +174,7 @@ class MessageCommands:
             case ReindexRequest():
                 return await self.reindexing.begin(command, message, by)
             case _:
-                return text_messages((await self.context.orders.answer(command, by)).text)
+                return text_messages((await self.context.commands.answer(command, by)).text)
 
     async def _status(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
         """Return the state of the bot and the index, unless outsiders read along.
@@ -183,7 +183,7 @@ class MessageCommands:
         """
         if not by.alone and await self.channel.outside_readers.outside(message.reply_to):
             return text_messages(_STATUS_NOT_HERE)
-        return text_messages((await self.context.orders.status(by)).text)
+        return text_messages((await self.context.commands.status(by)).text)
 
     async def _why(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
         """Return the explanation of the caller's newest answer, and a button to rate it.
@@ -192,7 +192,7 @@ class MessageCommands:
         The rating dialog is an extra, which no client depends on.
         """
         try:
-            newest = await self.context.explaining.newest(
+            newest = await self.context.explainer.newest(
                 self.context.tenant, "teams", message.thread.channel, by.person.id
             )
             explanation = await self.explain.explain(newest, by.person.id)

@@ -39,13 +39,13 @@ class CaseButtons:
     def __init__(self, channel: TeamsChannel, context: ChatContext) -> None:
         self._tenant = tenant = context.tenant
         self._casework = casework = context.casework
-        self._idempotent = IdempotentActs(tenant=tenant, works=casework, notes=context.notes)
+        self._idempotent = IdempotentActs(tenant=tenant, casework=casework, notes=context.notes)
         self._cards = CardActions(
             tenant=tenant,
-            sees=casework,
-            recorded=context.interactions,
+            casework=casework,
+            interactions=context.interactions,
             cards=channel,
-            errands=channel.background,
+            background=channel.background,
         )
         self._own_cards = channel.people.cards
         self._colleagues = channel.colleagues
@@ -116,7 +116,7 @@ class AskerButtons:
         except ActRefused as error:
             raise ActionRejected(str(error)) from error
         did = last_act(view.steps)
-        offers = buttons_for_asker(view.case.standing.state)
+        offers = buttons_for_asker(view.case.status.state)
         return card_answer(asker_card(press.about, offers, remark_on(did) if did else ""))
 
     async def _question_of(self, press: Press) -> Message:

@@ -71,7 +71,7 @@ _FORMS: Mapping[Act, _Form] = {
 
 def case_buttons(case: Case) -> Sequence[Json]:
     """Return the available actions of a case as buttons."""
-    return [_case_button(offer, case) for offer in buttons_for_people(case.standing.state)]
+    return [_case_button(offer, case) for offer in buttons_for_people(case.status.state)]
 
 
 def asks_for_words(act: Act) -> bool:
@@ -195,7 +195,7 @@ def _question(message: Message, view: CaseView, links: CaseLinks) -> list[Json]:
     from_whom = f" from {_who(message, view)}: {ESCALATION_REASONS[case.reason]}"
     opening = text_runs((_OPENING, _BOLD), (from_whom, {}))
     shown = text_run_paragraphs(asked, most=_MOST_LINES) or [text_run("(no words)", **_SUBTLE)]
-    unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.standing.state) else ""
+    unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.status.state) else ""
     return [
         opening,
         _container(shown, style="emphasis"),

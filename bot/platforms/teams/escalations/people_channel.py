@@ -20,7 +20,7 @@ from bot.domain.text.markdown import clip
 from bot.domain.text.source_links import board_case
 from bot.escalations.cards import CardUpdates
 from bot.escalations.case_view import CaseView, platform_of, reminder_text
-from bot.escalations.ports import SeesCases
+from bot.escalations.casework import Casework
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import Gone, NotPermitted, RateLimited
 from bot.platforms.teams.escalations.card_view import (
@@ -57,9 +57,9 @@ class CaseCards:
         self._updates = CardUpdates()
         self._known: OrderedDict[InteractionId, PostedRef] = OrderedDict()
 
-    def attend(self, sees: SeesCases) -> None:
+    def use_casework(self, sees: Casework) -> None:
         """Set the source of current case views; without one a card keeps its first view."""
-        self._updates.attend(sees)
+        self._updates.use_casework(sees)
 
     async def post(self, delivery: Delivery, channel: str) -> None:
         """Post the card of a question, unless it is known to be posted. Raises DeliveryFailed."""

@@ -20,13 +20,8 @@ from bot.answering.attachments import download_errors, downloaded_bytes
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.parsing import parse_message_text
 from bot.chat.commands.types import AskRequest
-from bot.chat.messages import (
-    MessageEdits,
-    MessageWithdrawals,
-    ReceivedMessage,
-    as_new_question,
-    should_take,
-)
+from bot.chat.listening_policy import ReceivedMessage, should_take
+from bot.chat.messages import MessageEdits, MessageWithdrawals, as_new_question
 from bot.domain.errors import DeliveryFailed
 from bot.domain.messages import Attachment, Message
 from bot.platforms.teams.payloads.activity import (
@@ -171,7 +166,7 @@ class MessageListener:
 
     async def _take(self, body: Body) -> bool:
         received = self._parse(body)
-        if received is None or not await should_take(self._context.hearing, received):
+        if received is None or not await should_take(self._context.listening, received):
             return False
         await self._accept(received.message)
         return True

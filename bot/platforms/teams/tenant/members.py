@@ -167,7 +167,7 @@ class OutsideReaders:
         channel = _shared_room(body, self._home)
         if channel and not await self._shared.get(channel):
             await self._notes.put(self._tenant, _shared_key(channel), "shared")
-            self._shared.put(channel, answer=True)
+            self._shared.put(channel, value=True)
 
     async def outside(self, reply_to: str) -> bool:
         """Return whether outsiders read the conversation of a reference.

@@ -58,14 +58,14 @@ def inbox() -> KeepingInbox:
 
 
 @pytest.fixture
-def office(store: Store, inbox: KeepingInbox) -> ChatContext:
+def context(store: Store, inbox: KeepingInbox) -> ChatContext:
     return chat_context_over(store, inbox, tenant="acme")
 
 
 @pytest.fixture
-async def client(channel: SlackChannel, office: ChatContext) -> AsyncIterator[Client]:
+async def client(channel: SlackChannel, context: ChatContext) -> AsyncIterator[Client]:
     app = web.Application()
-    mount(app, channel, office)
+    mount(app, channel, context)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         yield client
 
@@ -91,25 +91,25 @@ def api(slack: FakeSlack) -> AsyncWebClient:
 
 @pytest.fixture(params=["http", "socket"])
 async def ann(
-    request: pytest.FixtureRequest, slack: FakeSlack, settings: Settings, office: ChatContext
+    request: pytest.FixtureRequest, slack: FakeSlack, settings: Settings, context: ChatContext
 ) -> AsyncIterator[Visitor]:
     """Yield Alice at a bot that is reached by HTTP, and at one that is reached by its socket."""
     over_socket = request.param == "socket"
     wanted = on_socket(settings) if over_socket else settings
     app = web.Application()
-    mount(app, connect(wanted, caller=Clock().caller()), office, timeouts=HASTY)
+    mount(app, connect(wanted, caller=Clock().caller()), context, timeouts=HASTY)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         yield Visitor(slack, slack.sockets if over_socket else client)
 
 
 @pytest.fixture
 async def scene(
-    slack: FakeSlack, store: Store, settings: Settings, office: ChatContext, clock: Clock
+    slack: FakeSlack, store: Store, settings: Settings, context: ChatContext, clock: Clock
 ) -> AsyncIterator[CaseScenario]:
     """Yield a bot whose people are asked, and see its board at desk.example.com."""
     wanted = settings.model_copy(update={"public_url": "https://desk.example.com"})
     channel = connect(wanted, store.notes, caller=clock.caller())
     app = web.Application()
-    mount(app, channel, office)
+    mount(app, channel, context)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
-        yield CaseScenario(slack, store, channel, office, client)
+        yield CaseScenario(slack, store, channel, context, client)

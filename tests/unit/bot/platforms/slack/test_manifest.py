@@ -194,7 +194,7 @@ def manifest(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 @pytest.fixture
-def taken(channel: SlackChannel, office: ChatContext, monkeypatch: pytest.MonkeyPatch) -> Taken:
+def taken(channel: SlackChannel, context: ChatContext, monkeypatch: pytest.MonkeyPatch) -> Taken:
     """Return what the listeners take that an application has."""
     taken = Taken()
 
@@ -204,7 +204,7 @@ def taken(channel: SlackChannel, office: ChatContext, monkeypatch: pytest.Monkey
         return requests.bolt_app(settings, listeners)
 
     monkeypatch.setattr("bot.platforms.slack.listeners.bolt_app", noting)
-    mount(web.Application(), channel, office)
+    mount(web.Application(), channel, context)
     return taken
 
 

@@ -21,7 +21,7 @@ from structlog.testing import capture_logs
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import SILENT_SECONDS, RunLease, RunLeases
 from bot.chat.commands.run_message import Clock
-from bot.chat.commands.run_status import RunProblem, RunStatus, RunWatcher
+from bot.chat.commands.run_status import RunStatus, RunWatcher
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.commands.reindex_runs import RunMessages, run_message
 from bot.platforms.slack.commands.slash_commands import plain_message
@@ -41,7 +41,7 @@ from tests.fakes.slack.server import FakeSlack
 EVIL = "<!channel> <@U0CEO0000> <https://evil.example|x> &lt;!here&gt; ```*_~ > & "
 LIVE = re.compile(r"<(?!@U0ALICE00>)")
 names = st.text(max_size=400) | st.just(EVIL * 8)
-troubles = st.builds(RunProblem, names, names, names, names, st.booleans())
+troubles = st.builds(Failure, names, names, names, names, st.booleans())
 runs = st.builds(
     RunStatus,
     run_id=st.just("r1"),
@@ -116,11 +116,11 @@ class RunScenario:
         return RunLeases(self.store.notes, "acme", owner, platform="slack", clock=clock)
 
     def followers(self, owner: str = "local") -> RunFollowers:
-        office = chat_context_over(self.store, KeepingInbox(), tenant="acme", shelf=self.shelf)
-        watch = RunWatcher(self.shelf, pause=hurried, clock=clock)
+        context = chat_context_over(self.store, KeepingInbox(), tenant="acme", shelf=self.shelf)
+        watch = RunWatcher(self.shelf.get, pause=hurried, clock=clock)
         return RunFollowers(
-            orders=replace(office.orders, watch=watch),
-            notes=self.notes(owner),
+            commands=replace(context.commands, watch=watch),
+            leases=self.notes(owner),
             screen=RunMessages(self.channel.client, self.channel, tenant="acme"),
             time=Clock(hurried, clock),
         )

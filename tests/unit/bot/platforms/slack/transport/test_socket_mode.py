@@ -25,9 +25,9 @@ from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visitor import Visitor
 
 
-def served(channel: SlackChannel, office: ChatContext, patience: SocketTimeouts = HASTY) -> Client:
+def served(channel: SlackChannel, context: ChatContext, patience: SocketTimeouts = HASTY) -> Client:
     app = web.Application()
-    mount(app, channel, office, timeouts=patience)
+    mount(app, channel, context, timeouts=patience)
     return TestClient(TestServer(app, host="127.0.0.1"))
 
 
@@ -38,9 +38,9 @@ def socketed(settings: Settings) -> SlackChannel:
 
 @pytest.fixture
 async def bot(
-    socketed: SlackChannel, office: ChatContext, slack: FakeSlack
+    socketed: SlackChannel, context: ChatContext, slack: FakeSlack
 ) -> AsyncIterator[Client]:
-    async with served(socketed, office) as client:
+    async with served(socketed, context) as client:
         await slack.sockets.linked()
         yield client
 
@@ -112,13 +112,13 @@ async def test_a_connection_that_breaks_and_is_there_again_is_no_trouble(
 
 
 async def test_the_start_waits_for_the_connection_but_not_for_ever(
-    slack: FakeSlack, settings: Settings, office: ChatContext
+    slack: FakeSlack, settings: Settings, context: ChatContext
 ) -> None:
     """So that what is printed at the start is true."""
     for fault, state in ((Fault(seconds=0.05), "ready"), (Fault(seconds=30.0), "failed")):
         slack.fail("apps.connections.open", fault)
         channel = connect(on_socket(settings), caller=Clock().caller())
-        async with served(channel, office, replace(HASTY, start=0.3)):
+        async with served(channel, context, replace(HASTY, start=0.3)):
             assert channel.part().state == state
 
 
@@ -134,7 +134,7 @@ async def test_a_broken_connection_that_does_not_come_back_is_told(
 
 
 async def test_slack_that_takes_the_connection_and_says_nothing_is_left(
-    slack: FakeSlack, settings: Settings, office: ChatContext
+    slack: FakeSlack, settings: Settings, context: ChatContext
 ) -> None:
     silent = asyncio.Event()
 
@@ -152,7 +152,7 @@ async def test_slack_that_takes_the_connection_and_says_nothing_is_left(
         changes = {"slack_api_url": str(server.make_url("/api/"))}
         channel = connect(on_socket(settings).model_copy(update=changes))
         patience = replace(HASTY, connect=0.1)
-        async with served(channel, office, patience):
+        async with served(channel, context, patience):
             await silent.wait()
             await wait_until(lambda: "did not say hello" in channel.part().detail)
 
@@ -162,10 +162,10 @@ async def _opened(request: web.Request) -> web.Response:
 
 
 async def test_what_is_under_way_is_acknowledged_before_the_end(
-    slack: FakeSlack, socketed: SlackChannel, office: ChatContext, inbox: KeepingInbox
+    slack: FakeSlack, socketed: SlackChannel, context: ChatContext, inbox: KeepingInbox
 ) -> None:
     inbox.delay = 0.3
-    async with served(socketed, office):
+    async with served(socketed, context):
         await slack.sockets.linked()
         asking = asyncio.create_task(slack.sockets.event(envelope(direct("vpn?")), attempt=3))
         await wait_until(lambda: slack.sockets.sent)
@@ -176,10 +176,10 @@ async def test_what_is_under_way_is_acknowledged_before_the_end(
 
 
 async def test_it_is_opened_after_everything_else_has_started(
-    slack: FakeSlack, socketed: SlackChannel, office: ChatContext
+    slack: FakeSlack, socketed: SlackChannel, context: ChatContext
 ) -> None:
     app = web.Application()
-    mount(app, socketed, office, timeouts=HASTY)
+    mount(app, socketed, context, timeouts=HASTY)
     opened_by_then: list[int] = []
 
     async def inbox_opens(_: web.Application) -> AsyncIterator[None]:

@@ -121,12 +121,12 @@ class RunScenario:
         return (await self.notes().every())["r1"]
 
     def _followers(self, owner: str) -> RunFollowers:
-        office = chat_context_over(self.store, KeepingInbox(), tenant="acme", shelf=self.shelf)
-        watch = RunWatcher(self.shelf, pause=hurried, clock=clock)
+        context = chat_context_over(self.store, KeepingInbox(), tenant="acme", shelf=self.shelf)
+        watch = RunWatcher(self.shelf.get, pause=hurried, clock=clock)
         channel = self.channel
         return RunFollowers(
-            orders=replace(office.orders, watch=watch),
-            notes=self.notes(owner),
+            commands=replace(context.commands, watch=watch),
+            leases=self.notes(owner),
             screen=RunMessages(channel.client, channel, tenant="acme"),
             time=Clock(hurried, clock),
         )
@@ -167,7 +167,7 @@ def shelf() -> MemoryDocuments:
 
 
 @pytest.fixture
-def office(store: Store, inbox: KeepingInbox, shelf: MemoryDocuments) -> ChatContext:
+def context(store: Store, inbox: KeepingInbox, shelf: MemoryDocuments) -> ChatContext:
     return chat_context_over(store, inbox, tenant="acme", shelf=shelf)
 
 

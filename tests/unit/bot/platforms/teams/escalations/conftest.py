@@ -33,14 +33,14 @@ def process(settings: Settings, cloud: Cloud, store: Store) -> Process:
 
 @pytest.fixture
 async def scene(
-    teams: FakeTeams, store: Store, process: Process, office: ChatContext
+    teams: FakeTeams, store: Store, process: Process, context: ChatContext
 ) -> AsyncIterator[CaseScenario]:
     """Yield a bot whose people are asked, with its board at desk.example.com."""
     channel, app = process(), web.Application()
     await channel.client.conversations.note(_arrived(teams))
-    mount(app, channel, office)
+    mount(app, channel, context)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
-        yield CaseScenario(teams, store, channel, office, client)
+        yield CaseScenario(teams, store, channel, context, client)
 
 
 def _arrived(teams: FakeTeams) -> dict[str, object]:
