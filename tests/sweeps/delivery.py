@@ -164,6 +164,14 @@ class ScheduledEvent:
     edits: bool = False
 
 
+@dataclass(frozen=True)
+class Size:
+    """How many events happen, and how often the server is killed meanwhile."""
+
+    events: int
+    kills: int
+
+
 SendEvent = Callable[[ScheduledEvent, int], Awaitable[int]]
 """Sends an event for the so many-th time; returns the status, 0 when no answer came."""
 
@@ -229,7 +237,7 @@ async def _kill(server: RestartableServer, at: Sequence[float], began: float) ->
 
 
 def _kill_times(kills: int, draw: random.Random, seconds: float) -> Iterator[float]:
-    yield from sorted(draw.uniform(1, seconds) for _ in range(kills))
+    yield from sorted(draw.uniform(min(1.0, seconds / 2), seconds) for _ in range(kills))
 
 
 PATIENCE_SECONDS = 120.0
