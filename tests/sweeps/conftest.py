@@ -1,8 +1,9 @@
-"""A workspace and a tenant whose bots keep the platforms' pace in fast time."""
+"""Fixtures of the sweeps: platforms whose pace is kept in fast time, and an indexed wiki."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
@@ -13,6 +14,7 @@ from tests.fakes.slack.application import connect_hurried
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.teams.application import LocalCloud
 from tests.fakes.teams.server import FakeTeams
+from tests.sweeps.chaos.scenario import prepare
 
 
 @pytest.fixture
@@ -21,6 +23,12 @@ async def slack(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeSlack]:
     monkeypatch.setattr(slack_adapter, "connect", connect_hurried)
     async with FakeSlack().serving() as workspace:
         yield workspace
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory in which a wiki is indexed; to be copied."""
+    return prepare(tmp_path_factory.mktemp("wiki"))
 
 
 @pytest.fixture(scope="session")

@@ -166,10 +166,14 @@ class ScheduledEvent:
 
 @dataclass(frozen=True)
 class Size:
-    """How many events happen, and how often the server is killed meanwhile."""
+    """How many events happen, and how often the server is killed meanwhile.
+
+    ``retry_seconds``: so long waits who was not answered, before the first of all repetitions.
+    """
 
     events: int
     kills: int
+    retry_seconds: float = RETRY_SECONDS
 
 
 SendEvent = Callable[[ScheduledEvent, int], Awaitable[int]]
@@ -182,6 +186,7 @@ class EventSender:
 
     server: RestartableServer
     knock: SendEvent
+    retry_seconds: float = RETRY_SECONDS
     sent: int = 0
     refused: Counter[int] = field(default_factory=Counter)
     taken: dict[int, datetime] = field(default_factory=dict)
@@ -190,7 +195,7 @@ class EventSender:
         """Send all copies at their times, and then until one is acknowledged."""
         copies = (self._copy(sending, at, number, began) for number, at in enumerate(sending.times))
         await asyncio.gather(*copies)
-        number, pause = len(sending.times), RETRY_SECONDS
+        number, pause = len(sending.times), self.retry_seconds
         while id(sending) not in self.taken:
             await self.server.up.wait()
             await asyncio.sleep(random.random() * pause)  # noqa: S311 - no secret

@@ -136,7 +136,10 @@ DATABASE = "chaos"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run is made of; the same plan draws the same questions and faults."""
+    """What a run is made of; the same plan draws the same questions and faults.
+
+    Every run may be given the data directory that ``prepare`` makes, so as not to make one.
+    """
 
     seed: int = 1
     questions: int = 500
@@ -148,12 +151,12 @@ class Plan:
     forgetful: bool = False
 
 
-async def on_sqlite(plan: Plan, folder: Path) -> Result:
+async def on_sqlite(plan: Plan, folder: Path, prepared: Path | None = None) -> Result:
     """Kill the one server again and again; it comes back on the same data directory."""
     draw = np.random.default_rng(plan.seed)
     questions = draw_questions(plan.questions, draw)
     planned = fault_plan.draw_faults(plan.questions, fault_plan.on_sqlite(plan.kills), draw)
-    prepared = await asyncio.to_thread(prepare, folder)
+    prepared = prepared or await asyncio.to_thread(prepare, folder)
     async with running_system(folder, prepared, draw=draw, forgetful=plan.forgetful) as stage:
         server = await stage.fleet.add()
         async with _saboteur(stage, draw) as saboteur:
@@ -162,13 +165,13 @@ async def on_sqlite(plan: Plan, folder: Path) -> Result:
     return result
 
 
-async def on_postgresql(plan: Plan, folder: Path) -> Result:
+async def on_postgresql(plan: Plan, folder: Path, prepared: Path | None = None) -> Result:
     """Kill several servers on one database, and the database and its connections, too."""
     draw = np.random.default_rng(plan.seed)
     questions = draw_questions(plan.questions, draw)
     kinds = fault_plan.on_postgresql(plan.kills, plan.restarts, plan.disconnects, draw)
     planned = fault_plan.draw_faults(plan.questions, kinds, draw)
-    prepared = await asyncio.to_thread(prepare, folder)
+    prepared = prepared or await asyncio.to_thread(prepare, folder)
     with _durable_postgres() as database:
         url = database.create(DATABASE)
         async with running_system(
@@ -185,11 +188,11 @@ async def on_postgresql(plan: Plan, folder: Path) -> Result:
     return result
 
 
-async def delivered_again(plan: Plan, folder: Path) -> Result:
+async def delivered_again(plan: Plan, folder: Path, prepared: Path | None = None) -> Result:
     """Deliver many events one to four times each, at once and in any order; nothing breaks."""
     draw = np.random.default_rng(plan.seed)
     questions = draw_questions(plan.questions, draw)
-    prepared = await asyncio.to_thread(prepare, folder)
+    prepared = prepared or await asyncio.to_thread(prepare, folder)
     async with running_system(folder, prepared, draw=draw, forgetful=plan.forgetful) as stage:
         server = await stage.fleet.add()
         result = await deliver_scattered(stage, questions, draw, plan.pace.patience)

@@ -76,7 +76,8 @@ async def run_delivery(size: Size, seed: int, folder: Path) -> Run:
             kinds, weights = zip(*FAULTS, strict=True)
             slack.fail(method, *draw.choices(kinds, weights, k=size.events))
         async with restartable_server(serve_until_killed, folder, slack.url) as server:
-            post, began = EventSender(server, _at_door(server)), loop.time()
+            post = EventSender(server, _at_door(server), size.retry_seconds)
+            began = loop.time()
             await send_all(post, script.sendings, size.kills, draw=draw, seconds=script.seconds)
             await wait_until_settled(partial(answers, slack), script.asked)
             seconds = loop.time() - began

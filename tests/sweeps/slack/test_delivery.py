@@ -12,7 +12,7 @@ from tests.sweeps.slack.delivery import run_delivery
 SEED = int(os.environ.get("FRONTDESK_DELIVERY_SEED", "1"))
 
 
-@sizes("size", smoke=Size(60, kills=1), whole=Size(2_000, kills=6))
+@sizes("size", smoke=Size(60, kills=1, retry_seconds=0.5), whole=Size(2_000, kills=6))
 async def test_nothing_is_lost_and_nothing_said_twice(size: Size, tmp_path: Path) -> None:
     """It prints its seed; another can be given."""
     run = await run_delivery(size, SEED, tmp_path)

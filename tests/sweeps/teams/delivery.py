@@ -122,7 +122,8 @@ async def run_delivery(
         faults = {call: draw.choices(kinds, weights, k=9 * size.events) for call in FAULTY}
         for call, coming in faults.items():
             teams.fail(*coming, call=call)
-        post, began = EventSender(server, _at_door(server, teams)), loop.time()
+        post = EventSender(server, _at_door(server, teams), size.retry_seconds)
+        began = loop.time()
         await send_all(post, script.sendings, size.kills, draw=draw, seconds=script.seconds)
         await wait_until_settled(partial(answers, teams), script.asked)
         seconds = loop.time() - began

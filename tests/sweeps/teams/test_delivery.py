@@ -15,7 +15,7 @@ SEED = int(os.environ.get("FRONTDESK_DELIVERY_SEED", "1"))
 
 
 @pytest.mark.mended(id="teams-3")
-@sizes("size", smoke=Size(40, kills=1), whole=Size(300, kills=3))
+@sizes("size", smoke=Size(40, kills=1, retry_seconds=0.5), whole=Size(300, kills=3))
 async def test_nothing_is_lost_and_nothing_twice_unsaid(size: Size, tmp_path: Path) -> None:
     """It prints its seed; another can be given."""
     run = await run_delivery(size, SEED, tmp_path)
