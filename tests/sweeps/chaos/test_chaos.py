@@ -50,12 +50,12 @@ async def test_servers_and_their_database_are_killed_and_every_question_is_answe
     assert any("PostgreSQL crashed" in line for line in result.timeline)
 
 
-@sizes("questions", smoke=15, whole=60)
+@pytest.mark.sweep
 async def test_events_that_are_delivered_again_and_again_are_answered_once(
-    questions: int, prepared: Path, tmp_path: Path
+    prepared: Path, tmp_path: Path
 ) -> None:
-    plan = Plan(seed=1, questions=questions, pace=QUICK)
-    result = await delivered_again(plan, tmp_path, prepared)
+    """In small: tests.sweeps.slack.test_delivery."""
+    result = await delivered_again(Plan(seed=1, questions=60, pace=QUICK), tmp_path, prepared)
 
     assert held(result)
-    assert result.deliveries > 1.5 * questions
+    assert result.deliveries > 90
