@@ -77,11 +77,13 @@ async def staged(
 ) -> AsyncIterator[tuple[Server, Doubles]]:
     """Run a server and its doubles until the block ends; without ``prepared``, index a wiki."""
     with tempfile.TemporaryDirectory() as name:
-        prepared = prepared or await asyncio.to_thread(prepare, Path(name))
+        indexed = prepared
+        if indexed is None:
+            indexed = await asyncio.to_thread(prepare, Path(name))
         settings = {"FRONTDESK_CONCURRENCY": str(concurrency)}
         async with doubles(seconds) as there:
             where = {**on_slack(there.slack), **on_model(there.model)}
-            data_dir = shutil.copytree(prepared, Path(name) / "data")
+            data_dir = shutil.copytree(indexed, Path(name) / "data")
             running = Server(data_dir, {**settings, **where})
             try:
                 await running.start()

@@ -66,7 +66,7 @@ async def shows(slack: FakeSlack, words: str, channel: str = HELP) -> Post:
     def found() -> list[Post]:
         return [post for post in slack.answers(channel) if words in post.shown]
 
-    await wait_until(found, seconds=60)
+    await wait_until(found)
     return found()[-1]
 
 

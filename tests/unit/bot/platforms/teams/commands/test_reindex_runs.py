@@ -407,7 +407,7 @@ async def shows(teams: FakeTeams, words: str, where: str = HELP) -> Sent:
     def found() -> list[Sent]:
         return [post for post in teams.posts_in(where) if words in post.shown]
 
-    await wait_until(found, seconds=60)
+    await wait_until(found)
     return found()[-1]
 
 
