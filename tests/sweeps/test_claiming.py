@@ -32,7 +32,7 @@ from tests.fakes.teams.server import FakeTeams
 from tests.fakes.teams.visitor import Visitor as InTeams
 from tests.sweeps.sizes import sizes
 
-_LONG = 60.0
+_LONG = 240.0
 _ASKS = "Can I talk to a human about my locker?"
 Told = Mapping[str, Any]
 
