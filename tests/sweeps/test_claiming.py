@@ -144,11 +144,14 @@ async def assert_slack(slack: FakeSlack, case: Told, crowd: list[str], card: Pos
     """Check that the card shows its owner, and that all others were told."""
     owner = case["owner_name"]
     losers = [user for user in crowd if slack.people[user].email != case["owner_id"]]
-    await wait_until(lambda: all(slack.whispered(user) for user in losers), seconds=_LONG)
+    await wait_until(lambda: all(is_told(slack, user, owner) for user in losers), seconds=_LONG)
     await wait_until(lambda: f"*Claimed by {owner}*" in card.shown, seconds=_LONG)
     assert len(losers) >= len(crowd) - 1
-    (said,) = {post.shown for user in losers for post in slack.whispered(user)}
-    assert owner in said
+
+
+def is_told(slack: FakeSlack, user: str, owner: str) -> bool:
+    """Tell whether somebody read who has it; a busy machine may have said to press later."""
+    return any(owner in post.shown for post in slack.whispered(user))
 
 
 async def assert_teams(
