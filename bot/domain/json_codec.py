@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import cache
 from numbers import Real
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -26,7 +27,7 @@ class Codec(Generic[Value]):
 
     def __init__(self, shape: type[Value]) -> None:
         self._shape = shape
-        self._adapter = TypeAdapter(shape)
+        self._adapter: TypeAdapter[Value] = _adapter_of(shape)  # type: ignore[arg-type]  # types have a hash
 
     def encode(self, value: Value) -> str:
         plain = self._adapter.dump_python(value, mode="json", fallback=_plain, warnings="none")
@@ -53,6 +54,12 @@ class Codec(Generic[Value]):
                 f"reads {FORMAT!r}. Start the version of Frontdesk that wrote it, or a newer one."
             )
         return self._adapter.validate_python(stored["value"])
+
+
+@cache
+def _adapter_of(shape: type) -> TypeAdapter[Any]:
+    """Return the adapter of a type; making one takes longer than opening a database."""
+    return TypeAdapter(shape)
 
 
 def _plain(value: object) -> object:

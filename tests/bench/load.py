@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shutil
 import sys
 import tempfile
 import time
@@ -71,14 +72,19 @@ class Wave:
 
 
 @asynccontextmanager
-async def staged(seconds: float, concurrency: int) -> AsyncIterator[tuple[Server, Doubles]]:
-    """Run a server and its doubles until the block ends."""
+async def staged(
+    seconds: float, concurrency: int, prepared: Path | None
+) -> AsyncIterator[tuple[Server, Doubles]]:
+    """Run a server and its doubles until the block ends; without ``prepared``, index a wiki."""
     with tempfile.TemporaryDirectory() as name:
-        prepared = await asyncio.to_thread(prepare, Path(name))
+        indexed = prepared
+        if indexed is None:
+            indexed = await asyncio.to_thread(prepare, Path(name))
         settings = {"FRONTDESK_CONCURRENCY": str(concurrency)}
         async with doubles(seconds) as there:
             where = {**on_slack(there.slack), **on_model(there.model)}
-            running = Server(prepared, {**settings, **where})
+            data_dir = shutil.copytree(indexed, Path(name) / "data")
+            running = Server(data_dir, {**settings, **where})
             try:
                 await running.start()
                 yield running, there
@@ -163,10 +169,12 @@ def _forget_peak(running: Server) -> None:
     Path(f"/proc/{running.pid}/clear_refs").write_text("5")
 
 
-async def run(questions: int, seconds: float, concurrency: int) -> Sequence[Wave]:
+async def run(
+    questions: int, seconds: float, concurrency: int, prepared: Path | None = None
+) -> Sequence[Wave]:
     """Post two waves to one server."""
     patience = 60 + questions * max(seconds, 0.5) * 2 / concurrency
-    async with staged(seconds, concurrency) as (running, there):
+    async with staged(seconds, concurrency, prepared) as (running, there):
         first = await post(running, there, 0, questions, patience)
         second = await post(running, there, questions, questions, patience)
     return first, second

@@ -17,10 +17,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bot.observability.logs import set_up_logs
-from bot.platforms.slack.client import rate_limits
 from tests.fakes.hostile_wiki import SECRET, answers_over_rest, effects_in
 from tests.fakes.obeying_model import IMPERSONATIONS
+from tests.fakes.slack.application import take_over
 from tests.fakes.slack.hostile_text import joined_text, wrong_in
+from tests.fakes.slack.server import FakeSlack
 from tests.sweeps.slack.scenarios import CARRIERS, hostile_scenario
 
 _ROOT = Path(__file__).parents[2]
@@ -36,7 +37,7 @@ def attacks(shared: Path, most: int | None = None) -> list[str]:
 
 async def effects(texts: Sequence[str], folder: Path) -> tuple[list[str], int]:
     """Return what had an effect, and how many calls were looked through."""
-    async with hostile_scenario(texts, folder) as siege:
+    async with FakeSlack().serving() as slack, hostile_scenario(texts, slack, folder) as siege:
         await siege.all()
         sent = list(siege.slack.requests)
     told = [f"{SECRET} was told"] * (SECRET in joined_text(sent))
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--most", type=int, default=None, help="so many attacks only")
     chosen = parser.parse_args(arguments)
     set_up_logs("error")
-    setattr(rate_limits, "_RATES", {})  # noqa: B010 - Slack's pace is no part of this
+    take_over()
     texts = attacks(chosen.shared, chosen.most)
     with TemporaryDirectory() as folder:
         found, answers = asyncio.run(effects_over_rest(texts, Path(folder)))

@@ -169,7 +169,7 @@ async def serving_application(settings: Settings) -> AsyncIterator[Client]:
             await store.close()
 
 
-async def wait_until(happened: Callable[[], object], *, seconds: float = 60.0) -> None:
+async def wait_until(happened: Callable[[], object], *, seconds: float = 120.0) -> None:
     """Wait until something is so. Raises TimeoutError."""
     async with asyncio.timeout(seconds):
         while not happened():  # noqa: ASYNC110 - what happens is in another server

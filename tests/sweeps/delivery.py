@@ -164,6 +164,18 @@ class ScheduledEvent:
     edits: bool = False
 
 
+@dataclass(frozen=True)
+class Size:
+    """How many events happen, and how often the server is killed meanwhile.
+
+    ``retry_seconds``: so long waits who was not answered, before the first of all repetitions.
+    """
+
+    events: int
+    kills: int
+    retry_seconds: float = RETRY_SECONDS
+
+
 SendEvent = Callable[[ScheduledEvent, int], Awaitable[int]]
 """Sends an event for the so many-th time; returns the status, 0 when no answer came."""
 
@@ -174,6 +186,7 @@ class EventSender:
 
     server: RestartableServer
     knock: SendEvent
+    retry_seconds: float = RETRY_SECONDS
     sent: int = 0
     refused: Counter[int] = field(default_factory=Counter)
     taken: dict[int, datetime] = field(default_factory=dict)
@@ -182,7 +195,7 @@ class EventSender:
         """Send all copies at their times, and then until one is acknowledged."""
         copies = (self._copy(sending, at, number, began) for number, at in enumerate(sending.times))
         await asyncio.gather(*copies)
-        number, pause = len(sending.times), RETRY_SECONDS
+        number, pause = len(sending.times), self.retry_seconds
         while id(sending) not in self.taken:
             await self.server.up.wait()
             await asyncio.sleep(random.random() * pause)  # noqa: S311 - no secret
@@ -229,7 +242,7 @@ async def _kill(server: RestartableServer, at: Sequence[float], began: float) ->
 
 
 def _kill_times(kills: int, draw: random.Random, seconds: float) -> Iterator[float]:
-    yield from sorted(draw.uniform(1, seconds) for _ in range(kills))
+    yield from sorted(draw.uniform(min(1.0, seconds / 2), seconds) for _ in range(kills))
 
 
 PATIENCE_SECONDS = 120.0

@@ -18,17 +18,16 @@ from tests.contract.platforms.web_driver import OnWeb
 from tests.evals.sets import QUESTIONS, SPACES
 from tests.fakes.http_server import serving_application
 
-KINDS = {"answerable": 12, "near_miss": 3, "generic": 3, "human": 2}
 _MEASURED = frozenset({"timings_ms", "calls"})
 
 
-def questions() -> list[str]:
-    """Return 20 questions about the sample company, some of each kind."""
+def questions(kinds: Mapping[str, int]) -> list[str]:
+    """Return questions about the sample company, so many of each kind."""
     rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
     alone = [row for row in rows if not row["history"]]
     return [
         row["question"]
-        for kind, count in KINDS.items()
+        for kind, count in kinds.items()
         for row in [row for row in alone if row["kind"] == kind][:count]
     ]
 
@@ -68,7 +67,7 @@ async def opened(settings: Settings) -> AsyncIterator[Store]:
 
 async def recorded(store: Store, count: int) -> Sequence[Interaction]:
     """Wait until so many questions have an outcome; return them."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while len(kept := await store.interactions.answered("default", 100)) < count:  # noqa: ASYNC110 - as until
             await asyncio.sleep(0.05)
     return kept

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import sys
 from argparse import ArgumentParser
@@ -17,7 +18,7 @@ import structlog
 
 from tests.contract.platforms.cases import CASES, TOPICS
 from tests.contract.platforms.gaps import MISSING
-from tests.contract.platforms.suite import PLATFORMS, faults
+from tests.contract.platforms.suite import PLATFORMS, faults, opened_record
 
 YES = "yes"
 Cell = Callable[[str, str], str]
@@ -86,11 +87,12 @@ Found = Mapping[tuple[str, str], str]
 async def found_now() -> Found:
     """Run everything, one after the other; return what came of it by case and platform."""
     found: dict[tuple[str, str], str] = {}
-    for case in CASES:
-        for platform in PLATFORMS:
-            with TemporaryDirectory() as directory:
-                wrong = await faults(case, platform, Path(directory))
-            found[case.name, platform] = "; ".join(wrong) or YES
+    with TemporaryDirectory() as kept:
+        async with opened_record(Path(kept)) as store:
+            for case, platform in itertools.product(CASES, PLATFORMS):
+                with TemporaryDirectory() as directory:
+                    wrong = await faults(case, platform, store, Path(directory))
+                found[case.name, platform] = "; ".join(wrong) or YES
     return found
 
 

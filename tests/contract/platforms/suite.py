@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
@@ -17,7 +15,8 @@ from bot.answering.attachments import AttachmentReader
 from bot.domain.capabilities import Fetches, Introduces
 from bot.domain.messages import Message, Policy, Refusal
 from bot.domain.ports import Admits, AnswersInquiries, Channel, Inbox
-from bot.store.database import Store, migrate, open_store, sqlite_url
+from bot.store.database import Store, open_store, sqlite_url
+from bot.store.tables import Table
 from bot.web.auth.security import mount_security
 from tests.contract.platforms.cases import Case
 from tests.contract.platforms.driver import Missing, Opens, Platform, Platforms
@@ -50,17 +49,33 @@ class Refusing:
         return self._refusal
 
 
-async def faults(case: Case, platform: str, directory: Path) -> Sequence[str]:
+@asynccontextmanager
+async def opened_record(directory: Path) -> AsyncIterator[Store]:
+    """Open the record of all cases: each begins with an empty one."""
+    store = await open_store(sqlite_url(directory))
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def faults(case: Case, platform: str, store: Store, directory: Path) -> Sequence[str]:
     """Return in words what is not as it must be, or not as tests.contract.platforms.gaps says."""
-    found = await _found(case, PLATFORMS[platform], directory)
+    await _empty(store)
+    found = await _found(case, PLATFORMS[platform], store, directory)
     if case.name not in MISSING.get(platform, {}):
         return found
     return [] if found else ["it is declared missing and works: take it out of missing.py"]
 
 
-async def _found(case: Case, opens: Opens, directory: Path) -> Sequence[str]:
+async def _empty(store: Store) -> None:
+    async with store.transactions.writing(lasting=False) as connection:
+        for table in reversed(Table.metadata.sorted_tables):
+            await connection.execute(table.delete())
+
+
+async def _found(case: Case, opens: Opens, store: Store, directory: Path) -> Sequence[str]:
     async with (
-        _store(directory) as store,
         opens(directory, store.notes) as platform,
         _scene(case, platform, store) as scene,
     ):
@@ -120,21 +135,3 @@ def _admission(store: Store, channel: Channel | None, open_spaces: frozenset[str
         introductions=AskerIdentification(introducing, open_spaces=opened, notes=store.notes),
         reading=AttachmentReader(fetching, PdfOfText().text),
     )
-
-
-@asynccontextmanager
-async def _store(directory: Path) -> AsyncIterator[Store]:
-    (directory / "frontdesk.sqlite").write_bytes(_empty_record())
-    store = await open_store(sqlite_url(directory))
-    try:
-        yield store
-    finally:
-        await store.close()
-
-
-@cache
-def _empty_record() -> bytes:
-    """Made once: bringing the schema up to date takes as long as a case."""
-    with TemporaryDirectory() as directory:
-        migrate(sqlite_url(Path(directory)))
-        return (Path(directory) / "frontdesk.sqlite").read_bytes()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from _pytest.mark import ParameterSet
 
+from bot.store.database import Store
 from tests.contract.platforms.__main__ import OURS, PAGE, YES, page, shown
 from tests.contract.platforms.cases import CASES, Case
 from tests.contract.platforms.gaps import MISSING
-from tests.contract.platforms.suite import PLATFORMS, faults
+from tests.contract.platforms.suite import PLATFORMS, faults, opened_record
 
 
 def _named(case: Case) -> ParameterSet:
@@ -18,12 +21,20 @@ def _named(case: Case) -> ParameterSet:
     return pytest.param(case, id=case.name, marks=marks)
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def record(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Store]:
+    """One a worker: its statements are compiled once for all cases."""
+    async with opened_record(tmp_path_factory.mktemp("record")) as store:
+        yield store
+
+
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize("case", [_named(case) for case in CASES])
 async def test_every_platform_shows_the_same_outcome(
-    case: Case, platform: str, tmp_path: Path
+    case: Case, platform: str, record: Store, tmp_path: Path
 ) -> None:
-    assert await faults(case, platform, tmp_path) == []
+    assert await faults(case, platform, record, tmp_path) == []
 
 
 def test_only_what_there_is_is_declared_missing() -> None:

@@ -13,6 +13,7 @@ from bot.__main__ import main
 from bot.platforms import teams
 from bot.platforms.teams.channel import connect
 from bot.platforms.teams.client.registration import Cloud
+from tests.fakes.fast_time import fast_clock, fast_pause
 from tests.fakes.teams import names
 from tests.fakes.teams.credentials import CountingCredentials
 from tests.fakes.teams.names import APP_ID, ENTRA, ISSUER
@@ -33,11 +34,16 @@ def teams_settings(url: str) -> dict[str, object]:
 
 
 class LocalCloud:
-    """Connects as bot.platforms.teams does, but to the cloud at an address of this machine."""
+    """Connects as bot.platforms.teams does, but to the cloud at an address of this machine.
 
-    def __init__(self, url: str) -> None:
+    ``hurried``: rate limits are kept in fast time.
+    """
+
+    def __init__(self, url: str, *, hurried: bool = False) -> None:
         cloud = Cloud(issuer=ISSUER, metadata_url=f"{url}/meta", login_url=f"{url}/login")
         self.connect = partial(connect, cloud=cloud, credentials=CountingCredentials())
+        if hurried:
+            self.connect = partial(self.connect, pause=fast_pause, clock=fast_clock)
 
     def take_over(self) -> None:
         """Have this process connect so, for the rest of its life."""

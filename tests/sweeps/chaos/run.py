@@ -136,7 +136,10 @@ DATABASE = "chaos"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run is made of; the same plan draws the same questions and faults."""
+    """What a run is made of; the same plan draws the same questions and faults.
+
+    Every run may be given the data directory that ``prepare`` makes, so as not to make one.
+    """
 
     seed: int = 1
     questions: int = 500
@@ -148,13 +151,17 @@ class Plan:
     forgetful: bool = False
 
 
-async def on_sqlite(plan: Plan, folder: Path) -> Result:
+async def _indexed(prepared: Path | None, folder: Path) -> Path:
+    return await asyncio.to_thread(prepare, folder) if prepared is None else prepared
+
+
+async def on_sqlite(plan: Plan, folder: Path, prepared: Path | None = None) -> Result:
     """Kill the one server again and again; it comes back on the same data directory."""
     draw = np.random.default_rng(plan.seed)
     questions = draw_questions(plan.questions, draw)
     planned = fault_plan.draw_faults(plan.questions, fault_plan.on_sqlite(plan.kills), draw)
-    prepared = await asyncio.to_thread(prepare, folder)
-    async with running_system(folder, prepared, draw=draw, forgetful=plan.forgetful) as stage:
+    indexed = await _indexed(prepared, folder)
+    async with running_system(folder, indexed, draw=draw, forgetful=plan.forgetful) as stage:
         server = await stage.fleet.add()
         async with _saboteur(stage, draw) as saboteur:
             result = await ask_under_faults(stage, questions, planned, saboteur, draw, plan.pace)
@@ -162,17 +169,17 @@ async def on_sqlite(plan: Plan, folder: Path) -> Result:
     return result
 
 
-async def on_postgresql(plan: Plan, folder: Path) -> Result:
+async def on_postgresql(plan: Plan, folder: Path, prepared: Path | None = None) -> Result:
     """Kill several servers on one database, and the database and its connections, too."""
     draw = np.random.default_rng(plan.seed)
     questions = draw_questions(plan.questions, draw)
     kinds = fault_plan.on_postgresql(plan.kills, plan.restarts, plan.disconnects, draw)
     planned = fault_plan.draw_faults(plan.questions, kinds, draw)
-    prepared = await asyncio.to_thread(prepare, folder)
+    indexed = await _indexed(prepared, folder)
     with _durable_postgres() as database:
         url = database.create(DATABASE)
         async with running_system(
-            folder, prepared, draw=draw, forgetful=plan.forgetful, DATABASE_URL=url
+            folder, indexed, draw=draw, forgetful=plan.forgetful, DATABASE_URL=url
         ) as stage:
             for _ in range(plan.servers):
                 await stage.fleet.add()
@@ -185,12 +192,12 @@ async def on_postgresql(plan: Plan, folder: Path) -> Result:
     return result
 
 
-async def delivered_again(plan: Plan, folder: Path) -> Result:
+async def delivered_again(plan: Plan, folder: Path, prepared: Path | None = None) -> Result:
     """Deliver many events one to four times each, at once and in any order; nothing breaks."""
     draw = np.random.default_rng(plan.seed)
     questions = draw_questions(plan.questions, draw)
-    prepared = await asyncio.to_thread(prepare, folder)
-    async with running_system(folder, prepared, draw=draw, forgetful=plan.forgetful) as stage:
+    indexed = await _indexed(prepared, folder)
+    async with running_system(folder, indexed, draw=draw, forgetful=plan.forgetful) as stage:
         server = await stage.fleet.add()
         result = await deliver_scattered(stage, questions, draw, plan.pace.patience)
         result.evidence = _evidence(stage, result, questions, sqlite_record(server.data_dir))

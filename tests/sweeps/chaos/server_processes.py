@@ -52,7 +52,7 @@ class Timeline:
 
 
 SERVING = re.compile(r"Serving (http://\S+) ")
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 SUPERVISOR_SECONDS = 1.0
 
 

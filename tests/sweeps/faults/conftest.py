@@ -11,17 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.slack.server import FakeSlack
-from tests.sweeps.chaos.scenario import prepare
 from tests.sweeps.faults.model import QuotingModel
 from tests.sweeps.faults.server import CHANNELS, Client, client
 
 SMALL_DISK = "16m"
-
-
-@pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory in which the wiki is indexed; to be copied."""
-    return prepare(tmp_path_factory.mktemp("wiki"))
 
 
 @pytest.fixture

@@ -33,6 +33,8 @@ def channel_of(ts: str) -> str:
 SERVING = re.compile(r"Serving (http://\S+) ")
 START_SECONDS = 180.0
 """A guard against a server that never listens; a busy machine takes its time."""
+LONG = 120.0
+"""Within so long everything happens, unless it never does."""
 ADMIN_TOKEN = "open-sesame-open-sesame"
 BEARER = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
 
@@ -128,7 +130,7 @@ class Server:
             asyncio.create_task(self._read(process.stderr, self.logged)),
         ]
 
-    async def ended(self, within_seconds: float) -> int:
+    async def ended(self, within_seconds: float = LONG) -> int:
         """Wait until it ends by itself; return its exit code. Raises TimeoutError."""
         assert self._process is not None
         async with asyncio.timeout(within_seconds):
@@ -253,21 +255,21 @@ def mark(number: int) -> str:
     return TOPICS[number % len(TOPICS)].mark
 
 
-async def until(happened: Callable[[], bool], *, within_seconds: float) -> None:
+async def until(happened: Callable[[], bool], *, within_seconds: float = LONG) -> None:
     """Wait until something is so. Raises TimeoutError."""
     async with asyncio.timeout(within_seconds):
         while not happened():  # noqa: ASYNC110 - what happens is in other processes
             await asyncio.sleep(_LOOK_SECONDS)
 
 
-async def until_found(look: Callable[[], Awaitable[bool]], *, within_seconds: float) -> None:
+async def until_found(look: Callable[[], Awaitable[bool]], *, within_seconds: float = LONG) -> None:
     """Wait until a look finds something. Raises TimeoutError."""
     async with asyncio.timeout(within_seconds):
         while not await look():  # noqa: ASYNC110 - as above
             await asyncio.sleep(_LOOK_SECONDS)
 
 
-async def until_ready(asker: Client, url: str, *, within_seconds: float) -> dict[str, Any]:
+async def until_ready(asker: Client, url: str, *, within_seconds: float = LONG) -> dict[str, Any]:
     """Wait until the server says that it is ready; return what it says. Raises TimeoutError."""
     told: dict[str, Any] = {}
 
@@ -280,7 +282,7 @@ async def until_ready(asker: Client, url: str, *, within_seconds: float) -> dict
     return told
 
 
-async def until_not_ready(asker: Client, url: str, *, within_seconds: float) -> str:
+async def until_not_ready(asker: Client, url: str, *, within_seconds: float = LONG) -> str:
     """Wait until the server says that it is not ready; return what it says of its troubles."""
     told: dict[str, Any] = {}
 
@@ -315,7 +317,7 @@ async def until_indexed(asker: Client, url: str, space: str, documents: int) -> 
         _, told = await asker.get(f"{url}/api/v1/documents/{space}")
         return len(told.get("documents", ())) == documents
 
-    await until_found(all_there, within_seconds=30)
+    await until_found(all_there)
 
 
 async def waiting_case(asker: Client, url: str) -> str:
@@ -327,5 +329,5 @@ async def waiting_case(asker: Client, url: str) -> str:
         found[:] = told["escalations"]
         return bool(found)
 
-    await until_found(there, within_seconds=10)
+    await until_found(there)
     return str(found[0]["interaction_id"])

@@ -6,16 +6,17 @@ import asyncio
 import resource
 import sqlite3
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from bot.store.database import migrate, sqlite_url
 from tests.fakes.slack.server import FakeSlack
 from tests.sweeps.faults.model import QuotingModel
 from tests.sweeps.faults.server import (
+    LONG,
     Client,
     Server,
     all_once,
@@ -31,8 +32,7 @@ from tests.sweeps.faults.server import (
     until_ready,
     waiting_case,
 )
-
-pytestmark = pytest.mark.slow
+from tests.sweeps.sizes import SWEEP, sizes
 
 _BLOCK = bytes(65536)
 
@@ -84,7 +84,7 @@ async def ask_until(asker: Client, running: Server, statuses: set[int], first: i
     """Ask one question after the other until each status was seen; return what was acknowledged."""
     acknowledged: list[int] = []
     missing = set(statuses)
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(LONG):
         while missing:
             text, ts = question(first)
             status = await asker.mention(running.url, text, ts)
@@ -102,12 +102,12 @@ async def test_a_full_disk_refuses_messages_and_takes_them_again_by_itself(
     async with server(small_disk, **on_slack(slack.url)) as running:
         await running.start()
         kept = await ask_until(asker, running, {200}, 0)
-        await until(all_once(slack, kept), within_seconds=10)
+        await until(all_once(slack, kept))
 
         with full(small_disk):
             kept += await ask_until(asker, running, {503}, 10)
             status, told = await asker.ask(running.url, "Where can employees park?", "k")
-            trouble = await until_not_ready(asker, running.url, within_seconds=8)
+            trouble = await until_not_ready(asker, running.url)
             alive, _ = await asker.get(f"{running.url}/health")
 
         assert status == 503
@@ -116,8 +116,8 @@ async def test_a_full_disk_refuses_messages_and_takes_them_again_by_itself(
         assert "inbox" in trouble
         assert "free space" in trouble
         kept += await ask_until(asker, running, {200}, 100)
-        await until_ready(asker, running.url, within_seconds=8)
-        await until(all_once(slack, kept), within_seconds=15)
+        await until_ready(asker, running.url)
+        await until(all_once(slack, kept))
     assert not [line for line in running.logged if "Traceback" in line]
 
 
@@ -136,23 +136,20 @@ async def test_a_full_disk_refuses_documents_and_acts_and_takes_them_again_by_it
         with full(small_disk):
             refused = [await asker.upload(running.url, "HR", "pay.md", "# Pay\n" + "x" * 99_999)]
             refused.append(await asker.post(reply, {"text": "Room 3."}))
-            started = time.monotonic()
             refused.append(await asker.delete(f"{running.url}/api/v1/documents/HR/leave.md"))
-            took = time.monotonic() - started
 
-        await until_ready(asker, running.url, within_seconds=8)
+        await until_ready(asker, running.url)
         sent.append(await asker.upload(running.url, "HR", "pay.md", "# Pay\n\nOn Friday."))
         replied = await asker.post(reply, {"text": "Room 3."})
         await until_indexed(asker, running.url, "HR", 2)
-        await until(lambda: len(slack.in_thread(channel_of(ts), ts)) > 1, within_seconds=10)
+        await until(lambda: len(slack.in_thread(channel_of(ts), ts)) > 1)
 
     assert (sent, refused, replied) == ([202, 202], [503, 503, 503], 200)
-    assert took < 5
     assert len(slack.in_thread(channel_of(ts), ts)) == 2
     assert not [line for line in running.logged if "Traceback" in line]
 
 
-@pytest.mark.parametrize("fault", ["full", "unwritable"])
+@sizes("fault", smoke="unwritable", whole="full")
 async def test_what_was_acknowledged_before_the_disk_failed_is_answered_once_it_is_well(
     fault: str, small_disk: Path, slack: FakeSlack, model: QuotingModel, asker: Client
 ) -> None:
@@ -161,14 +158,14 @@ async def test_what_was_acknowledged_before_the_disk_failed_is_answered_once_it_
     async with server(small_disk, **on_slack(slack.url), **on_model(model.url)) as running:
         await running.start()
         statuses = [await asker.mention(running.url, *question(number)) for number in numbers]
-        await until(lambda: model.waiting == len(numbers), within_seconds=10)
+        await until(lambda: model.waiting == len(numbers))
 
         with full(small_disk) if fault == "full" else unwritable(running):
             model.let_go()
-            trouble = await until_not_ready(asker, running.url, within_seconds=8)
+            trouble = await until_not_ready(asker, running.url)
             during = replies(slack, numbers)
-        await until_ready(asker, running.url, within_seconds=8)
-        await until(all_once(slack, numbers), within_seconds=60)
+        await until_ready(asker, running.url)
+        await until(all_once(slack, numbers))
 
     assert set(statuses) == {200}
     assert "free space" in trouble
@@ -181,7 +178,7 @@ async def test_a_disk_that_is_read_only_stops_the_start_with_one_line_and_change
     async with server(small_disk) as running:
         with read_only(small_disk):
             await running.launch()
-            code = await running.ended(30)
+            code = await running.ended()
         assert code == 2
         (line,) = running.logged
         assert "FRONTDESK_DATA_DIR" in line
@@ -230,7 +227,10 @@ def without_log(damage: Damage, file: Path) -> None:
     damage(file)
 
 
-@pytest.mark.parametrize("damage", [overwrite, overwrite_pages, cut, delete])
+@pytest.mark.parametrize(
+    "damage",
+    [overwrite_pages, *(pytest.param(each, marks=SWEEP) for each in (overwrite, cut, delete))],
+)
 async def test_unfinished_work_is_done_whatever_became_of_the_engine_s_file(
     damage: Damage, data_dir: Path, slack: FakeSlack, model: QuotingModel, asker: Client
 ) -> None:
@@ -239,33 +239,35 @@ async def test_unfinished_work_is_done_whatever_became_of_the_engine_s_file(
     async with server(data_dir, **on_slack(slack.url), **on_model(model.url)) as running:
         await running.start()
         statuses = [await asker.mention(running.url, *question(number)) for number in numbers]
-        await until(lambda: model.waiting == len(numbers), within_seconds=10)
+        await until(lambda: model.waiting == len(numbers))
         await running.kill()
         without_log(damage, data_dir / "engine.sqlite")
         model.let_go()
 
         await running.start()
-        await until(all_once(slack, numbers), within_seconds=15)
-        await until_ready(asker, running.url, within_seconds=5)
+        await until(all_once(slack, numbers))
+        await until_ready(asker, running.url)
 
     assert set(statuses) == {200}
     moved = list(data_dir.glob("engine.damaged-*"))  # noqa: ASYNC240 - nothing runs meanwhile
     assert bool(moved) == (damage is not delete)
 
 
-@pytest.mark.parametrize("damage", [overwrite, overwrite_pages, overwrite_half])
+@pytest.mark.parametrize(
+    "damage",
+    [overwrite_half, *(pytest.param(each, marks=SWEEP) for each in (overwrite, overwrite_pages))],
+)
 async def test_a_damaged_record_stops_the_start_and_names_the_cure(
     damage: Damage, data_dir: Path
 ) -> None:
     async with server(data_dir) as running:
-        await running.start()
-        await running.kill()
         record = data_dir / "frontdesk.sqlite"
+        migrate(sqlite_url(data_dir))
         without_log(damage, record)
         damaged = record.read_bytes()
 
         await running.launch()
-        code = await running.ended(30)
+        code = await running.ended()
 
     assert code == 2
     line = running.logged[-1]
@@ -280,7 +282,7 @@ async def test_a_second_server_on_a_data_directory_stops_and_leaves_the_first_al
     async with server(data_dir) as first, server(data_dir) as second:
         await first.start()
         await second.launch()
-        code = await second.ended(30)
+        code = await second.ended()
         status, _ = await asker.get(f"{first.url}/ready")
         asked, _ = await asker.ask(first.url, question(0)[0], "k")
 

@@ -26,14 +26,11 @@ from tests.sweeps.faults.server import (
     until_not_ready,
     until_ready,
 )
+from tests.sweeps.sizes import sizes
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not postgres.available(), reason=postgres.MISSING),
-]
+pytestmark = pytest.mark.skipif(not postgres.available(), reason=postgres.MISSING)
 
 DATABASE = "faults"
-LONGER_THAN_A_LEASE = 16.0
 
 
 @pytest.fixture
@@ -52,15 +49,15 @@ async def test_a_start_without_postgresql_says_so_and_goes_on_when_it_comes(
         data_dir, DATABASE_URL=database.url(DATABASE), **on_slack(slack.url)
     ) as running:
         await running.start()
-        trouble = await until_not_ready(asker, running.url, within_seconds=5)
+        trouble = await until_not_ready(asker, running.url)
         refused = await asker.mention(running.url, *question(0))
         asked, told = await asker.ask(running.url, question(0)[0], "k")
         alive, _ = await asker.get(f"{running.url}/health")
 
         await asyncio.to_thread(database.restart)
-        await until_ready(asker, running.url, within_seconds=15)
+        await until_ready(asker, running.url)
         taken = await asker.mention(running.url, *question(1))
-        await until(all_once(slack, [1]), within_seconds=10)
+        await until(all_once(slack, [1]))
 
     assert "inbox" in trouble
     assert "DATABASE_URL" in trouble
@@ -70,7 +67,7 @@ async def test_a_start_without_postgresql_says_so_and_goes_on_when_it_comes(
     assert taken == 200
 
 
-@pytest.mark.parametrize("crash", [False, True])
+@sizes("crash", smoke=True, whole=False)
 async def test_what_was_acknowledged_is_answered_when_postgresql_comes_back(
     crash: bool,  # noqa: FBT001 - a case of the fault
     data_dir: Path,
@@ -89,21 +86,22 @@ async def test_what_was_acknowledged_is_answered_when_postgresql_comes_back(
     ) as running:
         await running.start()
         statuses = {await asker.mention(running.url, *question(number)) for number in numbers}
-        await until(lambda: model.waiting == len(numbers), within_seconds=10)
+        await until(lambda: model.waiting == len(numbers))
 
         await asyncio.to_thread(database.stop, crash=crash)
         model.let_go()
-        trouble = await until_not_ready(asker, running.url, within_seconds=10)
+        trouble = await until_not_ready(asker, running.url)
         refused = await asker.mention(running.url, *question(20))
         await asyncio.to_thread(database.restart)
-        await until_ready(asker, running.url, within_seconds=15)
-        await until(all_once(slack, numbers), within_seconds=30)
+        await until_ready(asker, running.url)
+        await until(all_once(slack, numbers))
 
     assert statuses == {200}
     assert "database server" in trouble
     assert refused == 503
 
 
+@pytest.mark.sweep
 async def test_a_server_that_stood_still_for_longer_than_its_lease_answers_nothing_twice(
     prepared: Path,
     tmp_path: Path,
@@ -123,12 +121,11 @@ async def test_a_server_that_stood_still_for_longer_than_its_lease_answers_nothi
         await asyncio.gather(one.start(), other.start())
         model.hold()
         statuses = {await asker.mention(one.url, *question(number)) for number in numbers}
-        await until(lambda: model.waiting == len(numbers), within_seconds=10)
+        await until(lambda: model.waiting == len(numbers))
 
         one.send(signal.SIGSTOP)
         model.let_go()
-        await asyncio.sleep(LONGER_THAN_A_LEASE)
-        await until(all_once(slack, numbers), within_seconds=14)
+        await until(all_once(slack, numbers))
         one.send(signal.SIGCONT)
         await still_once(slack, one, asker)
 
@@ -140,5 +137,5 @@ async def test_a_server_that_stood_still_for_longer_than_its_lease_answers_nothi
 async def still_once(slack: FakeSlack, woken: Server, asker: Client) -> None:
     """Wait until a server that stood still has had time to do harm, and works again."""
     await asyncio.sleep(5)
-    await until_ready(asker, woken.url, within_seconds=10)
+    await until_ready(asker, woken.url)
     assert await asker.mention(woken.url, *question(0)) == 200

@@ -27,6 +27,7 @@ from tests.sweeps.delivery import (
     Run,
     ScheduledEvent,
     SendEvent,
+    Size,
     count_answered_as_edited,
     read_record,
     restartable_server,
@@ -64,20 +65,20 @@ def answers(slack: FakeSlack) -> Mapping[str, Sequence[str]]:
     return found
 
 
-async def run_delivery(events: int, seed: int, folder: Path) -> Run:
+async def run_delivery(size: Size, seed: int, folder: Path) -> Run:
     """Let so many events happen, be sent up to four times each, and the server die meanwhile."""
     draw = random.Random(seed)  # noqa: S311 - no secret
     loop = asyncio.get_running_loop()
     async with FakeSlack().serving() as slack:
-        script = Script(slack, draw, seconds=events / EVENTS_A_SECOND)
-        await script.write(events)
+        script = Script(slack, draw, seconds=size.events / EVENTS_A_SECOND)
+        await script.write(size.events)
         for method in FAULTY:
             kinds, weights = zip(*FAULTS, strict=True)
-            slack.fail(method, *draw.choices(kinds, weights, k=events))
+            slack.fail(method, *draw.choices(kinds, weights, k=size.events))
         async with restartable_server(serve_until_killed, folder, slack.url) as server:
-            post, began = EventSender(server, _at_door(server)), loop.time()
-            kills = len(script.sendings) // EVENTS_A_KILL
-            await send_all(post, script.sendings, kills, draw=draw, seconds=script.seconds)
+            post = EventSender(server, _at_door(server), size.retry_seconds)
+            began = loop.time()
+            await send_all(post, script.sendings, size.kills, draw=draw, seconds=script.seconds)
             await wait_until_settled(partial(answers, slack), script.asked)
             seconds = loop.time() - began
             await server.kill()
@@ -129,7 +130,8 @@ def main(arguments: Sequence[str]) -> int:
     if chosen.forgetful:
         _forget()
     with TemporaryDirectory() as folder:
-        run = asyncio.run(run_delivery(chosen.events, chosen.seed, Path(folder)))
+        size = Size(chosen.events, chosen.events // EVENTS_A_KILL)
+        run = asyncio.run(run_delivery(size, chosen.seed, Path(folder)))
     sys.stdout.write(f"seed {chosen.seed}: {run}\n")
     return int(run.verdict != NOTHING_BROKEN)
 

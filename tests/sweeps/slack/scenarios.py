@@ -11,13 +11,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from bot.observability.logs import set_up_logs
-from bot.platforms.slack.client import rate_limits
 from bot.platforms.slack.payloads import actions
 from tests.fakes.hostile_wiki import index_attacks
 from tests.fakes.http_server import LOW, Client, serving_application, settings_for, wait_until
 from tests.fakes.model_server import KEY, openai_server
 from tests.fakes.obeying_model import ObeyingModel
 from tests.fakes.slack import events, names
+from tests.fakes.slack.application import take_over
 from tests.fakes.slack.events import SECRET
 from tests.fakes.slack.exchange import Json
 from tests.fakes.slack.names import HELP, PEOPLE, TEAM, TOKEN
@@ -32,7 +32,7 @@ from tests.sweeps.delivery import AskedQuestion, ScheduledEvent, copy_times, ser
 def serve_until_killed(data_dir: Path, slack_url: str, port: int, tells: Connection) -> None:
     """Be a server until killed."""
     set_up_logs("error")
-    setattr(rate_limits, "_RATES", {})  # noqa: B010 - Slack's pace is another test's
+    take_over()
     settings = settings_for(
         data_dir,
         slack_bot_token=TOKEN,
@@ -164,10 +164,12 @@ class HostileScenario:
 
 
 @asynccontextmanager
-async def hostile_scenario(attacks: Sequence[str], folder: Path) -> AsyncIterator[HostileScenario]:
+async def hostile_scenario(
+    attacks: Sequence[str], slack: FakeSlack, folder: Path
+) -> AsyncIterator[HostileScenario]:
     """Serve a desk whose index holds a page for every attack, until the block ends."""
     obeying = ObeyingModel(attacks)
-    async with FakeSlack().serving() as slack, openai_server(obeying) as model:
+    async with openai_server(obeying) as model:
         settings = settings_for(
             folder / "data",
             slack_bot_token=TOKEN,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,9 @@ import pytest
 from tests.fakes.hostile_wiki import SECRET, page_of
 from tests.fakes.slack.exchange import Request
 from tests.fakes.slack.hostile_text import ATTACKS, joined_text, wrong_in
+from tests.fakes.slack.server import FakeSlack
+from tests.sweeps.sizes import sizes
 from tests.sweeps.slack.scenarios import hostile_scenario
-
-pytestmark = pytest.mark.slow
-
-_PACE = "bot.platforms.slack.client.rate_limits._RATES"
 
 OWN = (
     *ATTACKS,
@@ -26,16 +25,11 @@ OWN = (
 )
 
 
-@pytest.fixture(autouse=True)
-def unpaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slack's pace is proven elsewhere (test_burst)."""
-    monkeypatch.setattr(_PACE, {})
-
-
-async def test_nothing_that_an_attacker_wants_works_in_anything_that_slack_is_sent(
-    tmp_path: Path,
+@sizes("attacks", smoke=OWN[::20], whole=OWN)
+async def test_nothing_that_an_attacker_wants_works_on_slack(
+    attacks: Sequence[str], slack: FakeSlack, tmp_path: Path
 ) -> None:
-    async with hostile_scenario(OWN, tmp_path) as siege:
+    async with hostile_scenario(attacks, slack, tmp_path) as siege:
         await siege.all()
         sent = list(siege.slack.requests)
         obeyed = siege.model.obeyed
@@ -43,10 +37,10 @@ async def test_nothing_that_an_attacker_wants_works_in_anything_that_slack_is_se
     assert wrong_in(sent) == []
     told = joined_text(sent)
     assert SECRET not in told
-    answered = {n for n in range(len(OWN)) if page_of(n) in told}
-    assert obeyed > len(OWN)
+    answered = {n for n in range(len(attacks)) if page_of(n) in told}
+    assert obeyed > len(attacks)
     assert {"chat.postMessage", "views.open"} <= {request.method for request in sent}
-    assert len(answered) == len(OWN), "every hostile page was cited, so every one was tried"
+    assert len(answered) == len(attacks), "every hostile page was cited, so every one was tried"
 
 
 @pytest.mark.parametrize(

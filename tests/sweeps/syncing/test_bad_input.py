@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,32 +10,14 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 
 from ingestion.cli import FAILED, REFUSED
-from tests.e2e.conftest import ROOT
 from tests.fakes.confluence.faults import ANY, login_page
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site
 from tests.fakes.ingestion import pdf
+from tests.sweeps.syncing.command import Ended, ingest
 from tests.sweeps.syncing.follower import settings_for
 
 MB = 1024 * 1024
-
-
-@dataclass(frozen=True)
-class Ended:
-    """What a command said, and its exit code."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def said(self) -> str:
-        return self.out + self.err
-
-    def line(self, *words: str) -> str:
-        """Return the one line with all these words."""
-        (found,) = {line for line in self.said.splitlines() if all(w in line for w in words)}
-        return found
 
 
 @dataclass
@@ -53,15 +32,7 @@ class Newcomer:
     async def sync(self, *arguments: str, **changes: str) -> Ended:
         """Run ``python -m ingestion sync`` with the settings and these changes."""
         names = {**settings_for(self.server, self.folder / "data"), **changes}
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "ingestion", "sync", *(arguments or ("--all",))),
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT), **names},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await process.communicate()
-        ended = Ended(process.returncode or 0, out.decode(), err.decode())
+        ended = await ingest(self.folder, names, "sync", *(arguments or ("--all",)))
         assert "Traceback" not in ended.said
         assert names["CONFLUENCE_TOKEN"] not in ended.said
         return ended

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from itertools import count
@@ -14,7 +12,6 @@ import aiohttp
 import pytest
 
 from rag.types import EVERYONE
-from tests.e2e.conftest import ROOT
 from tests.fakes.confluence.faults import unavailable
 from tests.fakes.confluence.requests import Edition
 from tests.fakes.confluence.server import LocalConfluence
@@ -23,21 +20,47 @@ from tests.fakes.model_server import KEY, embeds, openai_server
 from tests.fakes.search_service.service import SearchService
 from tests.sweeps.chaos.questions import TOPICS
 from tests.sweeps.faults.server import Client, Server
+from tests.sweeps.sizes import SWEEP, sizes
 from tests.sweeps.syncing.changing_wiki import served
+from tests.sweeps.syncing.command import ingest
 from tests.sweeps.syncing.follower import TENANT, Follower, following, settings_for
-from tests.sweeps.syncing.removal_delay import BEYOND_SECONDS, INTERVAL_SECONDS, measure
+from tests.sweeps.syncing.removal_delay import measure
 from tests.sweeps.syncing.scenario import Scenario
 
 
-@pytest.mark.parametrize(("seed", "edition"), [(1, "cloud"), (2, "data-center"), (3, "cloud")])
-async def test_the_index_follows_whatever_happens(
-    seed: int, edition: Edition, tmp_path: Path
-) -> None:
-    async with served(seed=seed, edition=edition, pages=30) as world:
+@dataclass(frozen=True)
+class Told:
+    """How much happens in a story, and to which wiki."""
+
+    seed: int
+    edition: Edition = "cloud"
+    pages: int = 30
+    events: int = 40
+    queries: int = 200
+    kills: bool = False
+
+
+STORIES = {
+    "whole, with kills": Told(1, kills=True),
+    "whole, data center": Told(2, "data-center"),
+    "whole, cloud": Told(3),
+    "long": Told(4, pages=60, events=200, queries=1_000, kills=True),
+}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param(Told(2, "data-center", pages=12, events=12, queries=60), id="smoke"),
+        *(pytest.param(each, id=name, marks=SWEEP) for name, each in STORIES.items()),
+    ],
+)
+async def test_the_index_follows_whatever_happens(told: Told, tmp_path: Path) -> None:
+    async with served(seed=told.seed, edition=told.edition, pages=told.pages) as world:
         more = {"CONFLUENCE_EVERYONE_GROUPS": ",".join(world.everyone)}
         async with following(world.server, tmp_path, **more) as follower:
             story = Scenario(world, follower)
-            await story.tell(events=40, queries=200, kills=seed == 1)
+            await story.tell(events=told.events, queries=told.queries, kills=told.kills)
             await story.ends_well(tmp_path / "fresh.sqlite")
 
 
@@ -70,21 +93,21 @@ async def test_a_text_is_never_shown_to_those_whom_only_the_next_one_is_for(tmp_
         assert await texts(follower, page) == ["The code is with the desk."]
 
 
-@pytest.mark.slow
 async def test_with_the_last_check_what_is_gone_or_closed_is_forgotten_at_once(
     tmp_path: Path,
 ) -> None:
     assert set((await measure(tmp_path, last_check=True)).values()) == {0.0}
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-async def test_what_is_gone_or_closed_is_forgotten_within_an_interval_and_a_minute(
+@pytest.mark.sweep
+@pytest.mark.timeout(900)
+async def test_what_is_gone_or_closed_is_forgotten_by_the_schedule(
     tmp_path: Path,
 ) -> None:
+    """In small: the stories, which look at everything now and then."""
     found = await measure(tmp_path, last_check=False)
 
-    assert max(found.values()) <= INTERVAL_SECONDS + BEYOND_SECONDS
+    assert set(found) == {"deleted", "restricted", "restricted above"}
 
 
 OPEN, CLOSED = TOPICS[0], TOPICS[1]
@@ -94,13 +117,20 @@ def azure(service: SearchService) -> dict[str, str]:
     return {"AZURE_SEARCH_ENDPOINT": service.url, "AZURE_SEARCH_KEY": service.access.admin_key}
 
 
-@pytest.mark.slow
-async def test_the_index_in_azure_follows_whatever_happens(tmp_path: Path) -> None:
-    async with SearchService().serving() as service, served(seed=5, pages=20) as world:
+@sizes(
+    "told",
+    smoke=Told(5, pages=10, events=8, queries=30),
+    whole=Told(5, pages=20, events=30, queries=100),
+)
+async def test_the_index_in_azure_follows_whatever_happens(told: Told, tmp_path: Path) -> None:
+    async with (
+        SearchService().serving() as service,
+        served(seed=told.seed, pages=told.pages) as world,
+    ):
         more = {"CONFLUENCE_EVERYONE_GROUPS": ",".join(world.everyone), **azure(service)}
         async with following(world.server, tmp_path, **more) as follower:
             story = Scenario(world, follower)
-            await story.tell(events=30, queries=100, kills=False)
+            await story.tell(events=told.events, queries=told.queries, kills=told.kills)
             await story.ends_well(tmp_path / "fresh.sqlite")
 
 
@@ -115,16 +145,9 @@ class Azure:
 
     async def ingest(self, *arguments: str) -> str:
         """Run ``python -m ingestion``, which goes well; return what it said."""
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "ingestion", *arguments),
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT), **self.settings},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        said, _ = await process.communicate()
-        assert process.returncode == 0, said.decode()
-        return said.decode()
+        ended = await ingest(self.folder, self.settings, *arguments)
+        assert ended.code == 0, ended.said
+        return ended.said
 
 
 @pytest.fixture
@@ -149,7 +172,6 @@ async def azured(tmp_path: Path) -> AsyncIterator[Azure]:
         yield Azure(site, service, tmp_path, settings)
 
 
-@pytest.mark.slow
 async def test_questions_are_answered_with_sources_also_while_all_is_rebuilt(azured: Azure) -> None:
     assert "10 added" in await azured.ingest("sync", "--all")
     bot = Server(azured.folder / "data", azured.settings)

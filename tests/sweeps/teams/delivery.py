@@ -33,6 +33,7 @@ from tests.sweeps.delivery import (
     ScheduledEvent,
     SendEvent,
     ServerTarget,
+    Size,
     count_answered_as_edited,
     read_record,
     restartable_server,
@@ -105,7 +106,7 @@ def _broken(teams: FakeTeams, faults: Mapping[str, Sequence[Fault | None]]) -> i
 
 
 async def run_delivery(
-    events: int, seed: int, folder: Path, server_is: ServerTarget = serve_until_killed
+    size: Size, seed: int, folder: Path, server_is: ServerTarget = serve_until_killed
 ) -> Run:
     """Let so many events happen, be sent up to four times each, and the server die meanwhile."""
     draw = random.Random(seed)  # noqa: S311 - no secret
@@ -115,15 +116,15 @@ async def run_delivery(
         FakeTeams(keys={"k1": key}).serving() as teams,
         restartable_server(server_is, folder, teams.url) as server,
     ):
-        script = Script(teams, server.session, draw, seconds=events / EVENTS_A_SECOND)
-        await script.write(events)
+        script = Script(teams, server.session, draw, seconds=size.events / EVENTS_A_SECOND)
+        await script.write(size.events)
         kinds, weights = zip(*FAULTS, strict=True)
-        faults = {call: draw.choices(kinds, weights, k=9 * events) for call in FAULTY}
+        faults = {call: draw.choices(kinds, weights, k=9 * size.events) for call in FAULTY}
         for call, coming in faults.items():
             teams.fail(*coming, call=call)
-        post, began = EventSender(server, _at_door(server, teams)), loop.time()
-        kills = len(script.sendings) // EVENTS_A_KILL
-        await send_all(post, script.sendings, kills, draw=draw, seconds=script.seconds)
+        post = EventSender(server, _at_door(server, teams), size.retry_seconds)
+        began = loop.time()
+        await send_all(post, script.sendings, size.kills, draw=draw, seconds=script.seconds)
         await wait_until_settled(partial(answers, teams), script.asked)
         seconds = loop.time() - began
         await server.kill()
@@ -178,7 +179,8 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     with TemporaryDirectory() as folder:
         server = serve_without_repeat_notes if chosen.forgetful else serve_until_killed
-        run = asyncio.run(run_delivery(chosen.events, chosen.seed, Path(folder), server))
+        size = Size(chosen.events, chosen.events // EVENTS_A_KILL)
+        run = asyncio.run(run_delivery(size, chosen.seed, Path(folder), server))
     sys.stdout.write(f"seed {chosen.seed}: {run}\n")
     return int(not meets_promises(run))
 

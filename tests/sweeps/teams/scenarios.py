@@ -302,7 +302,7 @@ def _fields(payload: object) -> Iterator[tuple[str, str]]:
 
 
 _AT_ONCE = 4
-_LONG = 30.0
+_LONG = 60.0
 _FORWARDED = (
     '<blockquote itemscope itemtype="http://schema.skype.com/Forward">'
     '<strong itemprop="mri" itemid="29:x">{author}</strong><p>{words}</p></blockquote><p>{own}</p>'
@@ -505,7 +505,8 @@ async def hostile_scenario(
     """Serve a desk whose index holds a page for every attack, until the block ends."""
     obeying = ObeyingModel(attacks)
     async with FileHost().serving() as files, openai_server(obeying) as model:
-        fetching = partial(LocalCloud(teams.url).connect, files=Files(files.connector))
+        here = LocalCloud(teams.url, hurried=True)
+        fetching = partial(here.connect, files=Files(files.connector))
         monkeypatch.setattr(adapter, "connect", fetching)
         settings = settings_for(
             folder / "data",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,8 @@ import pytest
 from tests.fakes.hostile_wiki import SECRET, page_of
 from tests.fakes.slack.hostile_text import ATTACKS
 from tests.fakes.teams.server import FakeTeams
+from tests.sweeps.sizes import SWEEP
 from tests.sweeps.teams.scenarios import hostile_scenario, joined_text, wrong_in, wrong_in_answers
-
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unpaced")]
 
 OWN = (
     *ATTACKS,
@@ -43,11 +43,19 @@ OWN = (
 _PARTS = 5
 
 
-@pytest.mark.parametrize("part", range(_PARTS))
-async def test_nothing_that_an_attacker_wants_works_in_anything_that_teams_is_sent(
-    teams: FakeTeams, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int
+@pytest.mark.parametrize(
+    "attacks",
+    [
+        pytest.param(OWN[::19], id="smoke"),
+        *(
+            pytest.param(OWN[part::_PARTS], id=f"whole-{part}", marks=SWEEP)
+            for part in range(_PARTS)
+        ),
+    ],
+)
+async def test_nothing_that_an_attacker_wants_works_in_teams(
+    attacks: Sequence[str], teams: FakeTeams, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    attacks = OWN[part::_PARTS]
     async with hostile_scenario(attacks, tmp_path, teams, monkeypatch) as siege:
         await siege.all()
     sent, told = list(teams.bodies), siege.told

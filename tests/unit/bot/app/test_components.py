@@ -27,7 +27,7 @@ from tests.fakes.model_server import VECTOR_LENGTH as VECTOR
 from tests.fakes.search_service.service import SearchService
 
 FACT = "blocks UDP port 4500"
-GROUNDED = replies_citing(("The office router blocks UDP port 4500.", FACT))
+GROUNDED = replies_citing(("The context router blocks UDP port 4500.", FACT))
 
 
 @pytest.fixture
@@ -246,11 +246,15 @@ async def test_the_sample_is_not_written_without_the_vectors_that_are_wanted(
 
 
 async def test_the_sample_goes_into_an_index_in_azure_as_well(tmp_path: Path) -> None:
-    async with SearchService().serving() as service:
+    async with SearchService().serving() as service, openai_server(embeds()) as vectors:
         settings = settings_for(
             tmp_path,
             azure_search_endpoint=service.url,
             azure_search_key=service.access.admin_key,
+            embedding_model="small",
+            embedding_base_url=vectors.url,
+            embedding_api_key=KEY,
+            embedding_dimensions=VECTOR,
         )
         async with open_components(settings, fills=True) as parts:
             lines = await reindex_sample(settings, parts)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests import postgres as postgresql
 from tests.unit.bot.conftest import TEMPLATE
 from tests.unit.bot.inbox.killed_servers import CHAINS, POINTS, QUESTIONS
@@ -30,26 +32,40 @@ def as_it_should_be(points: str) -> dict[str, object]:
     return {"posts": [1] * QUESTIONS, "unfinished": 0, "ends": [KILLED] * deaths + [0]}
 
 
-def test_killed_anywhere_and_started_again_on_its_file_it_posts_each_reply_once(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    "plans",
+    [
+        pytest.param(("begun,claimed", "posted,looked_up"), id="smoke"),
+        pytest.param(POINTS, id="whole", marks=pytest.mark.sweep),
+    ],
+)
+def test_killed_anywhere_and_started_again_it_posts_each_reply_once(
+    plans: tuple[str, ...], tmp_path: Path
 ) -> None:
-    seen = killed_everywhere(tmp_path, dict.fromkeys(POINTS, "-"))
+    seen = killed_everywhere(tmp_path, dict.fromkeys(plans, "-"))
 
-    assert seen == {points: as_it_should_be(points) for points in POINTS}
+    assert seen == {points: as_it_should_be(points) for points in plans}
 
 
-def test_killed_anywhere_and_never_coming_back_it_is_followed_by_another_that_posts_once(
-    tmp_path: Path, postgres: postgresql.Server
+@pytest.mark.parametrize(
+    "plans",
+    [
+        pytest.param(("answering,recorded,looked_up",), id="smoke"),
+        pytest.param(CHAINS, id="whole", marks=pytest.mark.sweep),
+    ],
+)
+def test_killed_for_good_anywhere_another_posts_each_reply_once(
+    plans: tuple[str, ...], tmp_path: Path, postgres: postgresql.Server
 ) -> None:
-    names = {points: f"dying_{number}" for number, points in enumerate(CHAINS)}
-    addresses = {points: postgres.create(names[points], template=TEMPLATE) for points in CHAINS}
+    names = {points: f"dying_{number}" for number, points in enumerate(plans)}
+    addresses = {points: postgres.create(names[points], template=TEMPLATE) for points in plans}
     try:
         seen = killed_everywhere(tmp_path, addresses)
     finally:
         for name in names.values():
             postgres.drop(name)
 
-    assert seen == {points: as_it_should_be(points) for points in CHAINS}
+    assert seen == {points: as_it_should_be(points) for points in plans}
 
 
 def test_the_chains_leave_no_point_out() -> None:

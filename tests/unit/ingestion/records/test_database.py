@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import closing
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
@@ -150,16 +150,17 @@ async def test_what_changed_since_and_what_failed_is_looked_at_and_no_more(
     site.pass_time(7200)
     async with LocalConfluence(site, "cloud").serving() as server:
         with environment({**settings_for(server, tmp_path), **where}):
-            whole = await ran("all")
-            server.requests.clear()
-            quiet = await ran("changes")
-            read = server.count("page")
+            async with background_runs() as run_over:
+                whole = await run_over("all")
+                server.requests.clear()
+                quiet = await run_over("changes")
+                read = server.count("page")
 
-            file = site.attach(pages[0], "broken.pdf", b"%PDF-broken")
-            site.edit(pages[0], "<p>Other words.</p>")
-            broken = await ran("changes")
-            site.pass_time(7200)
-            again = await ran("changes")
+                file = site.attach(pages[0], "broken.pdf", b"%PDF-broken")
+                site.edit(pages[0], "<p>Other words.</p>")
+                broken = await run_over("changes")
+                site.pass_time(7200)
+                again = await run_over("changes")
 
     assert len(whole.added) == 5
     assert (quiet.extent, quiet.within, read) == ("changes", (), 0)
@@ -170,8 +171,13 @@ async def test_what_changed_since_and_what_failed_is_looked_at_and_no_more(
     assert [one.page for one in again.failed] == [f"{pages[0]}/{file.id}"]
 
 
-async def ran(extent: Extent) -> Report:
-    """Run over the space as a server does, and return the worker's report."""
+RunOver = Callable[[Extent], Awaitable[Report]]
+"""Runs over the space as a server does, and returns the worker's report."""
+
+
+@asynccontextmanager
+async def background_runs() -> AsyncIterator[RunOver]:
+    """Open what runs need; their worker stays from one to the next, as in a server."""
     settings = load_settings()
     records = records_of(settings, settings.database_url)
     work = WorkerPool(settings.data_dir, TENANT, LARGEST_FILE, records.leases)
@@ -181,13 +187,18 @@ async def ran(extent: Extent) -> Report:
         reports.append(await work(space, progress, run))
         return reports[-1]
 
-    try:
-        async with open_sources(settings, records) as sources:
-            runs = Runs(records.ledger, sources, kept)
+    async with open_sources(settings, records) as sources:
+        runs = Runs(records.ledger, sources, kept)
+
+        async def run_over(extent: Extent) -> Report:
+            reports.clear()
             await runs.start("IT", by="test", extent=extent)
             await runs.settled()
-    finally:
-        await work.close()
-        records.close()
-    (report,) = reports
-    return report
+            (report,) = reports
+            return report
+
+        try:
+            yield run_over
+        finally:
+            await work.close()
+            records.close()

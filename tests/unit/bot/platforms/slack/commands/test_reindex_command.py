@@ -27,8 +27,8 @@ from tests.fakes.slack.posts import Post
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visitor import Visitor
 
-MANY = 60
-"""Pages that take a few seconds."""
+SOME, MANY = 15, 60
+"""Pages that take a second, and a few."""
 
 
 @pytest.fixture
@@ -52,8 +52,8 @@ def pages(settings: Settings) -> Path:
     return settings.data_dir / "pages"
 
 
-def write_many(pages: Path) -> None:
-    for number in range(MANY):
+def write_many(pages: Path, many: int = MANY) -> None:
+    for number in range(many):
         text = f"# Page {number}\n\n" + f"Line {number} says what is done on day {number}. " * 40
         (pages / f"p{number:03}.md").write_text(text, encoding="utf-8")
 
@@ -66,7 +66,7 @@ async def shows(slack: FakeSlack, words: str, channel: str = HELP) -> Post:
     def found() -> list[Post]:
         return [post for post in slack.answers(channel) if words in post.shown]
 
-    await wait_until(found, seconds=60)
+    await wait_until(found)
     return found()[-1]
 
 
@@ -110,7 +110,7 @@ async def test_a_dry_run_over_the_space_of_a_page_changes_nothing(
 async def test_a_run_goes_on_in_the_same_message_after_the_server_was_stopped(
     slack: FakeSlack, settings: Settings, pages: Path
 ) -> None:
-    write_many(pages)
+    write_many(pages, SOME)
     async with serving_application(settings) as client:
         await Visitor(slack, client).command(HELP, "/reindex", "IT")
         begun = await shows(slack, "Reindexing IT")

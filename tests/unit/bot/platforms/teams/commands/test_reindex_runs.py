@@ -361,8 +361,8 @@ def test_a_card_in_a_channel_opens_by_a_link_one_in_a_chat_does_not() -> None:
     assert link_to_run(at("a:alice-and-bot")) is None
 
 
-MANY = 60
-"""Pages that take a few seconds."""
+SOME, MANY = 15, 60
+"""Pages that take a second, and a few."""
 
 
 class Slow(MemoryDocuments):
@@ -397,8 +397,8 @@ async def serving(teams: FakeTeams, tmp_path: Path) -> AsyncIterator[Settings]:
         yield made
 
 
-def write_many(pages: Path) -> None:
-    for number in range(MANY):
+def write_many(pages: Path, many: int = MANY) -> None:
+    for number in range(many):
         text = f"# Page {number}\n\n" + f"Line {number} says what is done on day {number}. " * 40
         (pages / f"p{number:03}.md").write_text(text, encoding="utf-8")
 
@@ -407,7 +407,7 @@ async def shows(teams: FakeTeams, words: str, where: str = HELP) -> Sent:
     def found() -> list[Sent]:
         return [post for post in teams.posts_in(where) if words in post.shown]
 
-    await wait_until(found, seconds=60)
+    await wait_until(found)
     return found()[-1]
 
 
@@ -427,7 +427,7 @@ async def test_a_run_goes_on_in_the_same_card_after_the_server_was_stopped(
     local: FakeTeams, tmp_path: Path
 ) -> None:
     async with serving(local, tmp_path) as settings:
-        write_many(tmp_path / "pages")
+        write_many(tmp_path / "pages", SOME)
         async with serving_application(settings) as client:
             await Visitor(local, client).say(HELP, "reindex IT")
             begun = await shows(local, "Reindexing IT")

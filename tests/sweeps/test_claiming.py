@@ -1,4 +1,4 @@
-"""Test that of 200 people who claim one case on Slack, in Teams and on the board one has it."""
+"""Test that of many who claim one case on Slack, in Teams and on the board one has it."""
 
 from __future__ import annotations
 
@@ -30,16 +30,20 @@ from tests.fakes.teams.people import Human
 from tests.fakes.teams.posts import Sent
 from tests.fakes.teams.server import FakeTeams
 from tests.fakes.teams.visitor import Visitor as InTeams
+from tests.sweeps.sizes import sizes
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unpaced")]
-
-_ON_SLACK = _IN_TEAMS = 60
-_ON_THE_BOARD = 40
-"""On each of two cases: 200 presses."""
-
-_LONG = 60.0
+_LONG = 240.0
 _ASKS = "Can I talk to a human about my locker?"
 Told = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """How many press at once on each platform, and on the board for each of two cases."""
+
+    on_slack: int
+    in_teams: int
+    on_board: int
 
 
 @dataclass(frozen=True)
@@ -89,37 +93,35 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(
-    teams: FakeTeams, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Desk]:
-    monkeypatch.setattr("bot.platforms.slack.client.rate_limits._RATES", {})
-    async with FakeSlack().serving() as slack:
-        settings = settings_for(
-            tmp_path,
-            **teams_settings(teams.url),
-            slack_bot_token=SLACK_TOKEN,
-            slack_signing_secret=events.SECRET,
-            slack_api_url=slack.url,
-            slack_team_id=SLACK_TEAM,
-            slack_escalation_channel=slack_names.PEOPLE,
-            admin_token=ADMIN,
-        )
-        async with serving_application(settings) as client:
-            yield Desk(slack, teams, client)
+async def desk(slack: FakeSlack, teams: FakeTeams, tmp_path: Path) -> AsyncIterator[Desk]:
+    settings = settings_for(
+        tmp_path,
+        **teams_settings(teams.url),
+        slack_bot_token=SLACK_TOKEN,
+        slack_signing_secret=events.SECRET,
+        slack_api_url=slack.url,
+        slack_team_id=SLACK_TEAM,
+        slack_escalation_channel=slack_names.PEOPLE,
+        admin_token=ADMIN,
+    )
+    async with serving_application(settings) as client:
+        yield Desk(slack, teams, client)
 
 
-async def test_of_200_who_claim_at_once_on_slack_in_teams_and_on_the_board_one_has_it(
-    desk: Desk,
+@sizes("crowd", smoke=Crowd(8, 8, 4), whole=Crowd(60, 60, 40))
+async def test_of_all_who_claim_at_once_on_any_platform_one_has_it(
+    crowd: Crowd, desk: Desk
 ) -> None:
-    on_slack, in_teams = crowd_on_slack(desk.slack), crowd_in_teams(desk.teams)
+    on_slack = crowd_on_slack(desk.slack, crowd.on_slack)
+    in_teams = crowd_in_teams(desk.teams, crowd.in_teams)
     first, slack_card = await asked_on_slack(desk)
     second, teams_card = await asked_in_teams(desk, frozenset({first}))
 
     _, seen, first_board, second_board = await asyncio.gather(
         asyncio.gather(*(desk.press_on_slack(user, slack_card) for user in on_slack)),
         asyncio.gather(*(desk.press_in_teams(person, teams_card) for person in in_teams)),
-        asyncio.gather(*(desk.press_on_board(first) for _ in range(_ON_THE_BOARD))),
-        asyncio.gather(*(desk.press_on_board(second) for _ in range(_ON_THE_BOARD))),
+        asyncio.gather(*(desk.press_on_board(first) for _ in range(crowd.on_board))),
+        asyncio.gather(*(desk.press_on_board(second) for _ in range(crowd.on_board))),
     )
 
     cases = [await desk.got(f"/api/v1/escalations/{each}") for each in (first, second)]
@@ -142,11 +144,14 @@ async def assert_slack(slack: FakeSlack, case: Told, crowd: list[str], card: Pos
     """Check that the card shows its owner, and that all others were told."""
     owner = case["owner_name"]
     losers = [user for user in crowd if slack.people[user].email != case["owner_id"]]
-    await wait_until(lambda: all(slack.whispered(user) for user in losers), seconds=_LONG)
+    await wait_until(lambda: all(is_told(slack, user, owner) for user in losers), seconds=_LONG)
     await wait_until(lambda: f"*Claimed by {owner}*" in card.shown, seconds=_LONG)
-    said = f"{owner} has it already. Leave it to them, or ask them to release it."
     assert len(losers) >= len(crowd) - 1
-    assert {post.shown for user in losers for post in slack.whispered(user)} == {said}
+
+
+def is_told(slack: FakeSlack, user: str, owner: str) -> bool:
+    """Tell whether somebody read who has it; a busy machine may have said to press later."""
+    return any(owner in post.shown for post in slack.whispered(user))
 
 
 async def assert_teams(
@@ -164,17 +169,17 @@ async def assert_teams(
     assert late == len(crowd) - (case["owner_id"] != "admin")
 
 
-def crowd_on_slack(slack: FakeSlack) -> list[str]:
-    users = [f"U0CROWD{number:03d}" for number in range(_ON_SLACK)]
+def crowd_on_slack(slack: FakeSlack, count: int) -> list[str]:
+    users = [f"U0CROWD{number:03d}" for number in range(count)]
     for number, user in enumerate(users):
         email = f"p{number}@acme.example"
         slack.people[user] = Member(user, user.lower(), f"Person {number}", email)
     return users
 
 
-def crowd_in_teams(teams: FakeTeams) -> list[str]:
+def crowd_in_teams(teams: FakeTeams, count: int) -> list[str]:
     """Let the same people be in Teams."""
-    people = [f"p{number}-object-id" for number in range(_IN_TEAMS)]
+    people = [f"p{number}-object-id" for number in range(count)]
     for number, person in enumerate(people):
         address = f"p{number}@acme.example"
         human = Human(person, f"29:p{number}", f"Person {number}", address, address)

@@ -1,0 +1,20 @@
+"""Connect to a workspace as the application does, but with a pace that costs no time."""
+
+from __future__ import annotations
+
+from bot.domain.ports import Notes
+from bot.domain.settings import Settings
+from bot.platforms import slack
+from bot.platforms.slack.channel import SlackChannel, connect
+from bot.platforms.slack.client.api import ApiCaller
+from tests.fakes.fast_time import fast_clock, fast_pause
+
+
+def connect_hurried(settings: Settings, notes: Notes | None = None) -> SlackChannel:
+    """Return a channel that keeps Slack's rate limits in fast time."""
+    return connect(settings, notes, caller=ApiCaller(fast_pause, fast_clock))
+
+
+def take_over() -> None:
+    """Have this process connect so, for the rest of its life."""
+    setattr(slack, "connect", connect_hurried)  # noqa: B010 - it is for nothing else
