@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web_app
 from hypothesis import is_hypothesis_test, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadGroupScheduling, Scheduling
 
 from tests.fakes.spans import Spans
 
@@ -50,14 +52,17 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the sweeps or the tests. With ``--sweeps``, properties run again with more examples."""
+    """Keep the sweeps or the tests, and begin with what takes long.
+
+    With ``--sweeps``, properties run again with more examples.
+    """
     sweeping = config.getoption("--sweeps")
     kept: list[pytest.Item] = []
     left_out: list[pytest.Item] = []
     for item in items:
         chosen = _is_sweep(item) if sweeping else item.get_closest_marker("sweep") is None
         (kept if chosen else left_out).append(item)
-    items[:] = kept
+    items[:] = sorted(kept, key=_is_short)
     config.hook.pytest_deselected(items=left_out)
 
 
@@ -66,6 +71,33 @@ def _is_sweep(item: pytest.Item) -> bool:
     return item.get_closest_marker("sweep") is not None or is_hypothesis_test(
         getattr(item, "obj", None)
     )
+
+
+def _is_short(item: pytest.Item) -> bool:
+    """Return whether a test may begin late, when the other worker may have nothing left to do."""
+    return not any(item.get_closest_marker(name) for name in ("xdist_group", "slow"))
+
+
+class GroupsAndFiles(LoadGroupScheduling):  # type: ignore[misc]  # published without types
+    """Hands out a group at a time, or the tests of a file that are in no group, in their order.
+
+    One test at a time would have both workers set up what a file shares, and the controller look
+    through thousands of finished units after every test. Sorted by the number of their tests, as
+    they would be by default, the longest groups would begin last.
+    """
+
+    def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
+        super().__init__(config, log)
+        config.option.loadscopereorder = False
+
+    def _split_scope(self, nodeid: str) -> str:
+        group = super()._split_scope(nodeid)
+        return nodeid.partition("::")[0] if group == nodeid else group
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    return GroupsAndFiles(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 class Memory:
