@@ -25,6 +25,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from bot.domain.errors import RecordRefused, StoreUnavailable
 from bot.domain.urls import IDLE_IN_TRANSACTION_SECONDS
+from bot.store.sqlite_driver import StatementConnection
 
 _LONGEST_WAIT_SECONDS = 5.0
 """The longest wait for connections that are, wrongly, still in use when closing."""
@@ -44,7 +45,7 @@ class ConnectionThreads:
 
     def opened(self, path: str, **options: Any) -> aiosqlite.Connection:  # noqa: ANN401 - SQLAlchemy names them
         """Return a connection that opens when awaited, as SQLAlchemy's ``async_creator_fn``."""
-        connection = aiosqlite.connect(path, **options)
+        connection = StatementConnection(path, **options)
         thread = connection._thread  # noqa: SLF001 - SQLAlchemy does so: it has no other name
         thread.daemon = True
         self._threads.add(thread)

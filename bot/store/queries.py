@@ -43,11 +43,11 @@ NO_LIMIT = 2**62
 """Above every interaction number: an unrecorded message comes after all recorded ones."""
 
 
-def insert_once(dialect: str, table: type[Table], values: Mapping[str, object]) -> Insert:
-    """Return the statement that inserts a row unless its key exists."""
+def insert_once(dialect: str, table: type[Table], *rows: Mapping[str, object]) -> Insert:
+    """Return the statement that inserts each row whose key does not exist."""
     if dialect == "postgresql":
-        return postgresql.insert(table).values(**values).on_conflict_do_nothing()
-    return sqlite.insert(table).values(**values).on_conflict_do_nothing()
+        return postgresql.insert(table).values(list(rows)).on_conflict_do_nothing()
+    return sqlite.insert(table).values(list(rows)).on_conflict_do_nothing()
 
 
 def upsert_conversation(dialect: str, values: Mapping[str, object]) -> Insert:

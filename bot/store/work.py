@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import CursorResult, Update, insert
+from sqlalchemy import Row, Update, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.errors import ClaimLost, InteractionUnknown
@@ -61,13 +61,16 @@ class StoredWork:
 
     async def open(self, message: Message, owner: str) -> Interaction:
         async with self._transactions.writing(urgent=True) as connection:
-            row = self._rows.opened(message, owner)
-            if (await self._insert(connection, InteractionRow, row)).rowcount:
-                seen = queries.upsert_conversation(
-                    self._transactions.dialect, conversation_row(message)
-                )
-                await connection.execute(seen)
-            return await self._held(connection, message.interaction_id)
+            dialect = self._transactions.dialect
+            values = self._rows.opened(message, owner)
+            opening = queries.insert_once(dialect, InteractionRow, values).returning(InteractionRow)
+            row = (await connection.execute(opening)).first()
+            if row is None:
+                return await self._held(connection, message.interaction_id)
+            await connection.execute(
+                queries.upsert_conversation(dialect, conversation_row(message))
+            )
+            return self._rows.interaction(row)
 
     async def claim(self, interaction_id: InteractionId, owner: str) -> Interaction | None:
         take = leases.claim_work(interaction_id, owner, self._transactions.dialect)
@@ -106,8 +109,9 @@ class StoredWork:
 
     async def posted(self, interaction_id: InteractionId, ref: PostedRef) -> Interaction:
         async with self._transactions.writing() as connection:
-            await connection.execute(queries.mark_posted(interaction_id, ref))
-            return await self._held(connection, interaction_id)
+            marked = queries.mark_posted(interaction_id, ref).returning(InteractionRow)
+            row = (await connection.execute(marked)).first()
+            return await self._with_notices(connection, interaction_id, row)
 
     async def unposted(self, interaction: Interaction) -> None:
         await self._write_claimed(interaction, queries.count_attempt(interaction.id))
@@ -190,8 +194,8 @@ class StoredWork:
         if question_of_person_request(message) and not outcome.silent:
             told["answer_type"] = HAND_OVER
         await connection.execute(queries.finish(message.interaction_id, utc_now(), told))
-        for turn in () if is_kept_without_text(outcome) else turn_rows(message, outcome):
-            await self._insert(connection, TurnRow, turn)
+        if not is_kept_without_text(outcome):
+            await self._insert(connection, TurnRow, *turn_rows(message, outcome))
         tenant = message.thread.tenant
         await self._append(connection, message.interaction_id, tenant, (Activity(Stage.DONE),))
         for usage in usage_rows(message, outcome):
@@ -278,6 +282,12 @@ class StoredWork:
         row = (
             await connection.execute(queries.select_interaction_for_update(interaction_id))
         ).first()
+        return await self._with_notices(connection, interaction_id, row)
+
+    async def _with_notices(
+        self, connection: AsyncConnection, interaction_id: str, row: Row[Any] | None
+    ) -> Interaction:
+        """Return a row's interaction, with the notices to withdraw if it is being withdrawn."""
         if row is None:
             raise InteractionUnknown(
                 f"There is no interaction {interaction_id!r}. Use the id that the question's "
@@ -291,9 +301,11 @@ class StoredWork:
         return replace(interaction, told=tuple(ref for ref in refs if ref is not None))
 
     async def _insert(
-        self, connection: AsyncConnection, table: type[Table], row: dict[str, object]
-    ) -> CursorResult[Any]:
-        return await connection.execute(queries.insert_once(self._transactions.dialect, table, row))
+        self, connection: AsyncConnection, table: type[Table], *rows: Mapping[str, object]
+    ) -> None:
+        if rows:
+            dialect = self._transactions.dialect
+            await connection.execute(queries.insert_once(dialect, table, *rows))
 
     async def _write_claimed(self, interaction: Interaction, statement: Update) -> None:
         """Execute an update in a transaction if the claim is still valid. Raises ClaimLost."""
