@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from urllib.parse import quote
 
 import pytest
@@ -10,13 +10,13 @@ import pytest_asyncio
 from playwright.async_api import Browser, FilePayload, Page, expect
 
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting
-from tests.e2e.conftest import Served
+from tests.e2e.conftest import ALMOST_ANYTHING, Served, serving
 from tests.fakes.ingestion import pdf
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
     pytest.mark.browser,
-    pytest.mark.xdist_group("served"),
+    pytest.mark.xdist_group("board-documents"),
     NEEDS_CHROMIUM,
 ]
 GYM = FilePayload(
@@ -31,10 +31,17 @@ BROKEN = FilePayload(name="broken.pdf", mimeType="application/pdf", buffer=b"%PD
 PLACE = "/board/documents"
 
 
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server of these tests' own: a start with what they upload leaves the sample out."""
+    data_dir = tmp_path_factory.mktemp("documents")
+    yield from serving(data_dir, CONFIDENCE_THRESHOLD=ALMOST_ANYTHING)
+
+
 @pytest_asyncio.fixture(loop_scope="session")
-async def visit(chromium: Browser, served: Served) -> AsyncIterator[Visit]:
-    async with visiting(chromium, served.url, DESKTOP) as opened:
-        await opened.page.goto(served.url + PLACE)
+async def visit(chromium: Browser, own: Served) -> AsyncIterator[Visit]:
+    async with visiting(chromium, own.url, DESKTOP) as opened:
+        await opened.page.goto(own.url + PLACE)
         yield opened
 
 
@@ -47,7 +54,7 @@ async def upload(page: Page, space: str, *files: FilePayload, readers: str = "ev
 
 
 async def test_an_upload_is_kept_indexed_before_ones_eyes_and_answers_questions(
-    visit: Visit, served: Served
+    visit: Visit, own: Served
 ) -> None:
     page = visit.page
     await upload(page, "HOUSE", GYM, POLICY)
@@ -56,9 +63,9 @@ async def test_an_upload_is_kept_indexed_before_ones_eyes_and_answers_questions(
     await expect(page.locator("#documents .entry")).to_have_count(2)
     await expect(page.locator("#runs")).to_contain_text("Done: ")
     await visit.picture("documents-space")
-    kept = served.data_dir / "documents" / "HOUSE" / "gym ü.md"
+    kept = own.data_dir / "documents" / "HOUSE" / "gym ü.md"
     assert kept.read_bytes() == GYM["buffer"]
-    await page.goto(served.url)
+    await page.goto(own.url)
     await visit.ask("When does the gym on floor three open?")
     await expect(page.locator(".answer").last).to_contain_text("half past six")
 
@@ -90,25 +97,25 @@ async def test_a_file_can_be_dropped(visit: Visit) -> None:
     await expect(page.locator("#documents .entry")).to_have_count(1)
 
 
-async def test_a_document_is_deleted_only_after_a_second_word(visit: Visit, served: Served) -> None:
+async def test_a_document_is_deleted_only_after_a_second_word(visit: Visit, own: Served) -> None:
     page = visit.page
     await upload(page, "GONE", GYM)
     await expect(page.locator("#documents .entry")).to_have_count(1)
-    await page.goto(f"{served.url}{PLACE}/GONE/{quote('gym ü.md')}")
+    await page.goto(f"{own.url}{PLACE}/GONE/{quote('gym ü.md')}")
 
     delete = page.get_by_role("button", name="Delete it")
     await expect(delete).to_be_hidden()
     await page.get_by_text("Delete …").click()
     await delete.click()
 
-    await expect(page).to_have_url(f"{served.url}{PLACE}/GONE")
+    await expect(page).to_have_url(f"{own.url}{PLACE}/GONE")
     await expect(page.locator("#documents")).to_contain_text("Nothing is indexed")
 
 
-async def test_it_works_without_javascript(chromium: Browser, served: Served) -> None:
+async def test_it_works_without_javascript(chromium: Browser, own: Served) -> None:
     context = await chromium.new_context(java_script_enabled=False)
     page = await context.new_page()
-    await page.goto(served.url + PLACE)
+    await page.goto(own.url + PLACE)
     await upload(page, "PLAIN", GYM)
 
     await expect(page.get_by_text("“gym ü.md” is kept")).to_be_visible()
@@ -120,13 +127,13 @@ async def test_it_works_without_javascript(chromium: Browser, served: Served) ->
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_nothing_keeps_people_out(
-    chromium: Browser, served: Served, size: tuple[int, int], scheme: str
+    chromium: Browser, own: Served, size: tuple[int, int], scheme: str
 ) -> None:
-    async with visiting(chromium, served.url, size) as visit:
+    async with visiting(chromium, own.url, size) as visit:
         await visit.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
         document = f"{PLACE}/HOUSE/{quote('gym ü.md')}"
         for place in (PLACE, f"{PLACE}/HOUSE", document):
-            await visit.page.goto(served.url + place)
+            await visit.page.goto(own.url + place)
             assert await visit.findings() == [], place
             overflow = "document.documentElement.scrollWidth - innerWidth"
             assert await visit.page.evaluate(overflow) <= 0, place
