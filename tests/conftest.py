@@ -5,13 +5,15 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from aiohttp import web_app
 from hypothesis import is_hypothesis_test, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadGroupScheduling, Scheduling
 
 from tests.fakes.spans import Spans
 
@@ -19,7 +21,8 @@ from tests.fakes.spans import Spans
 settings.register_profile("test", deadline=None, max_examples=25)
 settings.register_profile("sweeps", deadline=None, max_examples=300)
 
-ENOUGH_MEGABYTES = 700
+ENOUGH_MEGABYTES = 600
+MORE_MEGABYTES = 100
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,15 +35,34 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("sweeps" if config.getoption("--sweeps") else "test")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector out of what is collected, which all stays until the end.
+
+    It is 700,000 objects: to go through them takes a third of the collection's time, and half a
+    second whenever a test has garbage collected.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the sweeps or the tests. With ``--sweeps``, properties run again with more examples."""
+    """Keep the sweeps or the tests, and begin with what takes long.
+
+    With ``--sweeps``, properties run again with more examples.
+    """
     sweeping = config.getoption("--sweeps")
     kept: list[pytest.Item] = []
     left_out: list[pytest.Item] = []
     for item in items:
         chosen = _is_sweep(item) if sweeping else item.get_closest_marker("sweep") is None
         (kept if chosen else left_out).append(item)
-    items[:] = kept
+    items[:] = sorted(kept, key=_is_short)
     config.hook.pytest_deselected(items=left_out)
 
 
@@ -51,21 +73,64 @@ def _is_sweep(item: pytest.Item) -> bool:
     )
 
 
-@pytest.fixture(autouse=True)
-def memory_is_given_back() -> Iterator[None]:
-    """Keep a worker small: some 11,000 tests make hundreds of whole applications in it.
+def _is_short(item: pytest.Item) -> bool:
+    """Return whether a test may begin late, when the other worker may have nothing left to do."""
+    return not any(item.get_closest_marker(name) for name in ("xdist_group", "slow"))
+
+
+class GroupsAndFiles(LoadGroupScheduling):  # type: ignore[misc]  # published without types
+    """Hands out a group at a time, or the tests of a file that are in no group, in their order.
+
+    One test at a time would have both workers set up what a file shares, and the controller look
+    through thousands of finished units after every test. Sorted by the number of their tests, as
+    they would be by default, the longest groups would begin last.
+    """
+
+    def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
+        super().__init__(config, log)
+        config.option.loadscopereorder = False
+
+    def _split_scope(self, nodeid: str) -> str:
+        group = super()._split_scope(nodeid)
+        return nodeid.partition("::")[0] if group == nodeid else group
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    return GroupsAndFiles(config, log) if config.getoption("dist") == "loadgroup" else None
+
+
+class Memory:
+    """Keeps a worker small: some 11,000 tests make hundreds of whole applications in it.
 
     aiohttp's cache of handlers would hold 1,024 applications, each with an embedder's network of
     100 MB; workers grew to 6 GB by that. What is free besides stays with the C library until it is
-    asked for.
+    asked for. That is slow, so it is done when much was added since the last time, not when much
+    is held.
     """
+
+    def __init__(self) -> None:
+        self._settled = ENOUGH_MEGABYTES
+
+    def settle(self) -> None:
+        web_app._cached_build_middleware.cache_clear()  # noqa: SLF001 - there is no public way
+        if resident_megabytes() > self._settled + MORE_MEGABYTES:
+            gc.collect()
+            trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+            if trim is not None:
+                trim(0)
+            self._settled = max(ENOUGH_MEGABYTES, resident_megabytes())
+
+
+@pytest.fixture(scope="session")
+def memory() -> Memory:
+    return Memory()
+
+
+@pytest.fixture(autouse=True)
+def memory_is_given_back(memory: Memory) -> Iterator[None]:
     yield
-    web_app._cached_build_middleware.cache_clear()  # noqa: SLF001 - there is no public way
-    if resident_megabytes() > ENOUGH_MEGABYTES:
-        gc.collect()
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
+    memory.settle()
 
 
 def resident_megabytes() -> int:

@@ -1,4 +1,4 @@
-"""A real Chromium for tests: one a module, a fresh profile a test."""
+"""A real Chromium for tests: one a worker, a fresh profile a test."""
 
 from __future__ import annotations
 

@@ -80,9 +80,9 @@ def served(sample_data: Path) -> Iterator[Served]:
     yield from serving(sample_data, CONFIDENCE_THRESHOLD=ALMOST_ANYTHING)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def chromium() -> AsyncIterator[Browser]:
-    """A real Chromium for the tests of a module that share its event loop."""
+    """A real Chromium, one for all tests of a worker; they share the session's event loop."""
     from tests.e2e.chromium import launched  # noqa: PLC0415 - servers' tests import this file too
 
     async with launched() as browser:

@@ -31,7 +31,10 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-EXAMPLES = 20
+EXAMPLES = [
+    pytest.param(8, id="smoke"),
+    pytest.param(100, id="whole", marks=pytest.mark.sweep),
+]
 
 
 @pytest.fixture(scope="module")
@@ -62,15 +65,16 @@ def known_id(own_server: Served) -> str:
 
 
 @pytest.mark.xdist_group("api_schema")
+@pytest.mark.parametrize("examples", EXAMPLES)
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.handler)
 def test_nothing_breaks_the_server_and_every_answer_is_documented(
-    operation: Operation, schema: schemathesis.BaseSchema, known_id: str
+    operation: Operation, schema: schemathesis.BaseSchema, known_id: str, examples: int
 ) -> None:
     tried = schema[operation.path][operation.method]
 
     @given(case=tried.as_strategy(), here=st.booleans())
     @settings(
-        max_examples=EXAMPLES,
+        max_examples=examples,
         database=None,
         deadline=None,
         suppress_health_check=list(HealthCheck),

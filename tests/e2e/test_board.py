@@ -18,7 +18,7 @@ from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, Visit, visiti
 from tests.fakes.board_app import OPEN, SURE, TOLD_ALL, ask, board_app, source
 
 pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.asyncio(loop_scope="session"),
     pytest.mark.browser,
     NEEDS_CHROMIUM,
 ]
@@ -29,26 +29,26 @@ UNFOLD = "document.querySelectorAll('main details').forEach((fold) => { fold.ope
 TRANSFERRED = "performance.getEntries().reduce((sum, e) => sum + (e.decodedBodySize || 0), 0)"
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def record(tmp_path: Path) -> AsyncIterator[Store]:
     opened = await open_store(sqlite_url(tmp_path))
     yield opened
     await opened.close()
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def url(tmp_path: Path, record: Store) -> AsyncIterator[str]:
     async with TestServer(board_app(tmp_path, record, who="anna")) as server:
         yield str(server.make_url("/board/escalations"))
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def waiting(record: Store) -> Interaction:
     await ask(record, "before", "is the vpn down?", response=TOLD_ALL)
     return await ask(record, "waits", "vpn says error 809, what now?")
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def visit(chromium: Browser, url: str, waiting: Interaction) -> AsyncIterator[Visit]:
     origin = url.removesuffix("/board/escalations")
     async with visiting(chromium, url, DESKTOP, also=origin) as opened:

@@ -14,7 +14,7 @@ from tests.e2e.conftest import ALMOST_ANYTHING, Served, serving
 from tests.fakes.ingestion import pdf
 
 pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.asyncio(loop_scope="session"),
     pytest.mark.browser,
     pytest.mark.xdist_group("board-documents"),
     NEEDS_CHROMIUM,
@@ -33,12 +33,12 @@ PLACE = "/board/documents"
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server of these tests' own, for they change what is indexed."""
+    """A server of these tests' own: a start with what they upload leaves the sample out."""
     data_dir = tmp_path_factory.mktemp("documents")
     yield from serving(data_dir, CONFIDENCE_THRESHOLD=ALMOST_ANYTHING)
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def visit(chromium: Browser, own: Served) -> AsyncIterator[Visit]:
     async with visiting(chromium, own.url, DESKTOP) as opened:
         await opened.page.goto(own.url + PLACE)

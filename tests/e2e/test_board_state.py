@@ -8,16 +8,21 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from bot.domain.health import ComponentStatus
 from bot.store.database import Store, open_store, sqlite_url
-from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, launched, visiting
+from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, visiting
 from tests.fakes.board_app import BoardState, state_pages
 from tests.fakes.http_server import settings_for
 from tests.fakes.record_rows import fill
 
-pytestmark = [NEEDS_CHROMIUM, pytest.mark.browser]
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.browser,
+    NEEDS_CHROMIUM,
+]
 
 PATHS = ("/board", "/board?days=90", "/board/usage?by=model", "/board/parts", "/board/settings")
 PARTS = (
@@ -30,14 +35,14 @@ PARTS = (
 )
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     opened = await open_store(sqlite_url(tmp_path))
     yield opened
     await opened.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def url(store: Store, tmp_path: Path) -> AsyncIterator[str]:
     await fill(store, datetime.now(UTC), days=30, a_day=20)
     await store.audits.append("default", "cli:anna", "policy", "slack:C0123", detail="IT, HR")
@@ -45,19 +50,13 @@ async def url(store: Store, tmp_path: Path) -> AsyncIterator[str]:
         yield str(client.make_url("/"))
 
 
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with launched() as opened:
-        yield opened
-
-
 @NEEDS_AXE
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 async def test_nothing_serious_is_found_and_nothing_sticks_out(
-    browser: Browser, url: str, size: tuple[int, int], scheme: Literal["light", "dark"]
+    chromium: Browser, url: str, size: tuple[int, int], scheme: Literal["light", "dark"]
 ) -> None:
-    async with visiting(browser, f"{url}board", size, also=url) as visit:
+    async with visiting(chromium, f"{url}board", size, also=url) as visit:
         await visit.page.emulate_media(color_scheme=scheme)
         for path in PATHS:
             await visit.page.goto(url.rstrip("/") + path)
@@ -68,9 +67,9 @@ async def test_nothing_serious_is_found_and_nothing_sticks_out(
 
 
 async def test_a_pause_is_set_and_lifted_by_keyboard(
-    browser: Browser, url: str, store: Store
+    chromium: Browser, url: str, store: Store
 ) -> None:
-    async with visiting(browser, f"{url}board/settings", DESKTOP, also=url) as visit:
+    async with visiting(chromium, f"{url}board/settings", DESKTOP, also=url) as visit:
         await visit.page.get_by_label("Reason").focus()
         await visit.page.keyboard.type("We are moving the wiki.")
         await visit.page.keyboard.press("Enter")
@@ -87,8 +86,8 @@ async def test_a_pause_is_set_and_lifted_by_keyboard(
         assert await store.pauses.current("default") is None
 
 
-async def test_a_command_is_copied(browser: Browser, url: str) -> None:
-    async with visiting(browser, f"{url}board/parts", PHONE, also=url) as visit:
+async def test_a_command_is_copied(chromium: Browser, url: str) -> None:
+    async with visiting(chromium, f"{url}board/parts", PHONE, also=url) as visit:
         await visit.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         await visit.page.get_by_role("button", name="Copy: python -m bot resume").click()
 
@@ -99,8 +98,8 @@ async def test_a_command_is_copied(browser: Browser, url: str) -> None:
         assert copied == "python -m bot resume"
 
 
-async def test_the_figures_of_a_chart_open_as_a_table(browser: Browser, url: str) -> None:
-    async with visiting(browser, f"{url}board?days=30", PHONE, also=url) as visit:
+async def test_the_figures_of_a_chart_open_as_a_table(chromium: Browser, url: str) -> None:
+    async with visiting(chromium, f"{url}board?days=30", PHONE, also=url) as visit:
         fold = visit.page.get_by_role("figure").first
         await expect(fold.get_by_role("table")).to_be_hidden()
         await fold.get_by_text("Figures by day").click()

@@ -15,7 +15,7 @@ from tests.sweeps.faults.model import QuotingModel
 from tests.sweeps.faults.server import Server, on_model, until
 
 pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.asyncio(loop_scope="session"),
     pytest.mark.browser,
     pytest.mark.slow,
     pytest.mark.xdist_group("journey"),
@@ -31,15 +31,16 @@ WAYS: Mapping[str, tuple[tuple[int, int], Literal["light", "dark"]]] = {
     "phone-light": (PHONE, "light"),
     "phone-dark": (PHONE, "dark"),
 }
+_OTHERS = [pytest.param(way, marks=pytest.mark.sweep) for way in WAYS if way != "desktop-light"]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def model() -> AsyncIterator[QuotingModel]:
     async with QuotingModel().serving() as serving:
         yield serving
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def running(
     tmp_path_factory: pytest.TempPathFactory, model: QuotingModel
 ) -> AsyncIterator[Server]:
@@ -123,7 +124,7 @@ async def take_over(page: Page) -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["desktop-light", *_OTHERS])
 async def test_a_question_goes_all_the_way(
     chromium: Browser, running: Server, model: QuotingModel, way: str
 ) -> None:

@@ -25,7 +25,7 @@ from tests.fakes.playground import (
 )
 
 pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.asyncio(loop_scope="session"),
     pytest.mark.slow,
     pytest.mark.timeout(180),
     pytest.mark.xdist_group("playground"),
@@ -38,7 +38,7 @@ BELOW = ["Ask a person", "Why this answer"]
 REPLY = "Use the blue socket until Friday."
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[PlaygroundScenario]:
     async with playground_scenario(tmp_path_factory.mktemp("playground")) as made:
         yield made

@@ -20,7 +20,7 @@ from tests.fakes.playground import (
 )
 
 pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.asyncio(loop_scope="session"),
     pytest.mark.browser,
     pytest.mark.slow,
     pytest.mark.timeout(180),
@@ -33,7 +33,7 @@ _LOOKS = 4
 _FONTS = "https://res-1.cdn.context.net/"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[PlaygroundScenario]:
     async with playground_scenario(tmp_path_factory.mktemp("playground-page")) as made:
         yield made

@@ -9,6 +9,7 @@ from pathlib import Path
 import aiohttp
 import aiohttp_jinja2
 import pytest
+import pytest_asyncio
 from aiohttp import web
 from aiohttp.test_utils import TestServer, unused_port
 from playwright.async_api import Browser, Page, expect
@@ -17,12 +18,16 @@ from bot.domain.settings import Settings
 from bot.store.database import Store, open_store, sqlite_url
 from bot.web.auth.security import mount_security
 from bot.web.pages import layout
-from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, launched, visiting
+from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting
 from tests.e2e.conftest import Served
 from tests.fakes.http_server import TOKEN, settings_for
 from tests.fakes.openid_provider import CLIENT_ID, FakeIssuer
 
-pytestmark = [pytest.mark.browser, NEEDS_CHROMIUM]
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.browser,
+    NEEDS_CHROMIUM,
+]
 
 
 @asynccontextmanager
@@ -64,17 +69,11 @@ def exposed(directory: Path, issuer: FakeIssuer, **changes: object) -> Settings:
     )
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     opened = await open_store(sqlite_url(tmp_path))
     yield opened
     await opened.close()
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with launched() as running:
-        yield running
 
 
 async def looks_right(visit: Visit, name: str) -> None:
@@ -95,13 +94,13 @@ async def inside(page: Page, path: str) -> None:
 @NEEDS_AXE
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 async def test_a_colleague_signs_in_and_out(
-    store: Store, tmp_path: Path, browser: Browser, size: tuple[int, int]
+    store: Store, tmp_path: Path, chromium: Browser, size: tuple[int, int]
 ) -> None:
     async with FakeIssuer(claims={"groups": ["g-experts"]}).serving() as issuer:
         settings = exposed(tmp_path, issuer, oidc_expert_groups="g-experts", admin_token=TOKEN)
         async with (
             serving(store, settings) as url,
-            visiting(browser, url, size, also=issuer.url) as visit,
+            visiting(chromium, url, size, also=issuer.url) as visit,
         ):
             page = visit.page
             await page.goto(f"{url}/deep?a=1")
@@ -123,10 +122,10 @@ async def test_a_colleague_signs_in_and_out(
 
 
 async def test_a_wrong_token_is_told_and_the_right_one_leads_on(
-    store: Store, tmp_path: Path, browser: Browser
+    store: Store, tmp_path: Path, chromium: Browser
 ) -> None:
     settings = settings_for(tmp_path, host="0.0.0.0", port=0, admin_token=TOKEN)  # noqa: S104 - it listens on loopback
-    async with serving(store, settings) as url, visiting(browser, url, PHONE) as visit:
+    async with serving(store, settings) as url, visiting(chromium, url, PHONE) as visit:
         page = visit.page
         await page.goto(f"{url}/deep")
         await page.get_by_label("Admin token").fill("wrong")
@@ -142,10 +141,10 @@ async def test_a_wrong_token_is_told_and_the_right_one_leads_on(
 @NEEDS_AXE
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 async def test_one_can_be_an_invented_colleague(
-    store: Store, tmp_path: Path, browser: Browser, size: tuple[int, int]
+    store: Store, tmp_path: Path, chromium: Browser, size: tuple[int, int]
 ) -> None:
     settings = settings_for(tmp_path, port=0)
-    async with serving(store, settings, sample=True) as url, visiting(browser, url, size) as visit:
+    async with serving(store, settings, sample=True) as url, visiting(chromium, url, size) as visit:
         page = visit.page
         await page.goto(f"{url}/deep")
         await page.locator("details.me summary").click()
@@ -159,6 +158,7 @@ async def test_one_can_be_an_invented_colleague(
         await expect(page.get_by_text("admin", exact=True)).to_be_visible()
 
 
+@pytest.mark.xdist_group("served")
 async def test_of_the_invented_colleagues_each_reads_what_is_theirs(served: Served) -> None:
     question = {"question": "What are the salary bands?", "show_pipeline": True}
     seen = {}

@@ -17,7 +17,7 @@ from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit,
 from tests.e2e.conftest import Served
 
 pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.asyncio(loop_scope="session"),
     pytest.mark.browser,
     pytest.mark.xdist_group("served"),
     NEEDS_CHROMIUM,
@@ -30,7 +30,7 @@ FASTEST_MILLISECONDS = 500
 MOST_BYTES = 150_000
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def visit(chromium: Browser, served: Served) -> AsyncIterator[Visit]:
     async with visiting(chromium, served.url, DESKTOP) as opened:
         yield opened

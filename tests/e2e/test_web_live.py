@@ -20,7 +20,7 @@ from tests.e2e.test_web_states import PatientDesk, found_in_both_schemes
 from tests.fakes.chat_app import OnePageIndex, chat_app
 
 pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.asyncio(loop_scope="session"),
     pytest.mark.browser,
     NEEDS_CHROMIUM,
 ]
@@ -32,25 +32,25 @@ REPLY = (
 LIVE = '#messages[data-live="on"]'
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def desk() -> PatientDesk:
     return PatientDesk()
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     opened = await open_store(sqlite_url(tmp_path))
     yield opened
     await opened.close()
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def url(tmp_path: Path, store: Store, desk: PatientDesk) -> AsyncIterator[str]:
     async with chat_app(tmp_path, store, OnePageIndex(), desk) as app, TestServer(app) as server:
         yield str(server.make_url("/")).rstrip("/")
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def visit(chromium: Browser, url: str) -> AsyncIterator[Visit]:
     async with visiting(chromium, url, DESKTOP) as opened:
         yield opened

@@ -23,7 +23,7 @@ from tests.fakes.builders import route
 from tests.fakes.chat_app import QUOTE, SOURCE, OnePageIndex, chat_app
 
 pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.asyncio(loop_scope="session"),
     pytest.mark.browser,
     NEEDS_CHROMIUM,
 ]
@@ -73,12 +73,12 @@ class PatientDesk:
         self.waiting[text].set()
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def desk() -> PatientDesk:
     return PatientDesk()
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def url(tmp_path: Path, desk: PatientDesk) -> AsyncIterator[str]:
     store = await open_store(sqlite_url(tmp_path))
     async with chat_app(tmp_path, store, OnePageIndex(), desk) as app, TestServer(app) as server:
@@ -86,7 +86,7 @@ async def url(tmp_path: Path, desk: PatientDesk) -> AsyncIterator[str]:
     await store.close()
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def visit(chromium: Browser, url: str) -> AsyncIterator[Visit]:
     async with visiting(chromium, url, DESKTOP) as opened:
         yield opened

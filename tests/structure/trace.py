@@ -1,8 +1,9 @@
-"""Trace which of our files and functions one answered question passes, platform by platform.
+"""Trace which of our files and functions every answered question passes, platform by platform.
 
-The whole application answers a warm-up question and then a traced one; what is traced ends when
-its outcome is recorded. Threads that the application starts are traced too, so a beat of its
-background work may be among the files. The platforms are the doubles of the tests.
+The whole application answers a warm-up question and then three traced ones; what is traced ends
+when its outcome is recorded. Threads that the application starts are traced too; a beat of its
+background work is not in the way, for it is not in all three. The platforms are the doubles of the
+tests.
 """
 
 from __future__ import annotations
@@ -37,7 +38,12 @@ from tests.fakes.teams.visitor import Visitor as TeamsVisitor
 from tests.structure.source import PRODUCT, ROOT
 from tests.sweeps.web_comparison import opened, recorded
 
-QUESTIONS = ("how many days of annual leave do we have", "vpn says error 809, what now")
+QUESTIONS = (
+    "how many days of annual leave do we have",
+    "vpn says error 809, what now",
+    "who approves travel?",
+    "how do I reset my password?",
+)
 
 Ask = Callable[[str], Awaitable[object]]
 
@@ -47,7 +53,7 @@ class Way:
 
     def __init__(self) -> None:
         self.functions: dict[str, dict[str, int]] = {}
-        self._tracing = False
+        self._now: dict[str, dict[str, int]] | None = None
 
     @property
     def count(self) -> int:
@@ -56,32 +62,34 @@ class Way:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Watch this thread and those that begin in the block; nothing is noted yet."""
+        """Watch the threads that begin in the block; nothing is noted yet."""
         threading.setprofile(self._note)
+        try:
+            yield
+        finally:
+            threading.setprofile(None)
+
+    @contextmanager
+    def tracing(self) -> Iterator[None]:
+        """Note what is called in the block; keep the files that every such block passed."""
+        now = self._now = {}
         sys.setprofile(self._note)
         try:
             yield
         finally:
             sys.setprofile(None)
-            threading.setprofile(None)
-
-    @contextmanager
-    def tracing(self) -> Iterator[None]:
-        """Note what is called in the block."""
-        self._tracing = True
-        try:
-            yield
-        finally:
-            self._tracing = False
+            self._now = None
+        before = self.functions or now
+        self.functions = {file: names for file, names in before.items() if file in now}
 
     def _note(self, frame: FrameType, event: str, _: object) -> None:
-        if not self._tracing or event != "call":
+        now = self._now
+        if now is None or event != "call":
             return
         path = frame.f_code.co_filename
         if not path.startswith(_OURS):
             return
-        file = path.removeprefix(f"{ROOT}/")
-        names = self.functions.setdefault(file, {})
+        names = now.setdefault(path.removeprefix(f"{ROOT}/"), {})
         names[frame.f_code.co_qualname] = names.get(frame.f_code.co_qualname, 0) + 1
 
 
@@ -151,9 +159,10 @@ async def _traced(settings: Settings, platform: Callable[[object], Ask]) -> Way:
             ask = platform(client)
             await ask(QUESTIONS[0])
             await _finished(store, 1)
-            with way.tracing():
-                await ask(QUESTIONS[1])
-                await _finished(store, 2)
+            for count, question in enumerate(QUESTIONS[1:], start=2):
+                with way.tracing():
+                    await ask(question)
+                    await _finished(store, count)
     return way
 
 
