@@ -6,7 +6,7 @@ from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.platforms import slack
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.client.api import ApiCaller
+from bot.platforms.slack.client.rate_limits import ApiCaller
 from tests.fakes.fast_time import fast_clock, fast_pause
 
 
