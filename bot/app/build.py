@@ -31,12 +31,12 @@ from bot.escalations.ports import LinksBack
 from bot.observability.metrics import Metrics, mount_metrics
 from bot.store.database import Store
 from bot.web import api
-from bot.web.auth.identity import DIRECTORY, person_of
+from bot.web.auth.identity import DIRECTORY
 from bot.web.auth.security import continue_trace, mount_security
 from bot.web.board import layout as board
+from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.documents import DocumentPages
-from bot.web.board.routes import mount_state_pages, mount_work_pages
-from bot.web.chat.routes import WebChat
+from bot.web.chat.routes import mount_chat
 from bot.web.forms import upload_limits
 from ingestion.config import Settings as IngestionSettings
 
@@ -229,21 +229,20 @@ def _mount_api(app: web.Application, house: _Assembly) -> None:
 
 def _mount_chat(app: web.Application, house: _Assembly) -> None:
     settings, store = house.settings, house.store
-    WebChat(
+    mount_chat(
+        app,
         inbox=house.working.inbox,
         interactions=store.interactions,
-        conversations=store.interactions,
         cases=house.working.cases,
         watches=store.watching,
         threads=store.threads,
         gate=load_gate(settings.confidence_threshold, gate_path(settings)),
         pages=house.parts.index,
         readable=ReadableInIndex(house.parts.index),
-        identify=person_of,
         tenant=settings.tenant,
         starters=settings.chat_starters,
         placeholder=settings.chat_placeholder,
-    ).mount(app)
+    )
 
 
 def _mount_board(

@@ -174,7 +174,7 @@ def mount(
     """
     versions = {
         version.root: InteractionsApi(
-            version,
+            version=version,
             inbox=inbox,
             interactions=interactions,
             audits=audits,
@@ -196,7 +196,7 @@ def mount(
         "escalations": record.escalations,
         "escalation": record.escalation,
         "act": record.act,
-        "usage": record.usage,
+        "usage": record.usage_sums,
         "spaces": documents.spaces,
         "space": documents.space,
         "upload": documents.upload,

@@ -22,7 +22,8 @@ from bot.domain.text.source_links import OWN_PAGES, QUOTE_MARK
 from bot.domain.urls import is_local_host, is_loopback_host, origin_of, path_of, safe_redirect_path
 from bot.domain.users import Role
 from bot.observability.trace_context import TRACEPARENT, TRACESTATE, trace_continued_from
-from bot.web.auth.credentials import AdminTokenCheck, Sessions, SessionStore, WrongTokenLimit
+from bot.store.key_values import StoredSessions
+from bot.web.auth.credentials import AdminTokenCheck, Sessions, WrongTokenLimit
 from bot.web.auth.demo import apply_persona, mount_demo
 from bot.web.auth.identity import (
     IDENTITIES,
@@ -34,6 +35,7 @@ from bot.web.auth.identity import (
 )
 from bot.web.auth.sign_in import PUBLIC_SIGN_IN_PATHS, SIGN_IN_PATH, SignInPages, code_flow
 from bot.web.forms import form_middleware
+from bot.web.pages.layout import accepts_html, wants_fragment
 from bot.web.problems import body_too_long, max_body_bytes, problem, problem_middleware
 
 UPLOAD_PATHS = ("/api/v1/documents/", "/api/v2/documents/")
@@ -266,7 +268,7 @@ def mount_security(
     app: web.Application,
     settings: Settings,
     *,
-    sessions: SessionStore | None = None,
+    sessions: StoredSessions | None = None,
     audits: Audits | None = None,
     sample: bool = False,
 ) -> SecurityMiddleware:
@@ -307,7 +309,7 @@ def _check_token(settings: Settings) -> None:
 
 def _sign_in_required(request: web.Request) -> Exception:
     """Return the response to a caller who is not signed in; browsers are redirected to sign in."""
-    if "HX-Request" in request.headers:
+    if wants_fragment(request):
         shown = path_of(request.headers.get("HX-Current-URL", ""))
         return problem(401, headers={"HX-Redirect": _sign_in_address(shown)})
     if _is_page_view(request):
@@ -328,7 +330,7 @@ def _sign_in_address(wanted: str) -> str:
 
 
 def _is_page_view(request: web.Request) -> bool:
-    return request.method == "GET" and "text/html" in request.headers.get("Accept", "")
+    return request.method == "GET" and accepts_html(request)
 
 
 @web.middleware

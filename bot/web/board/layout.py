@@ -23,7 +23,7 @@ from bot.domain.users import ROLES, Role
 from bot.web.auth.demo import display_names
 from bot.web.auth.identity import require_role, role_of
 from bot.web.board.labels import PARTLY, REFUSED_KIND
-from bot.web.pages.layout import add_pages
+from bot.web.pages.layout import accepts_html, add_pages, wants_fragment
 from bot.web.problems import Problem, problem
 
 _TITLES = {
@@ -57,8 +57,7 @@ async def error_page_middleware(request: web.Request, handler: Handler) -> web.S
 
 def _is_page_view(request: web.Request) -> bool:
     on_board = request.path == "/board" or request.path.startswith("/board/")
-    seen = "text/html" in request.headers.get("Accept", "")
-    return on_board and seen and "HX-Request" not in request.headers
+    return on_board and accepts_html(request) and not wants_fragment(request)
 
 
 def _error_page(request: web.Request, trouble: Problem) -> web.Response:

@@ -261,29 +261,21 @@ class Concern:
     urgent: bool = True
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OverviewPage:
     """Handler of the first page; stateless."""
 
-    def __init__(
-        self,
-        *,
-        statistics: Statistics,
-        usage: SumsUsage,
-        check_parts: CheckParts,
-        tenant: str,
-        clock: Callable[[], datetime] = utc_now,
-    ) -> None:
-        self._statistics = statistics
-        self._usage = usage
-        self._check_parts = check_parts
-        self._tenant = tenant
-        self._clock = clock
+    statistics: Statistics
+    usage: SumsUsage
+    check_parts: CheckParts
+    tenant: str
+    clock: Callable[[], datetime] = utc_now
 
     async def page(self, request: web.Request) -> web.Response:
         """Show a span against the one before; without any question, how to get started."""
         require_role(request, "expert")
-        days, at = days_asked_for(request), self._clock()
-        begun = await self._statistics.any_question(self._tenant)
+        days, at = days_asked_for(request), self.clock()
+        begun = await self.statistics.any_question(self.tenant)
         context = {
             "begun": begun,
             "concerns": await self._concerns(at),
@@ -297,16 +289,16 @@ class OverviewPage:
         earlier = earlier_span(span, days)
         return ComparedSpan(
             days=days,
-            now=await self._statistics.figures(self._tenant, span),
-            then=await self._statistics.figures(self._tenant, earlier),
-            spent=await self._usage.sums(span, "day", self._tenant),
-            spent_then=await self._usage.sums(earlier, "day", self._tenant),
+            now=await self.statistics.figures(self.tenant, span),
+            then=await self.statistics.figures(self.tenant, earlier),
+            spent=await self.usage.sums(span, "day", self.tenant),
+            spent_then=await self.usage.sums(earlier, "day", self.tenant),
         )
 
     async def _concerns(self, at: datetime) -> Sequence[Concern]:
-        waiting = await self._statistics.waiting(self._tenant)
-        troubles = await self._statistics.troubles(self._tenant, last_days(at, _WEEK))
-        parts = await self._check_parts()
+        waiting = await self.statistics.waiting(self.tenant)
+        troubles = await self.statistics.troubles(self.tenant, last_days(at, _WEEK))
+        parts = await self.check_parts()
         return [
             *_case_concerns(waiting, at),
             *_component_concerns(parts),

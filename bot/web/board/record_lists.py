@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, Protocol
+from typing import Literal
 
 import structlog
 from aiohttp import web
 
 from bot.answering.asker_identity import Reader
 from bot.answering.visibility import ReadablePassages, visibility_in
-from bot.domain.interactions import Feedback, Interaction, Reply
-from bot.domain.messages import InteractionId, Thread
+from bot.domain.interactions import Interaction, Reply
+from bot.domain.messages import InteractionId
 from bot.domain.person_requests import person_request_below
 from bot.domain.record_search import (
     AskedQuestion,
@@ -28,6 +28,7 @@ from bot.domain.record_search import (
 )
 from bot.escalations.ports import Cases
 from bot.escalations.quote_check import CitedQuote, HoldsPages, QuoteCheck, QuoteState
+from bot.store.interactions import StoredInteractions
 from bot.web.auth.identity import principals_of, require_role, role_of
 from bot.web.board import labels, layout
 from bot.web.board.layout import (
@@ -40,21 +41,6 @@ from bot.web.board.layout import (
 )
 from bot.web.board.question_view import record_view
 from rag.errors import RagError
-
-
-class InteractionRecord(Protocol):
-    """Reads interactions with their feedback. Raises bot.domain.errors.StoreUnavailable."""
-
-    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
-
-    async def feedback(self, interaction_id: InteractionId) -> Sequence[Feedback]: ...
-
-    async def in_thread(
-        self, thread: Thread, limit: int, before: int | None = None
-    ) -> Sequence[Interaction]:
-        """Return the last interactions of a thread, or the last before a number; oldest first."""
-        ...
-
 
 QUESTIONS_PATH = "/board/questions"
 EARLIER_EXCHANGES = 5
@@ -74,23 +60,15 @@ _QUESTION_FIELDS = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionsPage:
     """Handlers of the search and of one question's record."""
 
-    def __init__(
-        self,
-        *,
-        tenant: str,
-        searches: Searches,
-        record: InteractionRecord,
-        cases: Cases,
-        readable: ReadablePassages,
-    ) -> None:
-        self._tenant = tenant
-        self._searches = searches
-        self._record = record
-        self._cases = cases
-        self._readable = readable
+    tenant: str
+    searches: Searches
+    record: StoredInteractions
+    cases: Cases
+    readable: ReadablePassages
 
     def mount(self, app: web.Application) -> None:
         """Add the routes."""
@@ -103,8 +81,8 @@ class QuestionsPage:
         fields = FilterForm(request.query)
         query = question_query(fields)
         after = decode_cursor(request.query.get("after", ""), parts=1, numbered=True)
-        found = await self._searches.questions(
-            self._tenant, query, limit=layout.PAGE_SIZE, after=after
+        found = await self.searches.questions(
+            self.tenant, query, limit=layout.PAGE_SIZE, after=after
         )
         kept = {name: fields.text(name) for name in _QUESTION_FIELDS}
         context: Mapping[str, object] = {
@@ -124,25 +102,25 @@ class QuestionsPage:
         require_role(request, "expert")
         asked = await self._asked(request.match_info["id"])
         below = person_request_below(asked.message)
-        case = await self._cases.get(self._tenant, asked.id)
-        case = case or await self._cases.get(self._tenant, below)
+        case = await self.cases.get(self.tenant, asked.id)
+        case = case or await self.cases.get(self.tenant, below)
         thread = asked.message.thread
-        earlier = await self._record.in_thread(thread, EARLIER_EXCHANGES, asked.number)
-        reader = Reader(await principals_of(request, self._tenant))
-        seen = await visibility_in(self._readable, self._tenant, (asked, *earlier), reader)
+        earlier = await self.record.in_thread(thread, EARLIER_EXCHANGES, asked.number)
+        reader = Reader(await principals_of(request, self.tenant))
+        seen = await visibility_in(self.readable, self.tenant, (asked, *earlier), reader)
         view = record_view(
             asked,
             seen,
             earlier=earlier,
-            feedback=await self._record.feedback(asked.id),
+            feedback=await self.record.feedback(asked.id),
             scored=role_of(request) == "admin",
         )
         context = {"record": view, "case": case, "words": labels}
         return render_page(request, "board/question.html", context)
 
     async def _asked(self, given: str) -> Interaction:
-        found = await self._record.get(InteractionId(given))
-        if found is None or found.message.thread.tenant != self._tenant:
+        found = await self.record.get(InteractionId(given))
+        if found is None or found.message.thread.tenant != self.tenant:
             raise web.HTTPNotFound(text="There is no such question, or it is no longer kept.")
         return found
 
@@ -179,6 +157,7 @@ class _CheckedAnswers:
     next: Cursor | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StaleAnswersPage:
     """Handlers of the list; it names no pages, because not all its readers may know of them.
 
@@ -191,22 +170,12 @@ class StaleAnswersPage:
         most: Maximum number of answers checked for one view.
     """
 
-    def __init__(
-        self,
-        *,
-        tenant: str,
-        searches: Searches,
-        record: InteractionRecord,
-        index: HoldsPages,
-        clock: Callable[[], datetime],
-        most: int = MAX_CHECKED,
-    ) -> None:
-        self._tenant = tenant
-        self._searches = searches
-        self._record = record
-        self._index = index
-        self._clock = clock
-        self._most = most
+    tenant: str
+    searches: Searches
+    record: StoredInteractions
+    index: HoldsPages
+    clock: Callable[[], datetime]
+    most: int = MAX_CHECKED
 
     def mount(self, app: web.Application) -> None:
         """Add the route. Call it before those of single questions, which would match it."""
@@ -217,10 +186,10 @@ class StaleAnswersPage:
         require_role(request, "expert")
         days = _days_asked_for(request)
         after = decode_cursor(request.query.get("after", ""), parts=1, numbered=True)
-        check = QuoteCheck(self._index, self._tenant, await principals_of(request, self._tenant))
+        check = QuoteCheck(self.index, self.tenant, await principals_of(request, self.tenant))
         trouble, found = "", _CheckedAnswers((), 0, None)
         try:
-            found = await self._look(check, self._clock() - timedelta(days=days), after)
+            found = await self._look(check, self.clock() - timedelta(days=days), after)
         except RagError as error:
             log.warning("board.index_unavailable", why=str(error))
             trouble = _INDEX_UNAVAILABLE
@@ -243,19 +212,19 @@ class StaleAnswersPage:
         looked_at, place = 0, after
         query = QuestionQuery(answer_type="RAG", since=since)
         while True:
-            limit = min(_BATCH, self._most - looked_at)
-            listed = await self._searches.questions(self._tenant, query, limit=limit, after=place)
+            limit = min(_BATCH, self.most - looked_at)
+            listed = await self.searches.questions(self.tenant, query, limit=limit, after=place)
             changed += await self._changed(check, listed.items)
             looked_at, place = looked_at + len(listed.items), listed.next
             # An empty batch ends the view, too: the search has spent its own limit without a hit.
-            spent = looked_at >= self._most or not listed.items
+            spent = looked_at >= self.most or not listed.items
             if place is None or spent or len(changed) >= layout.PAGE_SIZE:
                 return _CheckedAnswers(changed, looked_at, place)
 
     async def _changed(
         self, check: QuoteCheck, asked: Sequence[AskedQuestion]
     ) -> Sequence[StaleAnswer]:
-        quoted = {each: _quotes_of(await self._record.get(each.id)) for each in asked}
+        quoted = {each: _quotes_of(await self.record.get(each.id)) for each in asked}
         fates = await check.fates({one for every in quoted.values() for one in every})
         told = {
             each: _staleness_texts([fates[one] for one in every]) for each, every in quoted.items()
@@ -290,13 +259,13 @@ FEEDBACK_SPAN = timedelta(days=30)
 _FEEDBACK_FIELDS = ("vote", "reason", "commented")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackPage:
     """Handler of the feedback list."""
 
-    def __init__(self, *, tenant: str, searches: Searches, clock: Callable[[], datetime]) -> None:
-        self._tenant = tenant
-        self._searches = searches
-        self._clock = clock
+    tenant: str
+    searches: Searches
+    clock: Callable[[], datetime]
 
     def mount(self, app: web.Application) -> None:
         """Add the route."""
@@ -307,10 +276,10 @@ class FeedbackPage:
         require_role(request, "expert")
         fields = FilterForm(request.query)
         after = decode_cursor(request.query.get("after", ""), parts=2)
-        found = await self._searches.feedback(
-            self._tenant, feedback_query(fields), limit=layout.PAGE_SIZE, after=after
+        found = await self.searches.feedback(
+            self.tenant, feedback_query(fields), limit=layout.PAGE_SIZE, after=after
         )
-        counts = await self._searches.feedback_counts(self._tenant, self._clock() - FEEDBACK_SPAN)
+        counts = await self.searches.feedback_counts(self.tenant, self.clock() - FEEDBACK_SPAN)
         kept = {name: fields.text(name) for name in _FEEDBACK_FIELDS}
         context = {
             "found": found,

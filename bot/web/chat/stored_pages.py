@@ -13,8 +13,8 @@ import aiohttp_jinja2
 from aiohttp import web
 from markupsafe import Markup
 
+from bot.answering.visibility import IndexPages
 from bot.web.auth.identity import principals_of
-from bot.web.chat.exchanges import StoredPages
 from bot.web.pages.safe_html import passage_html, quote_spans
 from rag.types import Chunk
 
@@ -94,12 +94,12 @@ QUOTES_GONE = (
 )
 
 
+@dataclass(frozen=True, slots=True)
 class StoredPageRoutes:
     """Handler of a stored page; one that the caller may not read is a 404, too."""
 
-    def __init__(self, pages: StoredPages, tenant: str) -> None:
-        self._pages = pages
-        self._tenant = tenant
+    pages: IndexPages
+    tenant: str
 
     def mount(self, app: web.Application) -> None:
         """Add the route."""
@@ -107,11 +107,11 @@ class StoredPageRoutes:
 
     async def page(self, request: web.Request) -> web.Response:
         """Show a page, with the quotes of the query string highlighted."""
-        chunks = await self._pages.page(
-            self._tenant,
+        chunks = await self.pages.page(
+            self.tenant,
             request.match_info["space"],
             request.match_info["page"],
-            await principals_of(request, self._tenant),
+            await principals_of(request, self.tenant),
         )
         if not chunks:
             return _not_found(request)

@@ -116,6 +116,25 @@ def _set_up(app: web.Application) -> None:
     app.router.add_get("/static/{name}", assets.serve)
 
 
+def wants_fragment(request: web.Request) -> bool:
+    """Return whether htmx asks for a fragment; without JavaScript, browsers need a whole page."""
+    return "HX-Request" in request.headers
+
+
+def accepts_html(request: web.Request) -> bool:
+    """Return whether the client is a browser that shows a page."""
+    return "text/html" in request.headers.get("Accept", "")
+
+
+def redirect_unless_fragment(request: web.Request, path: str) -> None:
+    """Redirect a submitted form (Post/Redirect/Get), unless htmx asks for a fragment.
+
+    After the redirect a reload does not submit the form again. Raises HTTPSeeOther.
+    """
+    if not wants_fragment(request):
+        raise web.HTTPSeeOther(path)
+
+
 @web.middleware
 async def _layout_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Add the layout's values to every template's context."""
@@ -133,7 +152,7 @@ async def _not_found_middleware(request: web.Request, handler: Handler) -> web.S
         return await handler(request)
     except web.HTTPNotFound:
         unknown = request.match_info.http_exception is not None
-        if not unknown or "text/html" not in request.headers.get("Accept", ""):
+        if not unknown or not accepts_html(request):
             raise
         told = {"title": "There is nothing here", "text": "This address leads nowhere."}
         return aiohttp_jinja2.render_template("trouble.html", request, told, status=404)
