@@ -23,15 +23,14 @@ from bot.store.connections import (
     is_damaged,
     set_up_sqlite,
 )
-from bot.store.conversations import StoredConversations, StoredGlances, StoredThreads
 from bot.store.escalations import StoredEscalations
-from bot.store.interactions import StoredAskers, StoredInteractions
+from bot.store.interactions import StoredAskers, StoredGlances, StoredInteractions, StoredThreads
 from bot.store.key_values import StoredNotes, StoredSessions
 from bot.store.leases import StoredReplicas
-from bot.store.limits import StoredCounting, StoredPauses, StoredUsage
+from bot.store.limits import StoredCounting, StoredUsage
 from bot.store.migrations import HEAD
 from bot.store.notices import StoredNotices
-from bot.store.policies import StoredAudits, StoredPolicies
+from bot.store.policies import StoredAudits, StoredPauses, StoredPolicies
 from bot.store.retention import StoredRetention
 from bot.store.search import StoredSearches
 from bot.store.statistics import StoredStatistics
@@ -108,7 +107,6 @@ class Store:
         self.statistics = StoredStatistics(transactions)
         self.escalations = StoredEscalations(transactions, reminders)
         self.notices = StoredNotices(transactions, reminders)
-        self.conversations = StoredConversations(transactions)
         self.threads = StoredThreads(transactions)
         self.policies = StoredPolicies(transactions)
         self.audits = StoredAudits(transactions)

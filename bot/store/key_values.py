@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from sqlalchemy import Delete, Insert, Select, delete, insert, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import delete, insert, select
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.json_codec import Codec, storable
 from bot.domain.messages import InteractionId
 from bot.domain.users import SignedIn
 from bot.store.connections import Transactions
-from bot.store.queries import insert_once
+from bot.store.queries import insert_once, upsert
 from bot.store.tables import NoteRow, SessionRow
 
 
@@ -30,15 +29,15 @@ class StoredNotes:
         statement = select(NoteRow.text).where(
             NoteRow.tenant == tenant, NoteRow.key == storable(key)
         )
-        async with self._transactions.reading(urgent=True) as connection:
-            return await connection.scalar(statement)
+        return await self._transactions.scalar(statement, urgent=True)
 
     async def put(
         self, tenant: str, key: str, text: str, *, interaction_id: InteractionId | None = None
     ) -> None:
         row = _note_row(tenant, key, text, interaction_id)
-        async with self._transactions.writing() as connection:
-            await connection.execute(_upsert_note(self._transactions.dialect, row))
+        await self._transactions.execute(
+            upsert(self._transactions.dialect, NoteRow, row, key=("tenant", "key"))
+        )
 
     async def first(
         self, tenant: str, key: str, text: str = "", *, interaction_id: InteractionId | None = None
@@ -50,8 +49,7 @@ class StoredNotes:
 
     async def remove(self, tenant: str, key: str) -> None:
         statement = delete(NoteRow).where(NoteRow.tenant == tenant, NoteRow.key == storable(key))
-        async with self._transactions.writing() as connection:
-            await connection.execute(statement)
+        await self._transactions.execute(statement)
 
     async def beginning(self, tenant: str, prefix: str) -> Mapping[str, str]:
         statement = (
@@ -62,8 +60,7 @@ class StoredNotes:
             )
             .order_by(NoteRow.key)
         )
-        async with self._transactions.reading() as connection:
-            rows = (await connection.execute(statement)).all()
+        rows = await self._transactions.rows(statement)
         # SQLite's LIKE ignores the case of ASCII letters.
         return {key: text for key, text in rows if key.startswith(storable(prefix))}
 
@@ -80,14 +77,6 @@ def _note_row(
     }
 
 
-def _upsert_note(dialect: str, values: Mapping[str, object]) -> Insert:
-    """Insert a note or replace its text."""
-    make = postgresql.insert if dialect == "postgresql" else sqlite.insert
-    changed = {key: values[key] for key in ("text", "interaction_id", "at")}
-    key = [NoteRow.tenant, NoteRow.key]
-    return make(NoteRow).values(**values).on_conflict_do_update(index_elements=key, set_=changed)
-
-
 SESSION_CODEC = Codec(SignedIn)
 
 
@@ -100,15 +89,21 @@ class StoredSessions:
     async def begin(
         self, tenant: str, session_id: str, signed_in: SignedIn, now: datetime, until: datetime
     ) -> None:
-        statement = insert_session(tenant, session_id, SESSION_CODEC.encode(signed_in), now, until)
-        async with self._transactions.writing() as connection:
-            await connection.execute(statement)
+        statement = insert(SessionRow).values(
+            id=session_id,
+            tenant=tenant,
+            person=SESSION_CODEC.encode(signed_in),
+            signed_in_at=now,
+            until=until,
+        )
+        await self._transactions.execute(statement)
 
     async def find(self, tenant: str, session_id: str, now: datetime) -> SignedIn | None:
-        async with self._transactions.reading() as connection:
-            found = (
-                await connection.execute(select_valid_session(tenant, session_id, now))
-            ).scalar_one_or_none()
+        found = await self._transactions.scalar(
+            select(SessionRow.person).where(
+                SessionRow.id == session_id, SessionRow.tenant == tenant, SessionRow.until > now
+            )
+        )
         if found is None:
             return None
         try:
@@ -118,36 +113,12 @@ class StoredSessions:
             return None
 
     async def end(self, tenant: str, session_id: str) -> None:
-        async with self._transactions.writing() as connection:
-            await connection.execute(delete_session(tenant, session_id))
+        await self._transactions.execute(
+            delete(SessionRow).where(SessionRow.id == session_id, SessionRow.tenant == tenant)
+        )
 
     async def sweep(self, now: datetime) -> int:
         """Delete expired sessions; return how many."""
-        async with self._transactions.writing(lasting=False) as connection:
-            return (await connection.execute(delete_expired_sessions(now))).rowcount
-
-
-def insert_session(
-    tenant: str, session_id: str, person: str, now: datetime, until: datetime
-) -> Insert:
-    """Return the statement that inserts a session."""
-    return insert(SessionRow).values(
-        id=session_id, tenant=tenant, person=person, signed_in_at=now, until=until
-    )
-
-
-def select_valid_session(tenant: str, session_id: str, now: datetime) -> Select[str]:
-    """Return the query for the user of a session that has not expired."""
-    return select(SessionRow.person).where(
-        SessionRow.id == session_id, SessionRow.tenant == tenant, SessionRow.until > now
-    )
-
-
-def delete_session(tenant: str, session_id: str) -> Delete:
-    """Return the statement that deletes a session."""
-    return delete(SessionRow).where(SessionRow.id == session_id, SessionRow.tenant == tenant)
-
-
-def delete_expired_sessions(now: datetime) -> Delete:
-    """Return the statement that deletes expired sessions."""
-    return delete(SessionRow).where(SessionRow.until <= now)
+        return await self._transactions.execute(
+            delete(SessionRow).where(SessionRow.until <= now), lasting=False
+        )

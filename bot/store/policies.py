@@ -1,18 +1,19 @@
-"""Stores of channel policies and of the audit trail."""
+"""Stores of what operators set: channel policies, pauses of answering; and the audit trail."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
 
-from sqlalchemy import Delete, Insert, Select, delete, func, insert, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Insert, Select, delete, func, insert, select
 
 from bot.domain.json_codec import Codec, storable
 from bot.domain.messages import Policy
 from bot.domain.record_reports import AuditRecord, PolicyRecord
+from bot.domain.usage import Pause
 from bot.store.connections import Transactions
-from bot.store.tables import AuditRow, EscalationStepRow, PolicyRow
+from bot.store.queries import upsert
+from bot.store.rows import utc_now
+from bot.store.tables import AuditRow, EscalationStepRow, PauseRow, PolicyRow
 
 
 class StoredPolicies:
@@ -26,14 +27,21 @@ class StoredPolicies:
         self._codec = Codec(Policy)
 
     async def of(self, tenant: str, channel: str) -> Policy | None:
-        async with self._transactions.reading() as connection:
-            text = await connection.scalar(select_policy(tenant, storable(channel)))
+        text = await self._transactions.scalar(
+            select(PolicyRow.policy).where(
+                PolicyRow.tenant == tenant, PolicyRow.channel == storable(channel)
+            )
+        )
         return None if text is None else self._codec.decode(text)
 
     async def all(self, tenant: str) -> Sequence[PolicyRecord]:
         """Return the policies of all channels that have one, ordered by channel name."""
-        async with self._transactions.reading() as connection:
-            rows = (await connection.execute(select_policies(tenant))).all()
+        row = PolicyRow
+        rows = await self._transactions.rows(
+            select(row.channel, row.policy, row.changed_by, row.changed_at)
+            .where(row.tenant == tenant)
+            .order_by(row.channel)
+        )
         return [
             PolicyRecord(channel, self._codec.decode(text), changed_by, changed_at)
             for channel, text, changed_by, changed_at in rows
@@ -47,48 +55,26 @@ class StoredPolicies:
             "channel": storable(channel),
             "policy": text,
             "changed_by": storable(actor),
-            "changed_at": datetime.now(UTC),
+            "changed_at": utc_now(),
         }
         async with self._transactions.writing() as connection:
-            await connection.execute(upsert_policy(self._transactions.dialect, row))
+            await connection.execute(
+                upsert(self._transactions.dialect, PolicyRow, row, key=("tenant", "channel"))
+            )
             await connection.execute(
                 insert_audit(tenant, actor, "set policy", channel, detail=text)
             )
 
     async def remove(self, tenant: str, channel: str, *, actor: str) -> bool:
         """Remove a channel's policy; return whether it had one."""
+        statement = delete(PolicyRow).where(
+            PolicyRow.tenant == tenant, PolicyRow.channel == storable(channel)
+        )
         async with self._transactions.writing() as connection:
-            gone = await connection.execute(delete_policy(tenant, storable(channel)))
+            gone = await connection.execute(statement)
             if gone.rowcount:
                 await connection.execute(insert_audit(tenant, actor, "clear policy", channel))
         return bool(gone.rowcount)
-
-
-def select_policy(tenant: str, channel: str) -> Select[str]:
-    """Return the query for the policy of one channel."""
-    return select(PolicyRow.policy).where(PolicyRow.tenant == tenant, PolicyRow.channel == channel)
-
-
-def select_policies(tenant: str) -> Select[str, str, str, datetime]:
-    """Return the query for all policies of a tenant, ordered by channel."""
-    return (
-        select(PolicyRow.channel, PolicyRow.policy, PolicyRow.changed_by, PolicyRow.changed_at)
-        .where(PolicyRow.tenant == tenant)
-        .order_by(PolicyRow.channel)
-    )
-
-
-def upsert_policy(dialect: str, values: Mapping[str, object]) -> Insert:
-    """Return the statement that inserts or replaces a policy."""
-    make = postgresql.insert if dialect == "postgresql" else sqlite.insert
-    changed = {key: values[key] for key in ("policy", "changed_by", "changed_at")}
-    key = [PolicyRow.tenant, PolicyRow.channel]
-    return make(PolicyRow).values(**values).on_conflict_do_update(index_elements=key, set_=changed)
-
-
-def delete_policy(tenant: str, channel: str) -> Delete:
-    """Return the statement that deletes a policy."""
-    return delete(PolicyRow).where(PolicyRow.tenant == tenant, PolicyRow.channel == channel)
 
 
 class StoredAudits:
@@ -101,17 +87,24 @@ class StoredAudits:
         self, tenant: str, actor: str, act: str, subject: str, *, detail: str = ""
     ) -> None:
         """Record an act (32 characters at most) of ``actor``, such as ``cli:NAME``."""
-        async with self._transactions.writing() as connection:
-            await connection.execute(insert_audit(tenant, actor, act, subject, detail=detail))
+        await self._transactions.execute(insert_audit(tenant, actor, act, subject, detail=detail))
 
     async def newest(
         self, tenant: str, limit: int, before: int | None = None
     ) -> Sequence[AuditRecord]:
         """Return the last audit records, newest first; with ``before``, those below a number."""
-        async with self._transactions.reading() as connection:
-            rows = (await connection.execute(select_audits(tenant, limit, before))).all()
-            called = await connection.execute(select_actor_names([row.subject for row in rows]))
-            by_act = {(case, actor): name for case, actor, name in called}
+        row = AuditRow
+        statement = (
+            select(row.number, row.at, row.actor, row.act, row.subject, row.detail)
+            .where(row.tenant == tenant)
+            .order_by(row.number.desc())
+            .limit(limit)
+        )
+        if before is not None:
+            statement = statement.where(row.number < before)
+        rows = await self._transactions.rows(statement)
+        called = await self._transactions.rows(_select_actor_names([row.subject for row in rows]))
+        by_act = {(case, actor): name for case, actor, name in called}
         return [AuditRecord(*row, name=by_act.get((row.subject, row.actor), "")) for row in rows]
 
 
@@ -119,7 +112,7 @@ def insert_audit(tenant: str, actor: str, act: str, subject: str, *, detail: str
     """Return the statement that inserts an audit row; run it in the change's own transaction."""
     return insert(AuditRow).values(
         tenant=tenant,
-        at=datetime.now(UTC),
+        at=utc_now(),
         actor=storable(actor),
         act=act,
         subject=storable(subject),
@@ -127,7 +120,7 @@ def insert_audit(tenant: str, actor: str, act: str, subject: str, *, detail: str
     )
 
 
-def select_actor_names(cases: Sequence[str]) -> Select[str, str, str]:
+def _select_actor_names(cases: Sequence[str]) -> Select[str, str, str]:
     """Return the query for the names of actors on escalations, by case and actor id."""
     row = EscalationStepRow
     return (
@@ -137,15 +130,50 @@ def select_actor_names(cases: Sequence[str]) -> Select[str, str, str]:
     )
 
 
-def select_audits(
-    tenant: str, limit: int, before: int | None
-) -> Select[int, datetime, str, str, str, str]:
-    """Return the query for the last audit rows of a tenant, newest first."""
-    row = AuditRow
-    statement = (
-        select(row.number, row.at, row.actor, row.act, row.subject, row.detail)
-        .where(row.tenant == tenant)
-        .order_by(row.number.desc())
-        .limit(limit)
-    )
-    return statement if before is None else statement.where(row.number < before)
+_AUDIT_SUBJECT = "answers"
+
+
+class StoredPauses:
+    """Pauses and resumes answering per tenant. Implements `bot.answering.limits.KnowsPause`.
+
+    Each change writes an audit row in its transaction.
+    """
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def pause(self, tenant: str, reason: str, by: str) -> Pause:
+        """Pause answering, or change the reason of a pause; return the current pause."""
+        row = {"tenant": tenant, "reason": storable(reason), "paused_by": storable(by)}
+        async with self._transactions.writing() as connection:
+            await connection.execute(
+                upsert(
+                    self._transactions.dialect,
+                    PauseRow,
+                    {**row, "since": utc_now()},
+                    key=("tenant",),
+                    changed=("reason", "paused_by"),
+                )
+            )
+            await connection.execute(
+                insert_audit(tenant, by, "pause", _AUDIT_SUBJECT, detail=reason)
+            )
+            since = await connection.scalar(select(PauseRow.since).where(PauseRow.tenant == tenant))
+        return Pause(row["reason"], row["paused_by"], since or utc_now())
+
+    async def resume(self, tenant: str, by: str) -> bool:
+        """End the pause; return whether there was one."""
+        lift = delete(PauseRow).where(PauseRow.tenant == tenant)
+        async with self._transactions.writing() as connection:
+            lifted = bool((await connection.execute(lift)).rowcount)
+            if lifted:
+                await connection.execute(insert_audit(tenant, by, "resume", _AUDIT_SUBJECT))
+        return lifted
+
+    async def current(self, tenant: str) -> Pause | None:
+        """Return the current pause; None if answering is not paused."""
+        statement = select(PauseRow.reason, PauseRow.paused_by, PauseRow.since).where(
+            PauseRow.tenant == tenant
+        )
+        row = await self._transactions.first(statement)
+        return None if row is None else Pause(row.reason, row.paused_by, row.since)

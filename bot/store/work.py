@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import CursorResult, Update, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.domain.errors import ClaimLost, InteractionUnknown
+from bot.domain.errors import ClaimLost
 from bot.domain.interactions import Escalation, Interaction, Outcome, PostedRef, Unfinished
 from bot.domain.messages import Activity, InteractionId, Message, Person, Stage
 from bot.domain.outcomes import is_kept_without_text, without_text
@@ -32,6 +32,7 @@ from bot.store.rows import (
     utc_now,
 )
 from bot.store.tables import (
+    ConversationRow,
     EscalationRow,
     EscalationStepRow,
     InteractionRow,
@@ -63,10 +64,15 @@ class StoredWork:
         async with self._transactions.writing(urgent=True) as connection:
             row = self._rows.opened(message, owner)
             if (await self._insert(connection, InteractionRow, row)).rowcount:
-                seen = queries.upsert_conversation(
-                    self._transactions.dialect, conversation_row(message)
+                await connection.execute(
+                    queries.upsert(
+                        self._transactions.dialect,
+                        ConversationRow,
+                        conversation_row(message),
+                        key=("tenant", "thread"),
+                        changed=("last_at",),
+                    )
                 )
-                await connection.execute(seen)
             return await self._held(connection, message.interaction_id)
 
     async def claim(self, interaction_id: InteractionId, owner: str) -> Interaction | None:
@@ -77,9 +83,8 @@ class StoredWork:
             return await self._held(connection, interaction_id)
 
     async def behind(self, interaction: Interaction) -> bool:
-        async with self._transactions.reading() as connection:
-            earlier = leases.select_has_earlier(interaction, self._transactions.dialect)
-            return bool(await connection.scalar(earlier))
+        earlier = leases.select_has_earlier(interaction, self._transactions.dialect)
+        return bool(await self._transactions.scalar(earlier))
 
     async def close(
         self, interaction: Interaction, outcome: Outcome, *, last: bool, posting: bool = True
@@ -124,11 +129,8 @@ class StoredWork:
 
     async def amend(self, message: Message) -> bool:
         async with self._transactions.writing(urgent=True) as connection:
-            row = (
-                await connection.execute(
-                    queries.select_interaction_for_update(message.interaction_id)
-                )
-            ).first()
+            query = queries.select_interaction_for_update(message.interaction_id)
+            row = (await connection.execute(query)).first()
             if row is None:
                 return False
             before = self._rows.interaction(row).message
@@ -160,21 +162,18 @@ class StoredWork:
         await self._transactions.scrub()
 
     async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
-        async with self._transactions.reading() as connection:
-            statement = leases.select_unfinished(self._transactions.dialect, owner)
-            found = await connection.execute(statement)
-            return [Unfinished(InteractionId(each), epoch) for each, epoch in found]
+        statement = leases.select_unfinished(self._transactions.dialect, owner)
+        found = await self._transactions.rows(statement)
+        return [Unfinished(InteractionId(each), epoch) for each, epoch in found]
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None:
-        async with self._transactions.reading() as connection:
-            row = (await connection.execute(queries.select_interaction(interaction_id))).first()
+        row = await self._transactions.first(queries.select_interaction(interaction_id))
         return None if row is None else self._rows.interaction(row)
 
     async def stage(self, interaction_id: InteractionId, *activities: Activity) -> None:
         async with self._transactions.writing(lasting=False) as connection:
-            row = (
-                await connection.execute(queries.select_interaction_for_update(interaction_id))
-            ).first()
+            query = queries.select_interaction_for_update(interaction_id)
+            row = (await connection.execute(query)).first()
             if row is not None:
                 await self._append(connection, interaction_id, row.tenant, activities)
 
@@ -275,15 +274,7 @@ class StoredWork:
         return recorded
 
     async def _held(self, connection: AsyncConnection, interaction_id: str) -> Interaction:
-        row = (
-            await connection.execute(queries.select_interaction_for_update(interaction_id))
-        ).first()
-        if row is None:
-            raise InteractionUnknown(
-                f"There is no interaction {interaction_id!r}. Use the id that the question's "
-                "answer came with."
-            )
-        interaction = self._rows.interaction(row)
+        interaction = await self._rows.locked(connection, interaction_id)
         if interaction.status != "cancelling":
             return interaction
         told = await connection.execute(queries.select_notices_posted_to_asker(interaction_id))

@@ -153,7 +153,11 @@ class InteractionsApi:
                 **seen.answer(answer).model_dump(),
                 question=seen.question,
                 created_at=interaction.created_at,
-                feedback=[_feedback_json(item) for item in feedback if _may_read(request, item)],
+                feedback=[
+                    schemas.Feedback.model_validate(item)
+                    for item in feedback
+                    if _may_read(request, item)
+                ],
             )
         )
 
@@ -196,7 +200,7 @@ class InteractionsApi:
             comment=given.comment,
         )
         await self.interactions.rate(kept)
-        return json_reply(_feedback_json(kept))
+        return json_reply(schemas.Feedback.model_validate(kept))
 
     async def unjudge(self, request: web.Request) -> web.Response:
         """Delete one's feedback for an answer; idempotent."""
@@ -311,14 +315,3 @@ class InteractionsApi:
 
 def _may_read(request: web.Request, feedback: Feedback) -> bool:
     return sees_everything(request) or feedback.person_id == person_of(request).id
-
-
-def _feedback_json(feedback: Feedback) -> schemas.Feedback:
-    return schemas.Feedback(
-        person_id=feedback.person_id,
-        vote=feedback.vote,
-        rating=feedback.rating,
-        reason=feedback.reason,
-        comment=feedback.comment,
-        given_at=feedback.given_at,
-    )

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from aiohttp import web
 
-from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep, actor_of
+from bot.domain.cases import Act, Actor, Case, CaseQuery, actor_of
 from bot.domain.errors import ActRefused
 from bot.domain.interactions import ConfidenceLevel
 from bot.domain.messages import InteractionId, Person
@@ -155,9 +155,19 @@ class RecordApi:
 
     async def _history(self, case: Case) -> admin_schemas.EscalationHistory:
         steps = await self.cases.steps(self.tenant, case.interaction_id)
-        return admin_schemas.EscalationHistory(
-            **_case(case), history=[_step(each) for each in steps]
-        )
+        history = [
+            admin_schemas.EscalationStep(
+                number=each.number,
+                step=each.step,
+                by_id=each.actor and each.actor.id,
+                by_name=each.actor and each.actor.name,
+                by_role=each.actor and each.actor.role,
+                text=each.text,
+                at=each.at,
+            )
+            for each in steps
+        ]
+        return admin_schemas.EscalationHistory(**_case(case), history=history)
 
 
 def _cursor(place: Cursor | None) -> str | None:
@@ -233,16 +243,3 @@ def _case(case: Case) -> dict[str, object]:
         "changed_at": case.changed_at,
         "reminders": case.pings,
     }
-
-
-def _step(step: CaseStep) -> admin_schemas.EscalationStep:
-    actor = step.actor
-    return admin_schemas.EscalationStep(
-        number=step.number,
-        step=step.step,
-        by_id=None if actor is None else actor.id,
-        by_name=None if actor is None else actor.name,
-        by_role=None if actor is None else actor.role,
-        text=step.text,
-        at=step.at,
-    )

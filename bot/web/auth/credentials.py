@@ -22,7 +22,7 @@ from bot.domain.ports import Audits
 from bot.domain.settings import Settings
 from bot.domain.users import SignedIn
 from bot.store.key_values import StoredSessions
-from bot.web.auth.identity import Identities, bearer_token, cookie_name, is_https
+from bot.web.auth.identity import Identities, bearer_token, cookie_name, cookie_options
 from bot.web.problems import problem
 
 SESSION_COOKIE = "frontdesk_session"
@@ -57,9 +57,7 @@ class Sessions:
             cookie_name(request, SESSION_COOKIE),
             secret,
             max_age=SESSION_SECONDS,
-            httponly=True,
-            secure=is_https(request),
-            samesite="Lax",
+            **cookie_options(request),
         )
 
     async def find(self, request: web.Request) -> SignedIn | None:
@@ -74,9 +72,7 @@ class Sessions:
         await self._end(request)
         response.del_cookie(
             cookie_name(request, SESSION_COOKIE),
-            httponly=True,
-            secure=is_https(request),
-            samesite="Lax",
+            **cookie_options(request),
         )
 
     async def _end(self, request: web.Request) -> None:

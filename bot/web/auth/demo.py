@@ -15,8 +15,14 @@ from bot.domain.messages import Person
 from bot.domain.settings import Settings
 from bot.domain.urls import safe_redirect_path
 from bot.domain.users import Role, SignedIn
-from bot.web.auth.cookie_signer import Signer, signing_key
-from bot.web.auth.identity import SIGNED_IN, cookie_name, is_https, person_of
+from bot.web.auth.identity import (
+    SIGNED_IN,
+    Signer,
+    cookie_name,
+    cookie_options,
+    person_of,
+    signing_key,
+)
 from bot.web.problems import problem
 from rag.types import EVERYONE, Principal
 
@@ -71,9 +77,7 @@ class Demo:
             cookie_name(request, DEMO_COOKIE),
             self._signer.sign(chosen.key),
             max_age=_SECONDS,
-            httponly=True,
-            secure=is_https(request),
-            samesite="Lax",
+            **cookie_options(request),
         )
         return response
 

@@ -35,7 +35,7 @@ from bot.web.auth.identity import (
 )
 from bot.web.auth.sign_in import PUBLIC_SIGN_IN_PATHS, SIGN_IN_PATH, SignInPages, code_flow
 from bot.web.forms import form_middleware
-from bot.web.pages.layout import accepts_html, wants_fragment
+from bot.web.pages import accepts_html, wants_fragment
 from bot.web.problems import body_too_long, max_body_bytes, problem, problem_middleware
 
 UPLOAD_PATHS = ("/api/v1/documents/", "/api/v2/documents/")

@@ -29,7 +29,7 @@ from bot.web.auth.id_tokens import (
     signed_in_person,
     verified_claims,
 )
-from bot.web.auth.identity import cookie_name, is_admin, is_https, signed_in_of
+from bot.web.auth.identity import cookie_name, cookie_options, is_admin, signed_in_of
 from bot.web.auth.issuer import (
     ATTEMPT_SECONDS,
     ClientRegistration,
@@ -38,7 +38,7 @@ from bot.web.auth.issuer import (
     attempt_of,
     new_attempt,
 )
-from bot.web.pages.layout import add_pages
+from bot.web.pages import add_pages
 from bot.web.problems import Problem, problem
 
 log = structlog.get_logger(__name__)
@@ -215,9 +215,7 @@ class SignInPages:
             cookie_name(request, ATTEMPT_COOKIE),
             attempt.cookie(),
             max_age=ATTEMPT_SECONDS,
-            httponly=True,
-            secure=is_https(request),
-            samesite="Lax",
+            **cookie_options(request),
         )
         return response
 
@@ -234,12 +232,7 @@ class SignInPages:
         else:
             response = _redirect(wanted)
             await self._let_in(request, response, signed_in)
-        response.del_cookie(
-            cookie_name(request, ATTEMPT_COOKIE),
-            httponly=True,
-            secure=is_https(request),
-            samesite="Lax",
-        )
+        response.del_cookie(cookie_name(request, ATTEMPT_COOKIE), **cookie_options(request))
         return response
 
     async def _let_in(

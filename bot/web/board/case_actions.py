@@ -22,7 +22,7 @@ from bot.web.board import labels
 from bot.web.board.case_view import ACTS, Draft, case_page_view
 from bot.web.board.escalations import PATH
 from bot.web.board.layout import render_page
-from bot.web.pages.layout import redirect_unless_fragment, wants_fragment
+from bot.web.pages import redirect_unless_fragment, wants_fragment
 from rag.errors import RagError
 from rag.types import Principal
 

@@ -32,7 +32,6 @@ from bot.store.interactions import StoredInteractions
 from bot.web.auth.identity import principals_of, require_role, role_of
 from bot.web.board import labels, layout
 from bot.web.board.layout import (
-    SPANS,
     FilterForm,
     feedback_query,
     question_query,
@@ -90,8 +89,7 @@ class QuestionsPage:
             "fields": kept,
             "troubles": fields.troubles,
             "narrowed": any(kept.values()),
-            "first": layout.list_link(QUESTIONS_PATH, kept) if after is not None else "",
-            "more": layout.next_link(QUESTIONS_PATH, kept, found.next),
+            **layout.paging(QUESTIONS_PATH, kept, after, found.next),
             "intents": [(each.value, name) for each, name in labels.INTENTS.items()],
             "words": labels,
         }
@@ -184,7 +182,7 @@ class StaleAnswersPage:
     async def page(self, request: web.Request) -> web.Response:
         """List stale answers of the chosen days, newest first."""
         require_role(request, "expert")
-        days = _days_asked_for(request)
+        days = layout.days_asked_for(request, _DEFAULT_DAYS)
         after = decode_cursor(request.query.get("after", ""), parts=1, numbered=True)
         check = QuoteCheck(self.index, self.tenant, await principals_of(request, self.tenant))
         trouble, found = "", _CheckedAnswers((), 0, None)
@@ -198,8 +196,7 @@ class StaleAnswersPage:
             "found": found,
             "trouble": trouble,
             "spans": span_choices(days, STALE_ANSWERS_PATH),
-            "first": layout.list_link(STALE_ANSWERS_PATH, kept) if after is not None else "",
-            "more": layout.next_link(STALE_ANSWERS_PATH, kept, found.next),
+            **layout.paging(STALE_ANSWERS_PATH, kept, after, found.next),
             "words": labels,
         }
         return render_page(request, "board/changed.html", context)
@@ -247,11 +244,6 @@ def _staleness_texts(fates: Sequence[QuoteState]) -> tuple[str, ...]:
     return tuple(why for bad, why in _STALENESS_TEXTS.items() if bad in fates)
 
 
-def _days_asked_for(request: web.Request) -> int:
-    asked = request.query.get("days", "")
-    return next((days for days in SPANS if str(days) == asked), _DEFAULT_DAYS)
-
-
 FEEDBACK_PATH = "/board/feedback"
 FEEDBACK_SPAN = timedelta(days=30)
 """The span of the feedback counts."""
@@ -288,8 +280,7 @@ class FeedbackPage:
             "days": FEEDBACK_SPAN.days,
             "fields": kept,
             "narrowed": any(kept.values()),
-            "first": layout.list_link(FEEDBACK_PATH, kept) if after is not None else "",
-            "more": layout.next_link(FEEDBACK_PATH, kept, found.next),
+            **layout.paging(FEEDBACK_PATH, kept, after, found.next),
             "words": labels,
         }
         return render_page(request, "board/feedback.html", context)

@@ -14,17 +14,15 @@ from pydantic_settings import BaseSettings
 
 from bot.chat.commands.channel_settings import audited_policy_in_words, policy_in_words
 from bot.domain.cases import Act
-from bot.domain.messages import Person
 from bot.domain.record_reports import AuditRecord, PolicyRecord
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import SettingOrigin, variable
 from bot.domain.users import short_actor_name
 from bot.observability.request_log import mask_credentials
-from bot.store.limits import StoredPauses
-from bot.store.policies import StoredAudits, StoredPolicies
+from bot.store.policies import StoredAudits, StoredPauses, StoredPolicies
 from bot.web.auth.demo import display_names
 from bot.web.auth.identity import require_role
-from bot.web.board.layout import render_page
+from bot.web.board.layout import audit_name, render_page
 
 PATH = "/board/settings"
 MAX_REASON_LENGTH = 300
@@ -99,13 +97,13 @@ class SettingsPage:
         wrong = _reason_error(reason)
         if wrong:
             return await self._shown(request, status=422, wrong=wrong, reason=reason)
-        await self.pauses.pause(self.settings.tenant, reason, _audit_actor(person))
+        await self.pauses.pause(self.settings.tenant, reason, f"board:{audit_name(person)}")
         raise web.HTTPSeeOther(PATH)
 
     async def resume(self, request: web.Request) -> web.Response:
         """Resume answering; idempotent."""
         person = require_role(request, "admin")
-        await self.pauses.resume(self.settings.tenant, _audit_actor(person))
+        await self.pauses.resume(self.settings.tenant, f"board:{audit_name(person)}")
         raise web.HTTPSeeOther(PATH)
 
     async def _shown(
@@ -196,10 +194,6 @@ def _reason_error(reason: str) -> str:
     if len(reason) > MAX_REASON_LENGTH:
         return f"That is {len(reason):,} characters; say it in at most {MAX_REASON_LENGTH:,}."
     return ""
-
-
-def _audit_actor(person: Person) -> str:
-    return f"board:{person.name or person.email or person.id}"
 
 
 def _before(request: web.Request) -> int | None:

@@ -18,9 +18,9 @@ from bot.domain.messages import Thread
 from bot.domain.ports import Inbox
 from bot.domain.record_search import FoundQuestion, ThreadSummary
 from bot.domain.text.markdown import clip
-from bot.store.conversations import StoredThreads
+from bot.store.interactions import StoredThreads
 from bot.web.chat.exchanges import Exchanges, valid_uuid
-from bot.web.pages.layout import wants_fragment
+from bot.web.pages import wants_fragment
 
 DayName = Literal["Today", "Yesterday", "Earlier"]
 

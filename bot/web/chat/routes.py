@@ -25,7 +25,7 @@ from bot.domain.person_requests import person_request_id
 from bot.domain.ports import Inbox, Interactions
 from bot.domain.record_search import Watches
 from bot.escalations.ports import Cases
-from bot.store.conversations import StoredThreads
+from bot.store.interactions import StoredThreads
 from bot.web.auth.identity import person_of, role_of
 from bot.web.chat.case_card import CaseCard
 from bot.web.chat.event_stream import EventStreams
@@ -37,7 +37,7 @@ from bot.web.chat.history import (
     remember_conversation,
 )
 from bot.web.chat.stored_pages import StoredPageRoutes
-from bot.web.pages.layout import add_pages, redirect_unless_fragment
+from bot.web.pages import add_pages, redirect_unless_fragment
 from rag.errors import RagError
 
 HERE = Path(__file__).parent
