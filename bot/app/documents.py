@@ -44,7 +44,6 @@ from ingestion.errors import DocumentRefused as Refused
 from ingestion.errors import DocumentUnknown as Unknown
 from ingestion.errors import LedgerUnavailable, PageUnreadable, SourceUnavailable
 from ingestion.errors import SettingInvalid as IngestionSettingInvalid
-from ingestion.errors import SettingInvalid as WikiSettingInvalid
 from ingestion.library import Library
 from ingestion.records.assembly import Records, records_of
 from ingestion.runs.background import OnRemovalRefused
@@ -124,7 +123,7 @@ def build_document_services(
     records = records_of(settings)
     try:
         wiki = None if ingestion is None else open_wiki_sources(ingestion)
-    except WikiSettingInvalid as error:
+    except IngestionSettingInvalid as error:
         raise SettingInvalid(str(error)) from error
     library = library_of(
         parts.index,

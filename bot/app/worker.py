@@ -24,7 +24,7 @@ from bot.app.components import Components
 from bot.app.documents import build_attachments
 from bot.domain.capabilities import Introduces
 from bot.domain.messages import Message, Platform, Policy
-from bot.domain.ports import Admits, AnswersInquiries, Channel, Directory, Worklist
+from bot.domain.ports import Admits, AnswersInquiries, Channel, Directory
 from bot.domain.record_reports import RetentionResult
 from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
@@ -32,10 +32,8 @@ from bot.escalations.casework import Casework, NotifyingCases
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
 from bot.inbox.accept import DurableInbox, Engine
 from bot.inbox.heartbeat import (
-    DeadReplicas,
     InboxSupervisor,
     Lease,
-    ReplicaLeases,
     SupervisedEngine,
 )
 from bot.inbox.in_flight import InFlight
@@ -49,23 +47,9 @@ class DurableEngine(Engine, SupervisedEngine, Protocol):
     """The engine as both the inbox and its supervisor need it."""
 
 
-class ReplicaStore(ReplicaLeases, DeadReplicas, Protocol):
-    """The store of live and dead processes."""
-
-
-class InboxStore(Protocol):
-    """The parts of the store that an inbox needs."""
-
-    @property
-    def work(self) -> Worklist: ...
-
-    @property
-    def replicas(self) -> ReplicaStore: ...
-
-
 @dataclass(frozen=True, slots=True)
 class InboxOptions:
-    """The surroundings of an inbox.
+    """The options of an inbox.
 
     ``alone``: a lock keeps other servers away, and the store is a file. ``prepare`` migrates the
     store's schema, ``clean`` deletes expired data. ``hold_back`` raises RateExceeded for messages
@@ -86,54 +70,54 @@ class BuiltInbox:
     """An inbox, and the supervisor that starts and stops it."""
 
     inbox: DurableInbox
-    keeper: InboxSupervisor
+    supervisor: InboxSupervisor
 
 
 def build_durable_inbox(
-    record: InboxStore,
+    store: Store,
     engine: DurableEngine,
     *,
     admission: Admits,
     desk: AnswersInquiries,
     channels: Mapping[Platform, Channel],
     limits: WorkLimits,
-    surroundings: InboxOptions,
+    options: InboxOptions,
 ) -> BuiltInbox:
     """Build an inbox with its worker and supervisor; nothing is started."""
-    owner = str(uuid.uuid4()) if surroundings.alone else engine.executor
-    lease = Lease(record.replicas, owner, alone=surroundings.alone)
+    owner = str(uuid.uuid4()) if options.alone else engine.executor
+    lease = Lease(store.replicas, owner, alone=options.alone)
     underway = InFlight()
-    deliver = Deliverer(channels, record.work, public_url=surroundings.public_url)
+    deliver = Deliverer(channels, store.work, public_url=options.public_url)
     patience = timedelta(hours=limits.delivery_hours)
     work = MessageWorker(
         owner=owner,
-        work=record.work,
+        work=store.work,
         answering=MessageAnswerer(admission, desk, deadline_seconds=limits.deadline_seconds),
         deliver=deliver,
-        posting=ReplyOutbox(record.work, deliver, alive=lease.holds, patience=patience),
-        observers=(RequestLog(log_questions=surroundings.log_questions), *surroundings.observers),
+        posting=ReplyOutbox(store.work, deliver, alive=lease.holds, patience=patience),
+        observers=(RequestLog(log_questions=options.log_questions), *options.observers),
         limits=limits,
         answered=underway.settle,
     )
     inbox = DurableInbox(
         owner=owner,
-        worklist=record.work,
+        worklist=store.work,
         engine=engine,
         work=work,
         underway=underway,
         limits=limits,
-        hold_back=surroundings.hold_back,
+        hold_back=options.hold_back,
     )
-    keeper = InboxSupervisor(
+    supervisor = InboxSupervisor(
         inbox=inbox,
         engine=engine,
         lease=lease,
-        deaths=record.replicas,
-        prepare=surroundings.prepare,
-        clean=surroundings.clean,
-        patient=not surroundings.alone,
+        deaths=store.replicas,
+        prepare=options.prepare,
+        clean=options.clean,
+        patient=not options.alone,
     )
-    return BuiltInbox(inbox, keeper)
+    return BuiltInbox(inbox, supervisor)
 
 
 log = structlog.get_logger(__name__)
@@ -144,29 +128,29 @@ class BackgroundWork:
     """Processes messages and escalations while the server runs."""
 
     inbox: DurableInbox
-    keeper: InboxSupervisor
-    news: NoticeLoop
+    supervisor: InboxSupervisor
+    notices: NoticeLoop
     cases: NotifyingCases
 
     def mount(self, app: web.Application) -> None:
         """Start and stop the background work with the server."""
-        app.cleanup_ctx.append(self._keep)
-        app.cleanup_ctx.append(self._tell)
+        app.cleanup_ctx.append(self._supervise)
+        app.cleanup_ctx.append(self._send_notices)
         app.on_shutdown.append(self._drain)
 
-    async def _keep(self, _: web.Application) -> AsyncIterator[None]:
-        await self.keeper.start()
+    async def _supervise(self, _: web.Application) -> AsyncIterator[None]:
+        await self.supervisor.start()
         yield
-        await self.keeper.stop()
+        await self.supervisor.stop()
 
-    async def _tell(self, _: web.Application) -> AsyncIterator[None]:
-        self.news.start()
+    async def _send_notices(self, _: web.Application) -> AsyncIterator[None]:
+        self.notices.start()
         yield
-        await self.news.stop()
+        await self.notices.stop()
 
     async def _drain(self, _: web.Application) -> None:
         """Finish work before aiohttp disconnects its waiters, which takes its timeout twice."""
-        await asyncio.gather(self.keeper.drain(), self.news.stop())
+        await asyncio.gather(self.supervisor.drain(), self.notices.stop())
 
 
 def build_background_work(
@@ -201,9 +185,9 @@ def build_background_work(
         observers=observers,
         hold_back=floods.check,
     )
-    news = _build_news(store, parts, channels, opened.keeper)
-    cases = NotifyingCases(store.escalations, news.hint)
-    return BackgroundWork(opened.inbox, opened.keeper, news, cases)
+    loop = _build_notices(store, parts, channels, opened.supervisor)
+    cases = NotifyingCases(store.escalations, loop.hint)
+    return BackgroundWork(opened.inbox, opened.supervisor, loop, cases)
 
 
 def executor_of(settings: Settings) -> str:
@@ -229,7 +213,7 @@ def _build_inbox(
         desk=desk,
         channels={each.platform: each for each in channels},
         limits=WorkLimits(concurrency=settings.concurrency, waiting=settings.waiting),
-        surroundings=InboxOptions(
+        options=InboxOptions(
             alone=settings.database_url is None,
             prepare=partial(prepare, database_url(settings)),
             clean=partial(_delete_expired, settings, store),
@@ -284,8 +268,8 @@ async def _delete_expired(settings: Settings, store: Store) -> None:
         log.info("retention.swept", **asdict(swept))
 
 
-def _build_news(
-    store: Store, parts: Components, channels: Sequence[Channel], keeper: InboxSupervisor
+def _build_notices(
+    store: Store, parts: Components, channels: Sequence[Channel], supervisor: InboxSupervisor
 ) -> NoticeLoop:
     teller = NoticeDelivery(
         outbox=store.notices,
@@ -303,5 +287,5 @@ def _build_news(
         owner=str(uuid.uuid4()),
         outbox=store.notices,
         teller=teller,
-        is_open=lambda: keeper.part().state == "ready",
+        is_open=lambda: supervisor.part().state == "ready",
     )

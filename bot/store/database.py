@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Self
 
 from sqlalchemy import Connection, create_engine, event, func, inspect, make_url, select, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -118,6 +119,12 @@ class Store:
         self.watching = StoredGlances(transactions)
         self.notes = StoredNotes(transactions)
         self.askers = StoredAskers(transactions)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def close(self) -> None:
         await self.transactions.close()

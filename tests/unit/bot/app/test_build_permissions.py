@@ -244,7 +244,7 @@ SECRET = "zebra471"
 
 
 class Accounts:
-    """Implements ResolvesAccounts; remembers who was asked for."""
+    """Looks accounts up; remembers who was asked for."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -257,14 +257,16 @@ class Accounts:
 async def test_what_a_platform_vouches_for_and_what_confluence_says_are_joined() -> None:
     person = Person("U1", "Ann", ANN, frozenset({EVERYONE, Principal(f"user:{ANN}")}))
 
-    found = await ConfluenceDirectory(Accounts()).principals("acme", person)
+    found = await ConfluenceDirectory(Accounts().principals).principals("acme", person)
 
     assert found == {EVERYONE, f"user:{ANN}", "user:confluence:1"}
 
 
 async def test_nobody_without_a_verified_address_is_looked_up() -> None:
     accounts = Accounts()
-    assert await ConfluenceDirectory(accounts).principals("acme", Person("U1", "Ann")) == {EVERYONE}
+    assert await ConfluenceDirectory(accounts.principals).principals(
+        "acme", Person("U1", "Ann")
+    ) == {EVERYONE}
     assert accounts.asked == []
 
 
@@ -272,7 +274,8 @@ async def test_nobody_without_a_verified_address_is_looked_up() -> None:
 async def test_nobody_else_says_who_is_in_a_group_of_confluence(accounts: Accounts | None) -> None:
     forged = frozenset(map(Principal, ("group:confluence:board", "user:confluence:ceo", EVERYONE)))
 
-    found = await ConfluenceDirectory(accounts).principals("acme", Person("U1", principals=forged))
+    directory = ConfluenceDirectory(None if accounts is None else accounts.principals)
+    found = await directory.principals("acme", Person("U1", principals=forged))
 
     assert found == {EVERYONE}
 
@@ -287,7 +290,7 @@ async def test_a_last_check_without_confluence_is_refused_with_the_cure() -> Non
 async def test_without_confluence_people_are_who_their_platform_says() -> None:
     for settings in (None, Settings(_env_file=None)):
         async with open_confluence(settings) as known:
-            assert known.still is None
+            assert known.recheck is None
             assert await known.directory.principals("t", Person("U1", email=ANN)) == {EVERYONE}
 
 
@@ -341,9 +344,9 @@ async def served(data_dir: Path, *, last_check: bool) -> AsyncIterator[Served]:
             pipeline=pipeline,
             gate=load_gate(0.0),
             wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
-            still=known.still,
+            still=known.recheck,
         )
-        parts = Components(index, None, "", None, pipeline, desk, known.still)
+        parts = Components(index, None, "", None, pipeline, desk, known.recheck)
         store = await open_store(sqlite_url(data_dir))
         opened.push_async_callback(store.close)
         app = build(bot, parts, store, MemoryEngine(), directory=known.directory)
