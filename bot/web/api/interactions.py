@@ -43,12 +43,10 @@ from bot.web.api.requests import (
     user_of_query,
 )
 from bot.web.auth.identity import (
-    is_admin,
-    may_see,
+    identities_of,
     person_of,
     principals_for,
     role_of,
-    sees_everything,
 )
 from bot.web.problems import problem
 
@@ -217,7 +215,7 @@ class InteractionsApi:
         """Return whether questions can be answered now (readiness); 503 if a vital part failed."""
         parts = await self.check_parts()
         failed = any(part.state == "failed" and part.vital for part in parts)
-        told = not self.settings.exposed or is_admin(request)
+        told = not self.settings.exposed or identities_of(request).is_admin(request)
         shown = [
             schemas.Part(
                 name=part.name,
@@ -308,10 +306,14 @@ class InteractionsApi:
         wanted = request.match_info["id"]
         known = INTERACTION_ID.fullmatch(wanted) is not None
         interaction = await self.interactions.get(InteractionId(wanted)) if known else None
-        if interaction is None or interaction.withdrawn or not may_see(request, interaction):
+        if (
+            interaction is None
+            or interaction.withdrawn
+            or not identities_of(request).may_see(request, interaction)
+        ):
             raise problem(404, f"There is no interaction {wanted[:64]!r} of yours.")
         return interaction
 
 
 def _may_read(request: web.Request, feedback: Feedback) -> bool:
-    return sees_everything(request) or feedback.person_id == person_of(request).id
+    return identities_of(request).sees_all(request) or feedback.person_id == person_of(request).id

@@ -27,7 +27,13 @@ from bot.escalations.casework import checked
 from bot.escalations.ports import Cases
 from bot.web.api import admin_schemas
 from bot.web.api.requests import body_of, claimed_user, invalid_field, json_reply, query_of
-from bot.web.auth.identity import may_see, person_of, require_role, role_of, signed_in_of
+from bot.web.auth.identity import (
+    identities_of,
+    person_of,
+    require_role,
+    role_of,
+    signed_in_of,
+)
 from bot.web.problems import problem
 
 _DEFAULT_SPAN = timedelta(days=30)
@@ -151,7 +157,7 @@ class RecordApi:
 
     async def _own(self, request: web.Request, case: Case) -> bool:
         interaction = await self.interactions.get(case.interaction_id)
-        return interaction is not None and may_see(request, interaction)
+        return interaction is not None and identities_of(request).may_see(request, interaction)
 
     async def _history(self, case: Case) -> admin_schemas.EscalationHistory:
         steps = await self.cases.steps(self.tenant, case.interaction_id)

@@ -234,34 +234,19 @@ class Identities:
 IDENTITIES = web.AppKey("identities", Identities)
 
 
+def identities_of(request: web.Request) -> Identities:
+    """Return the identities of the app that serves a request."""
+    return request.config_dict[IDENTITIES]
+
+
 def person_of(request: web.Request, claimed: ClaimedUser | None = None) -> Person:
     """Return the caller, or the user they ask for. Raises Problem (403) for an untrusted claim."""
-    return request.config_dict[IDENTITIES].person(request, claimed)
-
-
-def may_see(request: web.Request, interaction: Interaction) -> bool:
-    """Return whether the caller may see an interaction."""
-    return request.config_dict[IDENTITIES].may_see(request, interaction)
-
-
-def is_admin(request: web.Request) -> bool:
-    """Return whether the caller has the admin token, or is signed in as an admin."""
-    return request.config_dict[IDENTITIES].is_admin(request)
-
-
-def sees_everything(request: web.Request) -> bool:
-    """Return whether the caller may see all interactions."""
-    return request.config_dict[IDENTITIES].sees_all(request)
-
-
-def may_ask_for_others(request: web.Request) -> bool:
-    """Return whether the caller may claim another user."""
-    return request.config_dict[IDENTITIES].believes(request)
+    return identities_of(request).person(request, claimed)
 
 
 def role_of(request: web.Request) -> Role:
     """Return the caller's role."""
-    return request.config_dict[IDENTITIES].role(request)
+    return identities_of(request).role(request)
 
 
 def require_role(request: web.Request, role: Role) -> Person:
@@ -337,8 +322,8 @@ async def principals_for(request: web.Request, asked: Interaction) -> frozenset[
     """
     message = asked.message
     ours = message.thread.platform in {"rest", "web"}
-    person = message.author if ours and may_ask_for_others(request) else person_of(request)
-    return await _principals(request, message.thread.tenant, person)
+    person = message.author if ours and identities_of(request).believes(request) else None
+    return await _principals(request, message.thread.tenant, person or person_of(request))
 
 
 async def _principals(request: web.Request, tenant: str, person: Person) -> frozenset[Principal]:

@@ -29,7 +29,7 @@ from bot.web.auth.id_tokens import (
     signed_in_person,
     verified_claims,
 )
-from bot.web.auth.identity import cookie_name, cookie_options, is_admin, signed_in_of
+from bot.web.auth.identity import cookie_name, cookie_options, identities_of, signed_in_of
 from bot.web.auth.issuer import (
     ATTEMPT_SECONDS,
     ClientRegistration,
@@ -168,7 +168,7 @@ class SignInPages:
     async def show(self, request: web.Request) -> web.StreamResponse:
         """Show the sign-in page; redirect a caller who is already signed in."""
         wanted = safe_redirect_path(request.query.get("next"))
-        if signed_in_of(request) is not None or is_admin(request):
+        if signed_in_of(request) is not None or identities_of(request).is_admin(request):
             raise web.HTTPSeeOther(wanted)
         closed = self._flow is None and self._token_cure
         if closed:

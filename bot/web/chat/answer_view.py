@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from bot.answering.explanations.steps import title_of
 from bot.answering.reply_text import QUOTES_INTRO, UNSURE_INTRO
-from bot.answering.visibility import Visibility
+from bot.answering.visibility import Visibility, sources_of
 from bot.chat.votes import can_be_rated
 from bot.domain.feedback import REASONS, Reason
 from bot.domain.interactions import (
@@ -182,7 +182,7 @@ def exchange_view(
 
 def _answered_view(interaction: Interaction, outcome: Outcome, votes: FeedbackView) -> ExchangeView:
     response = outcome.response
-    shown = _sources(response)
+    shown = sources_of(response)
     cited = isinstance(response, Reply)
     question = interaction.message.text
     return ExchangeView(
@@ -272,10 +272,6 @@ def _heading(response: Response) -> str:
             return "Not working right now"
         case Escalation():
             return "No sure answer"
-
-
-def _sources(response: Response) -> tuple[Source, ...]:
-    return response.sources if isinstance(response, Reply) else response.suggestions
 
 
 def _sources_label(response: Response, shown: Sequence[Source]) -> str:
