@@ -26,12 +26,17 @@ from bot.store.connections import (
 )
 from bot.store.escalations import StoredEscalations
 from bot.store.interactions import StoredAskers, StoredGlances, StoredInteractions, StoredThreads
-from bot.store.key_values import StoredNotes, StoredSessions
+from bot.store.key_values import (
+    StoredAudits,
+    StoredNotes,
+    StoredPauses,
+    StoredPolicies,
+    StoredSessions,
+)
 from bot.store.leases import StoredReplicas
 from bot.store.limits import StoredCounting, StoredUsage
 from bot.store.migrations import HEAD
 from bot.store.notices import StoredNotices
-from bot.store.policies import StoredAudits, StoredPauses, StoredPolicies
 from bot.store.retention import StoredRetention
 from bot.store.search import StoredSearches
 from bot.store.statistics import StoredStatistics

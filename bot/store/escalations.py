@@ -19,7 +19,7 @@ from bot.escalations import lifecycle
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import queries
 from bot.store.connections import Transactions
-from bot.store.policies import insert_audit
+from bot.store.key_values import insert_audit
 from bot.store.rows import utc_now
 from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, NoticeRow
 

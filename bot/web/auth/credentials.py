@@ -42,7 +42,7 @@ class Sessions:
     def __init__(self, kept: StoredSessions, settings: Settings) -> None:
         self._kept = kept
         self._tenant = settings.tenant
-        self._settled = "\0".join(_admission_settings(settings)).encode()
+        self._admission = "\0".join(_admission_settings(settings)).encode()
 
     async def begin(
         self, request: web.Request, response: web.StreamResponse, signed_in: SignedIn
@@ -81,7 +81,7 @@ class Sessions:
             await self._kept.end(self._tenant, self._id(secret))
 
     def _id(self, secret: str) -> str:
-        return hashlib.sha256(secret.encode() + b"\0" + self._settled).hexdigest()
+        return hashlib.sha256(secret.encode() + b"\0" + self._admission).hexdigest()
 
 
 def _secret_of(request: web.Request) -> str | None:
@@ -170,10 +170,10 @@ class AdminTokenCheck:
         """
         if self.identities.is_token(token):
             return True
-        await self._turn_away(request)
+        await self._record_wrong_token(request)
         return False
 
-    async def came_in(self, signed_in: SignedIn) -> None:
+    async def record_sign_in(self, signed_in: SignedIn) -> None:
         """Log a sign-in; audit it if it is an expert's or an admin's."""
         person = signed_in.person
         who = "admin token" if person is None else person.email or person.name or person.id
@@ -184,8 +184,8 @@ class AdminTokenCheck:
                 self.tenant, f"web:{who}", "sign_in", subject, detail=signed_in.role
             )
 
-    async def _turn_away(self, request: web.Request) -> None:
-        self._hold()
+    async def _record_wrong_token(self, request: web.Request) -> None:
+        self._raise_if_limited()
         self.wrong.add()
         log.warning("signin.wrong_token", remote=request.remote, path=request.path)
         if self.audits is not None:
@@ -197,7 +197,7 @@ class AdminTokenCheck:
                 detail=request.remote or "",
             )
 
-    def _hold(self) -> None:
+    def _raise_if_limited(self) -> None:
         seconds = self.wrong.held_seconds
         if seconds:
             raise problem(429, PAUSED_TEXT, headers={"Retry-After": str(seconds)})

@@ -169,13 +169,13 @@ class SecurityMiddleware:
         self,
         settings: Settings,
         identities: Identities,
-        doorkeeper: AdminTokenCheck,
+        token_check: AdminTokenCheck,
         sessions: Sessions | None,
     ) -> None:
         self._identities = identities
-        self._doorkeeper = doorkeeper
+        self._token_check = token_check
         self._sessions = sessions
-        self._can_open = settings.admin_token is not None or settings.oidc_issuer is not None
+        self._has_credentials = settings.admin_token is not None or settings.oidc_issuer is not None
         self.guarded = settings.exposed
 
     @web.middleware
@@ -188,7 +188,7 @@ class SecurityMiddleware:
             check_origin(request)
             await self._recognise_session(request)
             apply_persona(request)
-        elif not await self._doorkeeper.check_bearer(request):
+        elif not await self._token_check.check_bearer(request):
             if request.path not in _PROBE_PATHS:
                 check_public_host(request, self._identities.public_origin)
             check_origin(request, self._identities.public_origin)
@@ -197,7 +197,9 @@ class SecurityMiddleware:
         return await handler(request)
 
     @web.middleware
-    async def recognise(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def set_visitor_cookie(
+        self, request: web.Request, handler: Handler
+    ) -> web.StreamResponse:
         """Set a visitor cookie for a browser that opens a page for the first time."""
         if not _is_page_view(request) or self._is_known(request):
             return await handler(request)
@@ -206,7 +208,7 @@ class SecurityMiddleware:
         self._identities.remember(request, response, visitor)
         return response
 
-    async def dress(self, request: web.Request, response: web.StreamResponse) -> None:
+    async def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
         """Add the security headers to a response, streams included."""
         response.headers.update(SECURITY_HEADERS)
         if not request.path.startswith(_STATIC):
@@ -250,7 +252,7 @@ class SecurityMiddleware:
         if SIGNED_IN in request:
             require_role(request, _LEAST_ROLES.get(request.path, "asker"))
             return
-        if not self._can_open:
+        if not self._has_credentials:
             raise problem(
                 403,
                 "This server has no admin token, so only the platforms' endpoints are open.",
@@ -280,22 +282,27 @@ def mount_security(
     """
     _check_token(settings)
     identities = app[IDENTITIES] = Identities(settings)
-    doorkeeper = AdminTokenCheck(identities, audits, settings.tenant, WrongTokenLimit())
+    token_check = AdminTokenCheck(identities, audits, settings.tenant, WrongTokenLimit())
     kept = Sessions(sessions, settings) if sessions is not None else None
-    doors = SecurityMiddleware(settings, identities, doorkeeper, kept)
-    app.middlewares[:0] = [problem_middleware, doors.check, form_middleware, doors.recognise]
-    app.on_response_prepare.append(doors.dress)
+    security = SecurityMiddleware(settings, identities, token_check, kept)
+    app.middlewares[:0] = [
+        problem_middleware,
+        security.check,
+        form_middleware,
+        security.set_visitor_cookie,
+    ]
+    app.on_response_prepare.append(security.add_headers)
     if kept is not None:
         SignInPages(
             sessions=kept,
-            doorkeeper=doorkeeper,
+            token_check=token_check,
             flow=code_flow(settings),
             issuer=settings.oidc_issuer,
             token_cure="" if settings.admin_token is not None else ADMIN_SETUP_COMMAND,
         ).mount(app)
     if sample:
         mount_demo(app, settings)
-    return doors
+    return security
 
 
 def _check_token(settings: Settings) -> None:

@@ -44,7 +44,7 @@ def mount_work_pages(
 
     Args:
         app: The app that gets the routes.
-        tenant: The tenant whose records are shown.
+        tenant: The tenant whose records are settings_page.
         works: Acts on cases and returns their views.
         cases: The store of cases.
         searches: Finds questions, feedback and counts.
@@ -52,7 +52,7 @@ def mount_work_pages(
         readable: Returns which of the found passages a person may read.
         index: Holds the pages, to check whether they still contain a quote.
         origins: Returns a question's link on its platform.
-        patience: How long a case may wait before it is shown as late; zero: for ever.
+        patience: How long a case may wait before it is settings_page as late; zero: for ever.
         clock: Returns the current time.
     """
     EscalationsPage(
@@ -85,17 +85,17 @@ def mount_state_pages(
     ``further`` are settings besides this server's own, such as ingestion's.
     """
     tenant, router = settings.tenant, app.router
-    glance = overview.OverviewPage(
+    overview_page = overview.OverviewPage(
         statistics=record.statistics, usage=record.usage, check_parts=check_parts, tenant=tenant
     )
-    router.add_get(overview.PATH, glance.page)
-    spent = usage.UsagePage(usage=record.usage, tenant=tenant)
-    router.add_get(usage.PATH, spent.page)
-    router.add_get(usage.CSV_PATH, spent.csv)
-    seen = health.HealthPage(check_parts=check_parts, platforms=platforms, settings=settings)
-    router.add_get(health.PATH, seen.page)
-    router.add_post(health.PATH, seen.check)
-    shown = setting.SettingsPage(
+    router.add_get(overview.PATH, overview_page.page)
+    usage_page = usage.UsagePage(usage=record.usage, tenant=tenant)
+    router.add_get(usage.PATH, usage_page.page)
+    router.add_get(usage.CSV_PATH, usage_page.csv)
+    health_page = health.HealthPage(check_parts=check_parts, platforms=platforms, settings=settings)
+    router.add_get(health.PATH, health_page.page)
+    router.add_post(health.PATH, health_page.check)
+    settings_page = setting.SettingsPage(
         settings=settings,
         sources=sources,
         pauses=record.pauses,
@@ -103,6 +103,6 @@ def mount_state_pages(
         policies=record.policies,
         further=further,
     )
-    router.add_get(setting.PATH, shown.page)
-    router.add_post(f"{setting.PATH}/pause", shown.pause)
-    router.add_post(f"{setting.PATH}/resume", shown.resume)
+    router.add_get(setting.PATH, settings_page.page)
+    router.add_post(f"{setting.PATH}/pause", settings_page.pause)
+    router.add_post(f"{setting.PATH}/resume", settings_page.resume)

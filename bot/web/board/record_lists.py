@@ -187,7 +187,7 @@ class StaleAnswersPage:
         check = QuoteCheck(self.index, self.tenant, await principals_of(request, self.tenant))
         trouble, found = "", _CheckedAnswers((), 0, None)
         try:
-            found = await self._look(check, self.clock() - timedelta(days=days), after)
+            found = await self._check_answers(check, self.clock() - timedelta(days=days), after)
         except RagError as error:
             log.warning("board.index_unavailable", why=str(error))
             trouble = _INDEX_UNAVAILABLE
@@ -201,7 +201,7 @@ class StaleAnswersPage:
         }
         return render_page(request, "board/changed.html", context)
 
-    async def _look(
+    async def _check_answers(
         self, check: QuoteCheck, since: datetime, after: Cursor | None
     ) -> _CheckedAnswers:
         """Check answers until a page is full, or up to the maximum for one view."""

@@ -19,7 +19,7 @@ from bot.domain.settings import Settings
 from bot.domain.settings_reference import SettingOrigin, variable
 from bot.domain.users import short_actor_name
 from bot.observability.request_log import mask_credentials
-from bot.store.policies import StoredAudits, StoredPauses, StoredPolicies
+from bot.store.key_values import StoredAudits, StoredPauses, StoredPolicies
 from bot.web.auth.demo import display_names
 from bot.web.auth.identity import require_role
 from bot.web.board.layout import audit_name, render_page
@@ -88,7 +88,7 @@ class SettingsPage:
     async def page(self, request: web.Request) -> web.Response:
         """Show the settings, and the acts before the number in the query string."""
         require_role(request, "admin")
-        return await self._shown(request)
+        return await self._render(request)
 
     async def pause(self, request: web.Request) -> web.Response:
         """Pause answering, with a reason that is shown to everyone who asks."""
@@ -96,7 +96,7 @@ class SettingsPage:
         reason = " ".join(str((await request.post()).get("reason", "")).split())
         wrong = _reason_error(reason)
         if wrong:
-            return await self._shown(request, status=422, wrong=wrong, reason=reason)
+            return await self._render(request, status=422, wrong=wrong, reason=reason)
         await self.pauses.pause(self.settings.tenant, reason, f"board:{audit_name(person)}")
         raise web.HTTPSeeOther(PATH)
 
@@ -106,7 +106,7 @@ class SettingsPage:
         await self.pauses.resume(self.settings.tenant, f"board:{audit_name(person)}")
         raise web.HTTPSeeOther(PATH)
 
-    async def _shown(
+    async def _render(
         self, request: web.Request, *, status: int = 200, wrong: str = "", reason: str = ""
     ) -> web.Response:
         names = display_names(request)

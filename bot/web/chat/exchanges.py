@@ -20,7 +20,8 @@ from bot.domain.record_search import FoundQuestion, ThreadSummary
 from bot.escalations.ports import Cases
 from bot.web.auth.identity import person_of, principals_of
 from bot.web.chat.answer_view import ExchangeView, exchange_view
-from bot.web.chat.case_card import CaseCard, case_card
+from bot.web.chat.case_card import CaseCard
+from bot.web.chat.case_card import case_card as card_of
 
 Listed = TypeVar("Listed", ThreadSummary, FoundQuestion)
 
@@ -38,7 +39,7 @@ class Exchanges:
         """Return the thread of the caller's conversation."""
         return Thread("web", self.tenant, person_of(request).id, conversation)
 
-    async def own(self, request: web.Request) -> Interaction:
+    async def own_interaction(self, request: web.Request) -> Interaction:
         """Return the path's interaction if it is the caller's, in this conversation; else 404."""
         interaction = await self.interactions.get(InteractionId(request.match_info["id"]))
         conversation = valid_uuid(request.match_info["conversation"])
@@ -47,14 +48,14 @@ class Exchanges:
             raise web.HTTPNotFound(text="There is no such question in this conversation.")
         return interaction
 
-    async def seen(self, request: web.Request, shown: Sequence[Interaction]) -> Visibility:
+    async def visibility(self, request: web.Request, shown: Sequence[Interaction]) -> Visibility:
         """Return the caller's current visibility of some exchanges' sources."""
         if all(each.outcome is None for each in shown):
             return Visibility()
         reader = Reader(await principals_of(request, self.tenant))
         return await visibility_in(self.readable, self.tenant, shown, reader)
 
-    async def listed(self, request: web.Request, found: Sequence[Listed]) -> Sequence[Listed]:
+    async def redacted(self, request: web.Request, found: Sequence[Listed]) -> Sequence[Listed]:
         """Return listed questions, with text from pages closed to the caller replaced.
 
         Only questions that are a chosen option have such text. They are rare; without one, no page
@@ -64,7 +65,7 @@ class Exchanges:
         offered = [each for each in asked if each is not None and offered_passages(each)]
         if not offered:
             return found
-        seen = await self.seen(request, offered)
+        seen = await self.visibility(request, offered)
         closed = {each.id for each in offered if seen.asked(each) is None}
         return [
             replace(each, question=seen.why_closed) if each.asked in closed else each
@@ -78,14 +79,14 @@ class Exchanges:
 
         ``seen`` is the visibility, where it was resolved for several exchanges at once.
         """
-        seen = seen or await self.seen(request, [interaction])
+        seen = seen or await self.visibility(request, [interaction])
         if can_be_rated(interaction.outcome):
             given = await self.feedback_of(interaction.id, person_of(request))
             return exchange_view(interaction, seen, given=given)
         if interaction.status == "working":
             reported = await self.interactions.stages(interaction.id)
             return exchange_view(interaction, seen, activity=reported[-1] if reported else None)
-        return replace(exchange_view(interaction, seen), case=await self.case(interaction))
+        return replace(exchange_view(interaction, seen), case=await self.case_card(interaction))
 
     async def fragment(
         self, request: web.Request, template: str, interaction: Interaction
@@ -100,14 +101,14 @@ class Exchanges:
         given = await self.interactions.feedback(interaction_id)
         return next((each for each in given if each.person_id == person.id), None)
 
-    async def case(self, interaction: Interaction) -> CaseCard | None:
+    async def case_card(self, interaction: Interaction) -> CaseCard | None:
         """Return the card of an interaction's escalation; None without one."""
         if not may_have_case(interaction):
             return None
         case = await self.cases.get(self.tenant, interaction.id)
         if case is None:
             return None
-        return case_card(case, await self.cases.steps(self.tenant, interaction.id))
+        return card_of(case, await self.cases.steps(self.tenant, interaction.id))
 
 
 def may_have_case(interaction: Interaction) -> bool:

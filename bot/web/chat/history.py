@@ -236,9 +236,9 @@ class HistoryRoutes:
         if asked.query:
             words, after = asked.query, asked.after
             found = await self.threads.matching(place, words, PAGE_SIZE + 1, after)
-            return history_page(await self.exchanges.listed(request, found), asked, now)
+            return history_page(await self.exchanges.redacted(request, found), asked, now)
         newest = await self.threads.newest(place, PAGE_SIZE + 1, asked.after)
-        return history_page(await self.exchanges.listed(request, newest), asked, now)
+        return history_page(await self.exchanges.redacted(request, newest), asked, now)
 
     def _thread(self, request: web.Request, conversation: str) -> Thread:
         return self.exchanges.thread(request, valid_uuid(conversation))

@@ -121,7 +121,7 @@ class ChatRoutes:
         conversation = valid_uuid(named or request.cookies.get(CONVERSATION_COOKIE))
         thread = self.exchanges.thread(request, conversation)
         shown = await self.interactions.in_thread(thread, MAX_EXCHANGES)
-        seen = await self.exchanges.seen(request, shown)
+        seen = await self.exchanges.visibility(request, shown)
         exchanges = [await self.exchanges.view(request, each, seen) for each in shown]
         response = aiohttp_jinja2.render_template(
             "web/chat.html",
@@ -169,7 +169,7 @@ class ChatRoutes:
 
     async def person(self, request: web.Request) -> web.Response:
         """Request a person for an earlier question; idempotent."""
-        interaction = await self.exchanges.own(request)
+        interaction = await self.exchanges.own_interaction(request)
         once = person_request_id(interaction.message.id)
         accepted = await self._accept(request, await self._wish(request, interaction), once)
         redirect_unless_fragment(request, "/")
@@ -177,7 +177,7 @@ class ChatRoutes:
 
     async def _wish(self, request: web.Request, asked: Interaction) -> str:
         """Return the text of the request; it names the question unless that is the last one."""
-        seen = await self.exchanges.seen(request, [asked])
+        seen = await self.exchanges.visibility(request, [asked])
         if seen.asked(asked) is None:
             # Its text comes from a page that the asker may not read, and experts perhaps even less.
             raise web.HTTPConflict(text=seen.why_closed)
@@ -187,7 +187,7 @@ class ChatRoutes:
 
     async def answer(self, request: web.Request) -> web.Response:
         """Return the answer or the progress; 204 if the browser shows this step already."""
-        interaction = await self.exchanges.own(request)
+        interaction = await self.exchanges.own_interaction(request)
         exchange = await self.exchanges.view(request, interaction)
         if exchange.working and exchange.step == request.query.get("step"):
             return web.Response(status=204)
@@ -195,19 +195,19 @@ class ChatRoutes:
 
     async def withdraw(self, request: web.Request) -> web.Response:
         """Delete a question and its answer; idempotent."""
-        interaction = await self.exchanges.own(request)
+        interaction = await self.exchanges.own_interaction(request)
         await self.inbox.cancel(interaction.id)
         redirect_unless_fragment(request, "/")
-        interaction = await self.exchanges.own(request)
+        interaction = await self.exchanges.own_interaction(request)
         return await self.exchanges.fragment(request, "web/exchange.html", interaction)
 
     async def why(self, request: web.Request) -> web.Response:
         """Explain an answer from its record."""
-        interaction = await self.exchanges.own(request)
+        interaction = await self.exchanges.own_interaction(request)
         outcome = interaction.outcome
         if outcome is None:
             raise web.HTTPNotFound(text="There is no answer to explain yet.")
-        seen = await self.exchanges.seen(request, [interaction])
+        seen = await self.exchanges.visibility(request, [interaction])
         shown = seen.explained(interaction, outcome)
         left_out = len(shown.trace.passages) < len(outcome.trace.passages)
         why = explanation_view(
@@ -247,7 +247,7 @@ class FeedbackActions:
 
     async def vote(self, request: web.Request) -> web.Response:
         """Store a vote; the same vote again deletes it, with its reason and comment."""
-        interaction = await self.exchanges.own(request)
+        interaction = await self.exchanges.own_interaction(request)
         vote = _thumb(str((await request.post()).get("vote", "")))
         about = interaction.message.thread.tenant, interaction.id, person_of(request).id
         votes = AnswerVotes(self.interactions)
@@ -277,7 +277,7 @@ class FeedbackActions:
         return await self._votes(request, interaction)
 
     async def _rateable(self, request: web.Request) -> Interaction:
-        interaction = await self.exchanges.own(request)
+        interaction = await self.exchanges.own_interaction(request)
         if not can_be_rated(interaction.outcome):
             raise web.HTTPNotFound(text=_NO_ANSWER)
         return interaction
@@ -334,8 +334,8 @@ class CaseActions:
         return _render_card(request, interaction, replace(case, trouble=trouble))
 
     async def _found(self, request: web.Request) -> tuple[Interaction, CaseCard]:
-        interaction = await self.exchanges.own(request)
-        case = await self.exchanges.case(interaction)
+        interaction = await self.exchanges.own_interaction(request)
+        case = await self.exchanges.case_card(interaction)
         if case is None:
             raise web.HTTPNotFound(text="Nobody was asked about this question.")
         return interaction, case

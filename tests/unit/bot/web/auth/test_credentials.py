@@ -94,10 +94,12 @@ async def test_experts_and_admins_are_written_down_and_askers_are_not(tmp_path: 
     acts = RecordedActs()
     keeper = admin_token_check(tmp_path, acts)
 
-    await keeper.came_in(SignedIn("oidc", "asker", Person("oidc-1", "Anna")))
-    await keeper.came_in(SignedIn("oidc", "expert", Person("oidc-2", "Ben")))
-    await keeper.came_in(SignedIn("oidc", "admin", Person("oidc-3", "Cleo", "c@acme.example")))
-    await keeper.came_in(SignedIn("token", "admin"))
+    await keeper.record_sign_in(SignedIn("oidc", "asker", Person("oidc-1", "Anna")))
+    await keeper.record_sign_in(SignedIn("oidc", "expert", Person("oidc-2", "Ben")))
+    await keeper.record_sign_in(
+        SignedIn("oidc", "admin", Person("oidc-3", "Cleo", "c@acme.example"))
+    )
+    await keeper.record_sign_in(SignedIn("token", "admin"))
 
     assert acts.kept == [
         ("web:Ben", "sign_in", "oidc-2", "expert"),
