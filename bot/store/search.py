@@ -88,7 +88,10 @@ class StoredSearches:
     ) -> ResultPage[GivenFeedback]:
         found = await self._transactions.rows(select_feedback(tenant, query, limit + 1, after))
         given = tuple(map(self._given, found[:limit]))
-        return ResultPage(given, _feedback_place(given[-1]) if len(found) > limit else None)
+        if len(found) <= limit:
+            return ResultPage(given, None)
+        last = given[-1].feedback
+        return ResultPage(given, Cursor(last.given_at, (last.interaction_id, last.person_id)))
 
     async def feedback_counts(self, tenant: str, since: datetime) -> FeedbackCounts:
         counted: Counter[tuple[str, str]] = Counter()
@@ -123,12 +126,14 @@ class StoredSearches:
         )
         asked = [(row, self._messages.decode(row.message)) for row in rows]
         below = [person_request_below(message) for _, message in asked]
-        states = {
-            row.interaction_id: row.state
-            for row in await self._transactions.rows(select_case_states(below))
-        }
+        states = await self._transactions.rows(
+            select(EscalationRow.interaction_id, EscalationRow.state).where(
+                EscalationRow.interaction_id.in_(below)
+            )
+        )
+        state_of = {row.interaction_id: row.state for row in states}
         return tuple(
-            self._question(row, message, row.case or states.get(wish))
+            self._question(row, message, row.case or state_of.get(wish))
             for (row, message), wish in zip(asked, below, strict=True)
         )
 
@@ -165,11 +170,6 @@ class StoredSearches:
 
 def _question_place(at: datetime, number: int) -> Cursor:
     return Cursor(at, (str(number),))
-
-
-def _feedback_place(given: GivenFeedback) -> Cursor:
-    feedback = given.feedback
-    return Cursor(feedback.given_at, (feedback.interaction_id, feedback.person_id))
 
 
 def _answer_type(stored: str) -> AnswerType | None:
@@ -257,12 +257,6 @@ def select_questions(numbers: Sequence[int]) -> Select[*tuple[Any, ...]]:
         .where(row.number.in_(numbers))
         .order_by(row.created_at.desc(), row.number.desc())
     )
-
-
-def select_case_states(ids: Sequence[str]) -> Select[str, str]:
-    """Return the query for the states of escalations by interaction id."""
-    row = EscalationRow
-    return select(row.interaction_id, row.state).where(row.interaction_id.in_(ids))
 
 
 def select_feedback(

@@ -6,7 +6,7 @@ must be signed in or send the admin token; platform endpoints verify their own s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial, update_wrapper
 from http import HTTPStatus
 from urllib.parse import quote
@@ -36,7 +36,7 @@ from bot.web.auth.identity import (
 from bot.web.auth.sign_in import PUBLIC_SIGN_IN_PATHS, SIGN_IN_PATH, SignInPages, code_flow
 from bot.web.forms import form_middleware
 from bot.web.pages import accepts_html, wants_fragment
-from bot.web.problems import body_too_long, max_body_bytes, problem, problem_middleware
+from bot.web.problems import Problem, body_too_long, max_body_bytes, problem, problem_middleware
 
 UPLOAD_PATHS = ("/api/v1/documents/", "/api/v2/documents/")
 """Paths of form uploads by programs. Browsers send the Origin of a form; programs need not."""
@@ -52,11 +52,7 @@ def check_host(request: web.Request) -> None:
     hosts = request.headers.getall("Host", [])
     if len(hosts) == 1 and _is_loopback_host(request, hosts[0]):
         return
-    raise problem(
-        403,
-        f"The host {', '.join(hosts)!r} is not this server's.",
-        cure="Open it as http://127.0.0.1 or http://localhost with its port.",
-    )
+    raise _foreign_host(hosts, "Open it as http://127.0.0.1 or http://localhost with its port.")
 
 
 def check_public_host(request: web.Request, public_origin: str | None) -> None:
@@ -67,11 +63,12 @@ def check_public_host(request: web.Request, public_origin: str | None) -> None:
     hosts = request.headers.getall("Host", [])
     if public_origin is None or (len(hosts) == 1 and _is_public_host(hosts[0], public_origin)):
         return
-    raise problem(
-        403,
-        f"The host {', '.join(hosts)!r} is not this server's.",
-        cure=f"Open it as {public_origin} (PUBLIC_URL). A proxy must pass the Host header on.",
-    )
+    cure = f"Open it as {public_origin} (PUBLIC_URL). A proxy must pass the Host header on."
+    raise _foreign_host(hosts, cure)
+
+
+def _foreign_host(hosts: Sequence[str], cure: str) -> Problem:
+    return problem(403, f"The host {', '.join(hosts)!r} is not this server's.", cure=cure)
 
 
 def check_origin(request: web.Request, public_origin: str | None = None) -> None:

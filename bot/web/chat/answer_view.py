@@ -165,13 +165,11 @@ def exchange_view(
         return _without_closed_pages(view, interaction, interaction.outcome, seen)
     working = interaction.status == "working"
     now = activity or Activity(Stage.RECEIVED)
-    question = interaction.message.text
     given_up = _GIVEN_UP if interaction.status == "failed" else _WITHDRAWN
-    return ExchangeView(
-        id=interaction.id,
-        question=question,
-        label=_WITHDRAWN if withdrawn else _label(question),
-        long=len(question) > _LONG_QUESTION,
+    view = _question_view(interaction)
+    return replace(
+        view,
+        label=_WITHDRAWN if withdrawn else view.label,
         working=working,
         withdrawn=withdrawn,
         step=now.stage.value,
@@ -184,13 +182,8 @@ def _answered_view(interaction: Interaction, outcome: Outcome, votes: FeedbackVi
     response = outcome.response
     shown = sources_of(response)
     cited = isinstance(response, Reply)
-    question = interaction.message.text
-    return ExchangeView(
-        id=interaction.id,
-        question=question,
-        label=_label(question),
-        long=len(question) > _LONG_QUESTION,
-        working=False,
+    return replace(
+        _question_view(interaction),
         tone=_tone(response),
         level=confidence_level(outcome) or "",
         heading=_heading(response),
@@ -230,9 +223,16 @@ def _without_closed_pages(
     return replace(view, sources=tuple(compress(view.sources, open_)))
 
 
-def _label(question: str) -> str:
+def _question_view(interaction: Interaction) -> ExchangeView:
+    question = interaction.message.text
     line = " ".join(question.split())
-    return line if len(line) <= _MAX_LABEL else f"{line[:_MAX_LABEL]}\u2026"
+    return ExchangeView(
+        id=interaction.id,
+        question=question,
+        label=line if len(line) <= _MAX_LABEL else f"{line[:_MAX_LABEL]}\u2026",
+        long=len(question) > _LONG_QUESTION,
+        working=False,
+    )
 
 
 def _text(response: Response) -> str:
