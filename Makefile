@@ -8,7 +8,7 @@ DEV := $(VENV)/.installed-dev
 EVALS := $(VENV)/.installed-evals
 PLAYGROUND := tests/playground/node_modules
 
-.PHONY: run test check format evals bench chaos train infra size map lock clean help
+.PHONY: run test sweeps check format evals bench chaos train infra size map lock clean help
 
 help: ## Say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -18,6 +18,9 @@ run: $(RUN) ## Serve the sample company on http://127.0.0.1:3978
 
 test: $(DEV) $(PLAYGROUND)/.installed ## Run all tests; no account, no network
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+
+sweeps: $(DEV) ## Run the long sweeps, which make test runs in small: events, kills, attacks
+	@$(BIN)/python -m pytest --sweeps -n 2 --dist loadgroup $(ARGS)
 
 check: $(DEV) ## Format, lint, types, import rules
 	@$(BIN)/ruff format --check .

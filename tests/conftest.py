@@ -11,15 +11,44 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web_app
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 from tests.fakes.spans import Spans
 
-# A busy machine is no counterexample.
-settings.register_profile("frontdesk", deadline=None)
-settings.load_profile("frontdesk")
+# No deadline: a busy machine is no counterexample.
+settings.register_profile("test", deadline=None, max_examples=25)
+settings.register_profile("sweeps", deadline=None, max_examples=300)
 
 ENOUGH_MEGABYTES = 700
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--sweeps``: run the tests marked ``sweep`` alone; without it they are left out."""
+    parser.addoption("--sweeps", action="store_true", help="run the long sweeps, and only them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the Hypothesis profile: many examples in sweeps, fewer in tests."""
+    settings.load_profile("sweeps" if config.getoption("--sweeps") else "test")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the sweeps or the tests. With ``--sweeps``, properties run again with more examples."""
+    sweeping = config.getoption("--sweeps")
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        chosen = _is_sweep(item) if sweeping else item.get_closest_marker("sweep") is None
+        (kept if chosen else left_out).append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=left_out)
+
+
+def _is_sweep(item: pytest.Item) -> bool:
+    """Return whether a test belongs to the sweeps: it is marked, or a Hypothesis property."""
+    return item.get_closest_marker("sweep") is not None or is_hypothesis_test(
+        getattr(item, "obj", None)
+    )
 
 
 @pytest.fixture(autouse=True)

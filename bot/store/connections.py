@@ -25,6 +25,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from bot.domain.errors import RecordRefused, StoreUnavailable
 from bot.domain.urls import IDLE_IN_TRANSACTION_SECONDS
+from bot.store.sqlite_driver import StatementConnection
 
 Columns = TypeVarTuple("Columns")
 Value = TypeVar("Value")
@@ -47,7 +48,7 @@ class ConnectionThreads:
 
     def opened(self, path: str, **options: Any) -> aiosqlite.Connection:  # noqa: ANN401 - SQLAlchemy names them
         """Return a connection that opens when awaited, as SQLAlchemy's ``async_creator_fn``."""
-        connection = aiosqlite.connect(path, **options)
+        connection = StatementConnection(path, **options)
         thread = connection._thread  # noqa: SLF001 - SQLAlchemy does so: it has no other name
         thread.daemon = True
         self._threads.add(thread)

@@ -49,10 +49,10 @@ NO_LIMIT = 2**62
 """Above every interaction number: an unrecorded message comes after all recorded ones."""
 
 
-def insert_once(dialect: str, table: type[Table], values: Mapping[str, object]) -> Insert:
-    """Return the statement that inserts a row unless its key exists."""
+def insert_once(dialect: str, table: type[Table], *rows: Mapping[str, object]) -> Insert:
+    """Return the statement that inserts each row whose key does not exist."""
     make = postgresql.insert if dialect == "postgresql" else sqlite.insert
-    return make(table).values(**values).on_conflict_do_nothing()
+    return make(table).values(list(rows)).on_conflict_do_nothing()
 
 
 def upsert(

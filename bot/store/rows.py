@@ -73,6 +73,10 @@ class Rows:
         """
         query = select(InteractionRow).where(InteractionRow.id == storable(interaction_id))
         row = (await connection.execute(query.with_for_update())).first()
+        return self.known(interaction_id, row)
+
+    def known(self, interaction_id: str, row: Row[Any] | None) -> Interaction:
+        """Return the interaction in a row. Raises InteractionUnknown if there is none."""
         if row is None:
             raise InteractionUnknown(
                 f"There is no interaction {interaction_id!r}. Use the id that the question's "

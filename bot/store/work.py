@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from sqlalchemy import CursorResult, Update, insert
+from sqlalchemy import Update, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.errors import ClaimLost
@@ -62,18 +61,18 @@ class StoredWork:
 
     async def open(self, message: Message, owner: str) -> Interaction:
         async with self._transactions.writing(urgent=True) as connection:
-            row = self._rows.opened(message, owner)
-            if (await self._insert(connection, InteractionRow, row)).rowcount:
-                await connection.execute(
-                    queries.upsert(
-                        self._transactions.dialect,
-                        ConversationRow,
-                        conversation_row(message),
-                        key=("tenant", "thread"),
-                        changed=("last_at",),
-                    )
-                )
-            return await self._held(connection, message.interaction_id)
+            dialect = self._transactions.dialect
+            values = self._rows.opened(message, owner)
+            opening = queries.insert_once(dialect, InteractionRow, values).returning(InteractionRow)
+            row = (await connection.execute(opening)).first()
+            if row is None:
+                return await self._held(connection, message.interaction_id)
+            conversation = conversation_row(message)
+            key, changed = ("tenant", "thread"), ("last_at",)
+            await connection.execute(
+                queries.upsert(dialect, ConversationRow, conversation, key, changed)
+            )
+            return self._rows.interaction(row)
 
     async def claim(self, interaction_id: InteractionId, owner: str) -> Interaction | None:
         take = leases.claim_work(interaction_id, owner, self._transactions.dialect)
@@ -111,8 +110,10 @@ class StoredWork:
 
     async def posted(self, interaction_id: InteractionId, ref: PostedRef) -> Interaction:
         async with self._transactions.writing() as connection:
-            await connection.execute(queries.mark_posted(interaction_id, ref))
-            return await self._held(connection, interaction_id)
+            marked = queries.mark_posted(interaction_id, ref).returning(InteractionRow)
+            row = (await connection.execute(marked)).first()
+            posted = self._rows.known(interaction_id, row)
+            return await self._with_notices(connection, posted)
 
     async def unposted(self, interaction: Interaction) -> None:
         await self._write_claimed(interaction, queries.count_attempt(interaction.id))
@@ -189,8 +190,8 @@ class StoredWork:
         if question_of_person_request(message) and not outcome.silent:
             told["answer_type"] = HAND_OVER
         await connection.execute(queries.finish(message.interaction_id, utc_now(), told))
-        for turn in () if is_kept_without_text(outcome) else turn_rows(message, outcome):
-            await self._insert(connection, TurnRow, turn)
+        if not is_kept_without_text(outcome):
+            await self._insert(connection, TurnRow, *turn_rows(message, outcome))
         tenant = message.thread.tenant
         await self._append(connection, message.interaction_id, tenant, (Activity(Stage.DONE),))
         for usage in usage_rows(message, outcome):
@@ -275,16 +276,24 @@ class StoredWork:
 
     async def _held(self, connection: AsyncConnection, interaction_id: str) -> Interaction:
         interaction = await self._rows.locked(connection, interaction_id)
+        return await self._with_notices(connection, interaction)
+
+    async def _with_notices(
+        self, connection: AsyncConnection, interaction: Interaction
+    ) -> Interaction:
+        """Return an interaction, with the notices to withdraw if it is being withdrawn."""
         if interaction.status != "cancelling":
             return interaction
-        told = await connection.execute(queries.select_notices_posted_to_asker(interaction_id))
+        told = await connection.execute(queries.select_notices_posted_to_asker(interaction.id))
         refs = (posted_ref_of(*each) for each in told)
         return replace(interaction, told=tuple(ref for ref in refs if ref is not None))
 
     async def _insert(
-        self, connection: AsyncConnection, table: type[Table], row: dict[str, object]
-    ) -> CursorResult[Any]:
-        return await connection.execute(queries.insert_once(self._transactions.dialect, table, row))
+        self, connection: AsyncConnection, table: type[Table], *rows: Mapping[str, object]
+    ) -> None:
+        if rows:
+            dialect = self._transactions.dialect
+            await connection.execute(queries.insert_once(dialect, table, *rows))
 
     async def _write_claimed(self, interaction: Interaction, statement: Update) -> None:
         """Execute an update in a transaction if the claim is still valid. Raises ClaimLost."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.ports import ReadsChunks, SearchIndex
@@ -132,7 +132,6 @@ STEPS = st.lists(
 
 
 @pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
-@settings(max_examples=60, deadline=None)
 @given(steps=STEPS, askers=st.lists(st.frozensets(PRINCIPALS, max_size=3), min_size=3, max_size=6))
 def test_no_history_of_changes_ever_leaks(
     implementation: str,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.chunking.chunker import (
@@ -168,7 +168,6 @@ BLOCKS: st.SearchStrategy[Block] = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(BLOCKS, max_size=12))
 def test_no_word_is_lost_and_no_chunk_is_too_long(blocks: list[Block]) -> None:
     made = chunks_of(*blocks)

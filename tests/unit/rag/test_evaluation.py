@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.evaluation.certificate import FIRST_STEP, certify, held_out, upper_bound
@@ -56,7 +56,6 @@ PAGE_NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True, min_size=1)
 
 
 @given(ranked=PAGE_NAMES, relevant=st.sets(st.sampled_from("abcdefgh"), min_size=1))
-@settings(deadline=None)  # the oracle takes seconds to load
 def test_ndcg_agrees_with_ir_measures(ranked: list[str], relevant: set[str]) -> None:
     ir = pytest.importorskip("ir_measures", reason="an oracle of requirements-evals.txt")
     run = [ir.ScoredDoc("q", page, -rank) for rank, page in enumerate(ranked)]
@@ -99,7 +98,6 @@ FEW_SCORES = st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.9]), min_size=1, max_siz
 
 
 @given(positives=FEW_SCORES, negatives=FEW_SCORES)
-@settings(deadline=None)  # the oracle takes seconds to load
 def test_auroc_agrees_with_scikit_learn(positives: list[float], negatives: list[float]) -> None:
     metrics = pytest.importorskip("sklearn.metrics", reason="an oracle of requirements-evals.txt")
     labels = [1] * len(positives) + [0] * len(negatives)
@@ -125,7 +123,6 @@ def test_the_brier_score_by_hand() -> None:
 
 
 @given(STATED_PROBABILITIES)
-@settings(deadline=None)  # the oracle takes seconds to load
 def test_the_brier_score_agrees_with_scikit_learn(answers: list[tuple[float, bool]]) -> None:
     metrics = pytest.importorskip("sklearn.metrics", reason="an oracle of requirements-evals.txt")
     probabilities, labels = zip(*answers, strict=True)

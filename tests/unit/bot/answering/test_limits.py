@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
@@ -370,7 +370,6 @@ def by(key: Callable[[Message], object], messages: Sequence[Message]) -> list[in
     return [most_in_a_window(moments) for moments in groups.values()]
 
 
-@settings(max_examples=200, deadline=None)
 @given(arrived=arrivals, limits=rates)
 def test_no_window_holds_more_than_is_allowed(arrived: Arrivals, limits: UsageLimits) -> None:
     ledger = Ledger()
@@ -389,7 +388,6 @@ def test_no_window_holds_more_than_is_allowed(arrived: Arrivals, limits: UsageLi
         assert max(channels, default=0) <= limits.per_channel
 
 
-@settings(max_examples=100, deadline=None)
 @given(arrived=arrivals, limits=rates)
 def test_the_same_message_is_decided_the_same_whenever_it_is_asked(
     arrived: Arrivals, limits: UsageLimits
@@ -402,7 +400,6 @@ def test_the_same_message_is_decided_the_same_whenever_it_is_asked(
     assert decided(again, limits, asked[::-1])[::-1] == at_once
 
 
-@settings(max_examples=100, deadline=None)
 @given(arrived=arrivals, limits=rates)
 def test_what_others_ask_elsewhere_does_not_count(arrived: Arrivals, limits: UsageLimits) -> None:
     own = ("anna", "C1", "default")
@@ -425,7 +422,6 @@ def _elsewhere(arrival: tuple[float, str, str, str]) -> bool:
     return tenant == "other" or (person != "anna" and channel == "C2")
 
 
-@settings(max_examples=100, deadline=None)
 @given(arrived=st.lists(st.floats(0, 59.9), min_size=1, max_size=40), most=st.integers(1, 5))
 def test_a_calm_asker_is_always_heard(arrived: list[float], most: int) -> None:
     ledger = Ledger()

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.errors import StoreUnavailable
@@ -47,7 +47,6 @@ TRACES = st.builds(
 )
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.builds(Outcome, response=RESPONSES, trace=TRACES))
 def test_every_outcome_comes_back_as_it_was(outcome: Outcome) -> None:
     assert OUTCOMES.decode(OUTCOMES.encode(outcome)) == outcome

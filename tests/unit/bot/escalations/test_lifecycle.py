@@ -251,5 +251,5 @@ class Lives(RuleBasedStateMachine):
             assert self.answered
 
 
-Lives.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
+Lives.TestCase.settings = settings(stateful_step_count=30)
 TestLives = Lives.TestCase

@@ -261,8 +261,6 @@ async def test_all_at_once_on_one_question_are_one_act_each(store: Store) -> Non
 
 
 @settings(
-    max_examples=15,
-    deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -131,8 +131,6 @@ async def names(store: Store) -> set[str]:
 
 
 @settings(
-    max_examples=20,
-    deadline=None,
     phases=[Phase.explicit, Phase.generate],  # shrinking what needs a database takes minutes
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

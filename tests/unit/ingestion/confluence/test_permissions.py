@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.confluence.permissions import (
@@ -108,7 +108,6 @@ subjects = st.builds(
 )
 
 
-@settings(max_examples=300)
 @given(
     subjects,
     st.lists(subjects, max_size=4),

@@ -108,7 +108,7 @@ open close""".split()
 events = st.tuples(st.sampled_from([*WHAT, "restrict to one"]), _some, _some)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(events, min_size=20, max_size=60), st.sampled_from([(), ("all",)]))
 def test_readers_are_those_who_may_read(happened: list[Event], everyone: tuple[str, ...]) -> None:
     site = new_site()
@@ -150,7 +150,7 @@ while_listing = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(events, min_size=10, max_size=30), while_listing)
 def test_nobody_is_let_in_who_never_might_read_it(
     happened: list[Event], meanwhile: list[tuple[int, Event]]
@@ -186,7 +186,7 @@ async def check_texts(happened: list[Event]) -> None:
                     assert all(site.may_read(who, page) for page in shown)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
         st.tuples(st.sampled_from([*WIKI, *["include"] * 8]), _some, _some),

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 import structlog
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.answering.routing.classifier_training import SEED_INTENTS, load_seeds
@@ -219,7 +219,6 @@ async def test_a_very_long_message_is_searched_for_in_short() -> None:
 
 
 @given(st.text(), st.lists(st.builds(Turn, st.sampled_from(["user", "assistant"]), st.text())))
-@settings(deadline=None)
 def test_any_message_has_one_route_and_always_the_same(text: str, turns: list[Turn]) -> None:
     router = Router(WordEmbedder(), saying(generic=0.5), answering("DOMAIN"))
     first = asyncio.run(router.route(text, tuple(turns)))

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.chat.response_view import render
@@ -269,7 +269,6 @@ async def test_no_attack_is_live_in_any_field_of_any_form(
         assert found_in(payload) == []
 
 
-@settings(max_examples=40, deadline=None)
 @given(WORDS, st.sampled_from(FORMS))
 def test_nothing_that_can_be_put_together_is_live(words: str, kinds: frozenset[str]) -> None:
     for payload in asyncio.run(said(words, kinds)):

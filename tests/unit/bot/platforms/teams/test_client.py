@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
@@ -374,7 +374,6 @@ def most_within(times: Sequence[float], seconds: float) -> int:
     return max(sum(at <= other < at + seconds for other in times) for at in times)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0.0, 5.0), min_size=1, max_size=200), st.lists(st.booleans(), max_size=9))
 def test_no_span_ever_has_more_calls_than_teams_takes(
     gaps: list[float], optional: list[bool]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from botbuilder.schema import Activity
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.errors import SettingInvalid
@@ -306,7 +306,6 @@ _ADDRESS = r"(?<![^\W\u02cb])evil\.example(?![^\W\u02cb])"
 _PLAIN = {"codeSnippet", "url", "@context", "type", "contentType", "name", "abstract"}
 
 
-@settings(max_examples=150, deadline=None)
 @given(HOSTILE)
 def test_whatever_is_written_fits_resolves_and_is_dead(text: str) -> None:
     parts = shown(replace(ANSWER, text=text, sources=SOURCES))
@@ -332,7 +331,6 @@ def assert_dead(activity: dict[str, Any]) -> None:
                 assert not re.search(rf"(?<!\\)\]\(|://|<|\{{\{{|{_ADDRESS}", value), value
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(min_value=0, max_value=1_500), min_size=1, max_size=8))
 def test_parts_keep_the_order_of_the_text(lengths: list[int]) -> None:
     blocks = [

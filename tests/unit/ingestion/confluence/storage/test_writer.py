@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.confluence.storage.writer import Resolve
@@ -293,7 +293,6 @@ class Page:
         return f'<ac:link><ri:page ri:content-title="Gone" />{body}</ac:link>'
 
 
-@settings(max_examples=300, deadline=None)
 @given(TREES)
 def test_every_word_is_read_once_and_in_order(nodes: list[Node]) -> None:
     page = Page()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
@@ -325,7 +325,6 @@ FAULTS = st.sampled_from(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     posting=st.lists(FAULTS, max_size=6),
     looking=st.lists(FAULTS, max_size=3),

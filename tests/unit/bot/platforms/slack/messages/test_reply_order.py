@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.answering.desk import Desk
@@ -50,7 +50,6 @@ def test_slack_takes_turns(channel: SlackChannel) -> None:
     assert isinstance(channel, TakesTurns)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.permutations(range(12)))
 def test_what_is_ready_goes_out_in_the_order_of_the_questions(ready: list[int]) -> None:
     turns, went = ReplyOrder(at_once), list[int]()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -260,7 +260,6 @@ async def test_refused_blocks_become_plainer_here_too(
 FAULTS = st.sampled_from([None, LOST, Fault(status=500, after=True), Fault(status=503), LIMITED])
 
 
-@settings(max_examples=30, deadline=None)
 @given(faults=st.lists(FAULTS, max_size=5), escalated=st.booleans())
 def test_no_part_is_ever_seen_twice(faults: list[Fault | None], *, escalated: bool) -> None:
     async def run() -> None:

@@ -465,7 +465,6 @@ def status_of(body: str | dict[str, Any], headers: dict[str, str]) -> int:
     return asyncio.run(intake.take(request)).status
 
 
-@settings(max_examples=300, deadline=None)
 @given(OBJECTS)
 def test_any_json_is_taken_refused_or_sent_again(body: dict[str, Any]) -> None:
     for shape in (body, {**body, "team_id": TEAM, "team": {"id": TEAM}, "authorizations": None}):
@@ -473,7 +472,6 @@ def test_any_json_is_taken_refused_or_sent_again(body: dict[str, Any]) -> None:
         assert status_of(shape, {}) in TOLD
 
 
-@settings(max_examples=200, deadline=None)
 @given(ANYTHING | st.text())
 def test_any_form_is_taken_refused_or_sent_again(payload: Any) -> None:  # noqa: ANN401
     for text in (json.dumps(payload), str(payload)):
@@ -510,9 +508,7 @@ def test_what_slack_does_not_send_is_malformed(body: str) -> None:
         bolt_request(body, headers, mode="http")
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(OBJECTS)
 async def test_whoever_takes_it_no_event_button_or_form_is_an_error(
     client: Client, inner: dict[str, Any]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
@@ -45,7 +45,6 @@ FAULTS = st.sampled_from(
 )
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     faults=st.lists(FAULTS, max_size=6),
     restarts=st.lists(st.booleans(), min_size=12, max_size=12),

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
@@ -373,7 +372,6 @@ FAULTS = st.sampled_from(
 )
 
 
-@profile(max_examples=25, deadline=None)
 @given(
     faults=st.lists(FAULTS, max_size=6),
     restarts=st.lists(st.booleans(), min_size=12, max_size=12),

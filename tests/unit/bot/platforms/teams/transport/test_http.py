@@ -434,8 +434,6 @@ ANYTHING = st.recursive(
 
 
 @settings(
-    max_examples=150,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
