@@ -33,34 +33,36 @@ from bot.inbox.accept import DurableEngine
 from bot.observability.metrics import Metrics, mount_metrics
 from bot.store.database import Store
 from bot.web import api
-from bot.web.auth.identity import DIRECTORY, person_of
+from bot.web.auth.identity import DIRECTORY
 from bot.web.auth.security import continue_trace, mount_security
 from bot.web.board import layout as board
+from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.documents import DocumentPages
-from bot.web.board.routes import mount_state_pages, mount_work_pages
-from bot.web.chat.routes import WebChat
+from bot.web.chat.routes import mount_chat
 from bot.web.forms import upload_limits
 from ingestion.config import Settings as IngestionSettings
 
 
 def build_chat_context(
     settings: Settings,
-    parts: Components,
+    components: Components,
     store: Store,
     *,
-    working: BackgroundWork,
-    shelves: DocumentServices,
+    background: BackgroundWork,
+    documents: DocumentServices,
     check_parts: CheckComponents,
     directory: Directory,
 ) -> ChatContext:
     """Build the services that the chat adapters share; nothing is started."""
-    readable = ReadableInIndex(parts.index)
+    readable = ReadableInIndex(components.index)
     return ChatContext(
         tenant=settings.tenant,
         directory=directory,
-        inbox=working.inbox,
+        inbox=background.inbox,
         interactions=store.interactions,
-        casework=Casework(cases=working.cases, interactions=store.interactions, readable=readable),
+        casework=Casework(
+            cases=background.cases, interactions=store.interactions, readable=readable
+        ),
         explainer=Explainer(
             interactions=store.interactions,
             gate=load_gate(settings.confidence_threshold, gate_path(settings)),
@@ -68,15 +70,15 @@ def build_chat_context(
             public_url=settings.public_url,
         ),
         private_answers=PrivateAnswers(
-            readable, public_url=settings.public_url, recheck=parts.recheck
+            readable, public_url=settings.public_url, recheck=components.recheck
         ),
         listening=ListeningPolicy(store.policies, store.interactions),
         policies=store.policies,
         notes=store.notes,
         audits=store.audits,
-        documents=shelves.documents,
-        reindexing=shelves.reindexing,
-        commands=_build_commands(settings, store, shelves, check_parts, directory),
+        documents=documents.documents,
+        reindexing=documents.reindexing,
+        commands=_build_commands(settings, store, documents, check_parts, directory),
         check_parts=check_parts,
     )
 
@@ -84,7 +86,7 @@ def build_chat_context(
 def _build_commands(
     settings: Settings,
     store: Store,
-    shelves: DocumentServices,
+    documents: DocumentServices,
     check_parts: CheckComponents,
     directory: Directory,
 ) -> CommandExecutor:
@@ -92,11 +94,11 @@ def _build_commands(
         tenant=settings.tenant,
         reindexing=ReindexRuns(
             tenant=settings.tenant,
-            documents=shelves.documents,
-            runs=shelves.reindexing,
+            documents=documents.documents,
+            runs=documents.reindexing,
             audits=store.audits,
         ),
-        watch=RunWatcher(shelves.reindexing.get),
+        watch=RunWatcher(documents.reindexing.get),
         policies=store.policies,
         directory=directory,
         check_parts=check_parts,
@@ -113,21 +115,21 @@ _FILES_PER_UPLOAD = 10
 
 
 @dataclass(frozen=True, slots=True)
-class _Assembly:
-    """The services that API and pages are mounted with."""
+class _Services:
+    """What platforms, API and pages are mounted with."""
 
     settings: Settings
-    parts: Components
+    components: Components
     store: Store
-    working: BackgroundWork
-    shelves: DocumentServices
+    background: BackgroundWork
+    documents: DocumentServices
     context: ChatContext
     channels: Sequence[Channel]
 
 
 def build(
     settings: Settings,
-    parts: Components,
+    components: Components,
     store: Store,
     engine: DurableEngine,
     *,
@@ -153,13 +155,46 @@ def build(
     metrics = Metrics()
     app.middlewares.append(continue_trace)
     app.middlewares.insert(0, metrics.time)
-    notes = store.notes
-    platforms = [(adapter, adapter.connect(settings, notes)) for adapter in load_adapters(settings)]
-    channels = [channel for _, channel in platforms]
-    directory = app[DIRECTORY] = directory or ConfluenceDirectory()
-    working = build_background_work(
+    app[DIRECTORY] = directory or ConfluenceDirectory()
+    platforms = [(each, each.connect(settings, store.notes)) for each in load_adapters(settings)]
+    services = _build_services(
         settings,
-        parts,
+        components,
+        store,
+        engine,
+        channels=[channel for _, channel in platforms],
+        metrics=metrics,
+        ingestion=ingestion,
+        directory=app[DIRECTORY],
+    )
+    for adapter, channel in platforms:
+        adapter.mount(app, channel, services.context)
+    check_parts = app[STATUS] = services.context.check_parts
+    waiting = partial(store.counting.waiting_cases, settings.tenant)
+    mount_metrics(app, metrics, check_parts=check_parts, cases=waiting)
+    _mount_api(app, services)
+    _mount_chat(app, services)
+    _mount_board(app, services, sources or {}, [] if ingestion is None else [ingestion])
+    services.background.mount(app)
+    app.cleanup_ctx.append(services.documents.open)
+    security.exempt_webhooks(app, metrics.time)
+    return app
+
+
+def _build_services(
+    settings: Settings,
+    components: Components,
+    store: Store,
+    engine: DurableEngine,
+    *,
+    channels: Sequence[Channel],
+    metrics: Metrics,
+    ingestion: IngestionSettings | None,
+    directory: Directory,
+) -> _Services:
+    background = build_background_work(
+        settings,
+        components,
         store,
         engine,
         channels=channels,
@@ -167,62 +202,50 @@ def build(
         dropped=metrics.dropped,
         directory=directory,
     )
-    metrics.watch(lambda: working.inbox.busy)
-    held_back = MassDeleteAlert(tenant=settings.tenant, notes=notes, channels=channels)
-    shelves = build_document_services(settings, parts, ingestion, held_back)
-    check_parts = app[STATUS] = component_checker(
+    metrics.watch(lambda: background.inbox.busy)
+    held_back = MassDeleteAlert(tenant=settings.tenant, notes=store.notes, channels=channels)
+    documents = build_document_services(settings, components, ingestion, held_back)
+    check_parts = component_checker(
         settings,
-        parts,
+        components,
         store,
-        working.keeper,
+        background.supervisor,
         channels=channels,
-        confluence=confluence_checker(ingestion, shelves),
+        confluence=confluence_checker(ingestion, documents),
     )
     context = build_chat_context(
         settings,
-        parts,
+        components,
         store,
-        working=working,
-        shelves=shelves,
+        background=background,
+        documents=documents,
         check_parts=check_parts,
         directory=directory,
     )
-    for adapter, channel in platforms:
-        adapter.mount(app, channel, context)
-    house = _Assembly(settings, parts, store, working, shelves, context, channels)
-    waiting = partial(store.counting.waiting_cases, settings.tenant)
-    mount_metrics(app, metrics, check_parts=check_parts, cases=waiting)
-    _mount_api(app, house)
-    _mount_chat(app, house)
-    further = [] if ingestion is None else [ingestion]
-    _mount_board(app, house, sources or {}, further)
-    working.mount(app)
-    app.cleanup_ctx.append(shelves.open)
-    security.exempt_webhooks(app, metrics.time)
-    return app
+    return _Services(settings, components, store, background, documents, context, channels)
 
 
-def _mount_api(app: web.Application, house: _Assembly) -> None:
-    settings, store = house.settings, house.store
+def _mount_api(app: web.Application, services: _Services) -> None:
+    settings, store = services.settings, services.store
     api.mount(
         app,
-        inbox=house.working.inbox,
+        inbox=services.background.inbox,
         interactions=store.interactions,
         audits=store.audits,
         settings=settings,
-        check_parts=house.context.check_parts,
-        readable=ReadableInIndex(house.parts.index),
+        check_parts=services.context.check_parts,
+        readable=ReadableInIndex(services.components.index),
         record=api.RecordApi(
             tenant=settings.tenant,
             searches=store.searches,
-            cases=house.working.cases,
+            cases=services.background.cases,
             interactions=store.interactions,
             usage=store.usage,
         ),
         documents=api.DocumentsApi(
             tenant=settings.tenant,
-            documents=house.shelves.documents,
-            reindexing=house.shelves.reindexing,
+            documents=services.documents.documents,
+            reindexing=services.documents.reindexing,
             audits=store.audits,
             data_dir=settings.data_dir,
             bounds=upload_limits(settings.max_upload_mb),
@@ -230,67 +253,66 @@ def _mount_api(app: web.Application, house: _Assembly) -> None:
     )
 
 
-def _mount_chat(app: web.Application, house: _Assembly) -> None:
-    settings, store = house.settings, house.store
-    WebChat(
-        inbox=house.working.inbox,
+def _mount_chat(app: web.Application, services: _Services) -> None:
+    settings, store = services.settings, services.store
+    mount_chat(
+        app,
+        inbox=services.background.inbox,
         interactions=store.interactions,
-        conversations=store.interactions,
-        cases=house.working.cases,
+        cases=services.background.cases,
         watches=store.watching,
         threads=store.threads,
         gate=load_gate(settings.confidence_threshold, gate_path(settings)),
-        pages=house.parts.index,
-        readable=ReadableInIndex(house.parts.index),
-        identify=person_of,
+        pages=services.components.index,
+        readable=ReadableInIndex(services.components.index),
         tenant=settings.tenant,
         starters=settings.chat_starters,
         placeholder=settings.chat_placeholder,
-    ).mount(app)
+    )
 
 
 def _mount_board(
     app: web.Application,
-    house: _Assembly,
+    services: _Services,
     sources: Mapping[str, SettingOrigin],
     further: Sequence[BaseSettings],
 ) -> None:
-    settings, store = house.settings, house.store
+    settings, store = services.settings, services.store
     board.mount_layout(app)
-    _mount_casework(app, house)
+    _mount_casework(app, services)
     DocumentPages(
         tenant=settings.tenant,
-        documents=house.shelves.documents,
-        reindexing=house.shelves.reindexing,
+        documents=services.documents.documents,
+        reindexing=services.documents.reindexing,
         audits=store.audits,
         data_dir=settings.data_dir,
         bounds=upload_limits(settings.max_upload_mb, files=_FILES_PER_UPLOAD),
-        next_runs=house.shelves.next_runs,
+        next_runs=services.documents.next_runs,
     ).mount(app)
     mount_state_pages(
         app,
         record=store,
         settings=settings,
         sources=sources,
-        check_parts=house.context.check_parts,
-        platforms=house.channels,
+        check_parts=services.context.check_parts,
+        platforms=services.channels,
         further=further,
     )
 
 
-def _mount_casework(app: web.Application, house: _Assembly) -> None:
-    settings, store, cases = house.settings, house.store, house.working.cases
-    readable = ReadableInIndex(house.parts.index)
-    linking = {each.platform: each for each in house.channels if isinstance(each, LinksBack)}
+def _mount_casework(app: web.Application, services: _Services) -> None:
+    settings, store, cases = services.settings, services.store, services.background.cases
+    readable = ReadableInIndex(services.components.index)
+    linking = {each.platform: each for each in services.channels if isinstance(each, LinksBack)}
     mount_work_pages(
         app,
         tenant=settings.tenant,
-        works=house.context.casework,
+        works=services.context.casework,
         cases=cases,
         searches=store.searches,
         record=store.interactions,
         readable=readable,
-        index=house.parts.index,
+        index=services.components.index,
         origins=QuestionLinks(store.interactions, linking),
         patience=timedelta(minutes=settings.escalation_ping_minutes),
     )

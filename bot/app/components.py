@@ -100,12 +100,12 @@ async def open_components(
         model = _open_model(settings, settings.openai_model, closing)
         near = await _open_local_embedder(settings, embedder, closing)
         context = _PromptContext(today, superseded)
-        ways = _ModelPipelines(settings, index, embedder, near, load_classifier(), context)
-        configured = ways.made(model, observe)
-        others = {NO_MODEL: ways.made(None)}
+        pipelines = _ModelPipelines(settings, index, embedder, near, load_classifier(), context)
+        configured = pipelines.build(model, observe)
+        others = {NO_MODEL: pipelines.build(None)}
         for name in settings.openai_channel_models:
             other = None if name == settings.openai_model else _open_model(settings, name, closing)
-            others[name] = ways.made(other) if other else configured
+            others[name] = pipelines.build(other) if other else configured
         gate = load_gate(settings.confidence_threshold, gate_path(settings))
         yield Components(
             index=index,
@@ -121,8 +121,8 @@ async def open_components(
 
 def gate_path(settings: Settings) -> Path:
     """Return the path of the gate file: the one in the data directory, else the one shipped."""
-    own = settings.data_dir / GATE_FILE.name
-    return own if own.exists() else GATE_FILE
+    certified = settings.data_dir / GATE_FILE.name
+    return certified if certified.exists() else GATE_FILE
 
 
 async def _open_embedder(
@@ -206,7 +206,7 @@ class _ModelPipelines:
     classifier: IntentClassifier | None
     context: _PromptContext
 
-    def made(
+    def build(
         self, model: ChatModel | None, observe: Callable[[Composer], Composer] = _unwrapped
     ) -> ModelProfile:
         """Return the profile that answers with a model, or without one."""
@@ -252,8 +252,8 @@ def _platforms_naming_experts(settings: Settings) -> frozenset[str]:
     return frozenset(platform for platform, is_on in platforms.items() if is_on)
 
 
-def _uncalibrated_models(gate: Gate, ways: Iterable[ModelProfile]) -> tuple[str, ...]:
-    models = dict.fromkeys(way.model for way in ways if way.model)
+def _uncalibrated_models(gate: Gate, profiles: Iterable[ModelProfile]) -> tuple[str, ...]:
+    models = dict.fromkeys(each.model for each in profiles if each.model)
     prompts = [load_prompt(name).id for name in (_ANSWER, _ANSWER_ATTACHED)]
     wanted = [(model, prompt) for model in models for prompt in prompts]
     return tuple(
@@ -316,7 +316,7 @@ def component_checker(
     settings: Settings,
     parts: Components,
     store: Store,
-    keeper: InboxSupervisor,
+    supervisor: InboxSupervisor,
     *,
     channels: Sequence[object],
     confluence: CheckComponent | None = None,
@@ -334,7 +334,7 @@ def component_checker(
         told = {part.name: replace(part, vital=False) for part in (one.part() for one in telling)}
         read = await confluence() if confluence is not None else None
         parts_now = [told.get(part.name, part) for part in await status(settings, parts, read)]
-        return (*parts_now, limits, tracing_part(), keeper.part())
+        return (*parts_now, limits, tracing_part(), supervisor.part())
 
     return check_parts
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal, Protocol
+from typing import Literal
 
 from bot.answering.admission import VouchedDirectory
 from bot.app.documents import DocumentServices, load_ingestion_settings
@@ -20,7 +20,7 @@ from bot.store.database import database_url, open_store
 from ingestion.assembly import cadence_of
 from ingestion.config import Settings as IngestionSettings
 from ingestion.errors import IngestionError, LedgerUnavailable
-from ingestion.errors import SettingInvalid as WikiSettingInvalid
+from ingestion.errors import SettingInvalid as IngestionSettingInvalid
 from ingestion.runs.schedule import Cadence, wiki_status
 from ingestion.runs.source_registry import diagnose_wiki
 from rag.types import Principal
@@ -28,12 +28,8 @@ from rag.types import Principal
 _CONFLUENCE_PRINCIPALS = ("user:confluence:", "group:confluence:")
 
 
-class ResolvesAccounts(Protocol):
-    """Resolves Confluence accounts: ingestion.confluence.directory.person_finder.Accounts."""
-
-    async def principals(self, email: str) -> frozenset[Principal]:
-        """Return the principals of the account with a verified address. Never raises."""
-        ...
+LookUpPrincipals = Callable[[str], Awaitable[frozenset[Principal]]]
+"""Returns the principals of the Confluence account with a verified address; never raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +47,16 @@ class ConfluenceDirectory:
     ``confluence:board`` at an identity provider, is none of its groups.
     """
 
-    def __init__(self, accounts: ResolvesAccounts | None = None) -> None:
+    def __init__(self, look_up: LookUpPrincipals | None = None) -> None:
         self._vouched = VouchedDirectory()
-        self._accounts = accounts
+        self._look_up = look_up
 
     async def principals(self, tenant: str, person: Person) -> frozenset[Principal]:
-        told = await self._vouched.principals(tenant, person)
-        vouched = frozenset(each for each in told if not each.startswith(_CONFLUENCE_PRINCIPALS))
-        if self._accounts is None or not person.email:
+        claimed = await self._vouched.principals(tenant, person)
+        vouched = frozenset(each for each in claimed if not each.startswith(_CONFLUENCE_PRINCIPALS))
+        if self._look_up is None or not person.email:
             return vouched
-        return vouched | await self._accounts.principals(person.email)
+        return vouched | await self._look_up(person.email)
 
 
 @asynccontextmanager
@@ -78,14 +74,14 @@ async def open_confluence(settings: IngestionSettings | None) -> AsyncIterator[C
         yield ConfluenceAccess(ConfluenceDirectory())
         return
     # Imported only when Confluence is configured.
-    from ingestion.confluence.assembly import open_lookup as open_asked
+    from ingestion.confluence.assembly import open_lookup
 
     try:
-        asked = open_asked(settings)
-    except WikiSettingInvalid as error:
+        lookup = open_lookup(settings)
+    except IngestionSettingInvalid as error:
         raise SettingInvalid(str(error)) from error
-    async with asked as (accounts, recheck):
-        yield ConfluenceAccess(ConfluenceDirectory(accounts), recheck)
+    async with lookup as (accounts, recheck):
+        yield ConfluenceAccess(ConfluenceDirectory(accounts.principals), recheck)
 
 
 _COMPONENT = "Confluence"
@@ -99,7 +95,7 @@ _STATES: dict[bool | None, Literal["ready", "limited", "failed"]] = {
 
 
 def confluence_checker(
-    settings: IngestionSettings | None, shelves: DocumentServices
+    settings: IngestionSettings | None, documents: DocumentServices
 ) -> Callable[[], Awaitable[ComponentStatus]]:
     """Return a function that reports the status of the sync, from stored records alone."""
 
@@ -108,7 +104,7 @@ def confluence_checker(
         if settings is None or not settings.confluence_configured:
             return health.confluence(None, now)
         try:
-            return health.confluence(await _sync_status(settings, shelves, now), now)
+            return health.confluence(await _sync_status(settings, documents, now), now)
         except LedgerUnavailable as error:
             return ComponentStatus(_COMPONENT, "limited", str(error), vital=False)
 
@@ -116,12 +112,12 @@ def confluence_checker(
 
 
 async def _sync_status(
-    settings: IngestionSettings, shelves: DocumentServices, now: datetime
+    settings: IngestionSettings, documents: DocumentServices, now: datetime
 ) -> health.ConfluenceState:
     cadence = cadence_of(settings)
-    scheduler = shelves.scheduler
+    scheduler = documents.scheduler
     read = None if scheduler is None else scheduler.known
-    known = await wiki_status(shelves.records, cadence, now, read)
+    known = await wiki_status(documents.records, cadence, now, read)
     troubles = [f"{one.space}: {one.why}." for one in known.troubles]
     if scheduler is not None and scheduler.trouble:
         troubles.insert(0, scheduler.trouble)
@@ -180,31 +176,28 @@ async def people_checks(settings: Settings) -> Sequence[ComponentStatus]:
 
 
 async def _recent_askers(settings: Settings) -> Sequence[str]:
-    store = await open_store(database_url(settings))
-    try:
+    async with await open_store(database_url(settings)) as store:
         since = datetime.now(UTC) - timedelta(days=_ASKED_WITHIN_DAYS)
         return await store.askers.emails(settings.tenant, since, _MOST_ASKERS)
-    finally:
-        await store.close()
 
 
 async def _people_status(ingestion: IngestionSettings, emails: Sequence[str]) -> ComponentStatus:
     # Imported only when Confluence is configured.
-    from ingestion.confluence.assembly import known_people_share as known_share
+    from ingestion.confluence.assembly import known_people_share
 
-    share = await known_share(ingestion, emails)
+    share = await known_people_share(ingestion, emails)
     if not share.asked:
         return ComponentStatus(
             _PEOPLE_COMPONENT,
             "ready",
             f"nobody with an e-mail address asked in {_ASKED_WITHIN_DAYS} days",
         )
-    told = f"{share.found} of {share.asked} who asked in {_ASKED_WITHIN_DAYS} days are known"
+    known = f"{share.found} of {share.asked} who asked in {_ASKED_WITHIN_DAYS} days are known"
     if share.unsure:
         return ComponentStatus(
             _PEOPLE_COMPONENT,
             "failed",
-            f"{told}; {share.unsure} could not be looked up:",
+            f"{known}; {share.unsure} could not be looked up:",
             share.trouble,
         )
     if share.missing:
@@ -212,7 +205,7 @@ async def _people_status(ingestion: IngestionSettings, emails: Sequence[str]) ->
         return ComponentStatus(
             _PEOPLE_COMPONENT,
             "limited",
-            f"{told}; {share.missing} are not ({per_cent}).",
+            f"{known}; {share.missing} are not ({per_cent}).",
             _UNKNOWN_ASKERS_CURE,
         )
-    return ComponentStatus(_PEOPLE_COMPONENT, "ready", told)
+    return ComponentStatus(_PEOPLE_COMPONENT, "ready", known)

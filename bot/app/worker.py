@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Protocol
 
 import structlog
 from aiohttp import web
@@ -22,14 +21,14 @@ from bot.app.components import Components
 from bot.app.documents import build_attachments
 from bot.domain.capabilities import Introduces
 from bot.domain.messages import Message, Platform, Policy
-from bot.domain.ports import Admits, AnswersInquiries, Channel, Directory, Worklist
+from bot.domain.ports import Admits, AnswersInquiries, Channel, Directory
 from bot.domain.record_reports import RetentionResult
 from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
 from bot.escalations.casework import Casework, NotifyingCases
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
 from bot.inbox.accept import DurableEngine, DurableInbox
-from bot.inbox.heartbeat import InboxSupervisor, Lease, Replicas
+from bot.inbox.heartbeat import InboxSupervisor, Lease
 from bot.inbox.in_flight import InFlight
 from bot.inbox.outbox import ReplyOutbox
 from bot.inbox.worker import MessageWorker, WorkLimits
@@ -37,19 +36,9 @@ from bot.observability.request_log import ObserveOutcome, RequestLog
 from bot.store.database import Store, database_url, prepare
 
 
-class InboxStore(Protocol):
-    """The parts of the store that an inbox needs."""
-
-    @property
-    def work(self) -> Worklist: ...
-
-    @property
-    def replicas(self) -> Replicas: ...
-
-
 @dataclass(frozen=True, slots=True)
 class InboxOptions:
-    """The surroundings of an inbox.
+    """The options of an inbox.
 
     ``alone``: a lock keeps other servers away, and the store is a file. ``prepare`` migrates the
     store's schema, ``clean`` deletes expired data. ``hold_back`` raises RateExceeded for messages
@@ -70,61 +59,61 @@ class BuiltInbox:
     """An inbox, and the supervisor that starts and stops it."""
 
     inbox: DurableInbox
-    keeper: InboxSupervisor
+    supervisor: InboxSupervisor
 
 
 def build_durable_inbox(
-    record: InboxStore,
+    store: Store,
     engine: DurableEngine,
     *,
     admission: Admits,
     desk: AnswersInquiries,
     channels: Mapping[Platform, Channel],
     limits: WorkLimits,
-    surroundings: InboxOptions,
+    options: InboxOptions,
 ) -> BuiltInbox:
     """Build an inbox with its worker and supervisor; nothing is started."""
-    owner = str(uuid.uuid4()) if surroundings.alone else engine.executor
-    lease = Lease(record.replicas, owner, alone=surroundings.alone)
+    owner = str(uuid.uuid4()) if options.alone else engine.executor
+    lease = Lease(store.replicas, owner, alone=options.alone)
     in_flight = InFlight()
     work = MessageWorker(
         owner=owner,
-        work=record.work,
+        work=store.work,
         admission=admission,
         desk=desk,
         outbox=ReplyOutbox(
             channels,
-            record.work,
+            store.work,
             alive=lease.holds,
             patience=timedelta(hours=limits.delivery_hours),
-            public_url=surroundings.public_url,
+            public_url=options.public_url,
         ),
         observers=(
-            RequestLog(log_questions=surroundings.log_questions).answered,
-            *surroundings.observers,
+            RequestLog(log_questions=options.log_questions).answered,
+            *options.observers,
         ),
         limits=limits,
         answered=in_flight.settle,
     )
     inbox = DurableInbox(
         owner=owner,
-        worklist=record.work,
+        worklist=store.work,
         engine=engine,
         work=work,
         in_flight=in_flight,
         limits=limits,
-        hold_back=surroundings.hold_back,
+        hold_back=options.hold_back,
     )
-    keeper = InboxSupervisor(
+    supervisor = InboxSupervisor(
         inbox=inbox,
         engine=engine,
         lease=lease,
-        replicas=record.replicas,
-        prepare=surroundings.prepare,
-        clean=surroundings.clean,
-        patient=not surroundings.alone,
+        replicas=store.replicas,
+        prepare=options.prepare,
+        clean=options.clean,
+        patient=not options.alone,
     )
-    return BuiltInbox(inbox, keeper)
+    return BuiltInbox(inbox, supervisor)
 
 
 log = structlog.get_logger(__name__)
@@ -135,29 +124,29 @@ class BackgroundWork:
     """Processes messages and escalations while the server runs."""
 
     inbox: DurableInbox
-    keeper: InboxSupervisor
-    news: NoticeLoop
+    supervisor: InboxSupervisor
+    notices: NoticeLoop
     cases: NotifyingCases
 
     def mount(self, app: web.Application) -> None:
         """Start and stop the background work with the server."""
-        app.cleanup_ctx.append(self._keep)
-        app.cleanup_ctx.append(self._tell)
+        app.cleanup_ctx.append(self._supervise)
+        app.cleanup_ctx.append(self._send_notices)
         app.on_shutdown.append(self._drain)
 
-    async def _keep(self, _: web.Application) -> AsyncIterator[None]:
-        await self.keeper.start()
+    async def _supervise(self, _: web.Application) -> AsyncIterator[None]:
+        await self.supervisor.start()
         yield
-        await self.keeper.stop()
+        await self.supervisor.stop()
 
-    async def _tell(self, _: web.Application) -> AsyncIterator[None]:
-        self.news.start()
+    async def _send_notices(self, _: web.Application) -> AsyncIterator[None]:
+        self.notices.start()
         yield
-        await self.news.stop()
+        await self.notices.stop()
 
     async def _drain(self, _: web.Application) -> None:
         """Finish work before aiohttp disconnects its waiters, which takes its timeout twice."""
-        await asyncio.gather(self.keeper.drain(), self.news.stop())
+        await asyncio.gather(self.supervisor.drain(), self.notices.stop())
 
 
 def build_background_work(
@@ -189,9 +178,9 @@ def build_background_work(
         observers=observers,
         hold_back=floods.check,
     )
-    news = _build_news(store, parts, channels, opened.keeper)
-    cases = NotifyingCases(store.escalations, news.hint)
-    return BackgroundWork(opened.inbox, opened.keeper, news, cases)
+    loop = _build_notices(store, parts, channels, opened.supervisor)
+    cases = NotifyingCases(store.escalations, loop.hint)
+    return BackgroundWork(opened.inbox, opened.supervisor, loop, cases)
 
 
 def executor_of(settings: Settings) -> str:
@@ -217,7 +206,7 @@ def _build_inbox(
         desk=desk,
         channels={each.platform: each for each in channels},
         limits=WorkLimits(concurrency=settings.concurrency, waiting=settings.waiting),
-        surroundings=InboxOptions(
+        options=InboxOptions(
             alone=settings.database_url is None,
             prepare=partial(prepare, database_url(settings)),
             clean=partial(_delete_expired, settings, store),
@@ -273,8 +262,8 @@ async def _delete_expired(settings: Settings, store: Store) -> None:
         log.info("retention.swept", **asdict(swept))
 
 
-def _build_news(
-    store: Store, parts: Components, channels: Sequence[Channel], keeper: InboxSupervisor
+def _build_notices(
+    store: Store, parts: Components, channels: Sequence[Channel], supervisor: InboxSupervisor
 ) -> NoticeLoop:
     teller = NoticeDelivery(
         outbox=store.notices,
@@ -292,5 +281,5 @@ def _build_news(
         owner=str(uuid.uuid4()),
         outbox=store.notices,
         teller=teller,
-        is_open=lambda: keeper.part().state == "ready",
+        is_open=lambda: supervisor.part().state == "ready",
     )

@@ -12,12 +12,12 @@ from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 from weakref import WeakSet
 
 import aiosqlite
 import structlog
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, Row, Select, UpdateBase, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -26,6 +26,9 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from bot.domain.errors import RecordRefused, StoreUnavailable
 from bot.domain.urls import IDLE_IN_TRANSACTION_SECONDS
 from bot.store.sqlite_driver import StatementConnection
+
+Columns = TypeVarTuple("Columns")
+Value = TypeVar("Value")
 
 _LONGEST_WAIT_SECONDS = 5.0
 """The longest wait for connections that are, wrongly, still in use when closing."""
@@ -201,6 +204,33 @@ class Transactions:
                 yield connection
         except SQLAlchemyError as error:
             raise _store_unavailable(error) from error
+
+    async def rows(
+        self, query: Select[*Columns], *, urgent: bool = False
+    ) -> Sequence[Row[*Columns]]:
+        """Return all rows of a query."""
+        async with self.reading(urgent=urgent) as connection:
+            return (await connection.execute(query)).all()
+
+    async def first(self, query: Select[*Columns], *, urgent: bool = False) -> Row[*Columns] | None:
+        """Return the first row of a query; None if there is none."""
+        async with self.reading(urgent=urgent) as connection:
+            return (await connection.execute(query)).first()
+
+    async def scalars(self, query: Select[Value]) -> Sequence[Value]:
+        """Return the values of a query for one column."""
+        async with self.reading() as connection:
+            return (await connection.scalars(query)).all()
+
+    async def scalar(self, query: Select[Value], *, urgent: bool = False) -> Value | None:
+        """Return the first value of a query for one column; None if there is no row."""
+        async with self.reading(urgent=urgent) as connection:
+            return await connection.scalar(query)
+
+    async def execute(self, statement: UpdateBase, *, lasting: bool = True) -> int:
+        """Execute one statement in a transaction; return how many rows it changed."""
+        async with self.writing(lasting=lasting) as connection:
+            return (await connection.execute(statement)).rowcount
 
     def _turn(self, *, urgent: bool) -> AbstractAsyncContextManager[None]:
         return nullcontext() if self._turns is None else self._turns.turn(urgent=urgent)

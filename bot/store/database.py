@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Self
 
 from sqlalchemy import Connection, create_engine, event, func, inspect, make_url, select, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -23,15 +24,19 @@ from bot.store.connections import (
     is_damaged,
     set_up_sqlite,
 )
-from bot.store.conversations import StoredConversations, StoredGlances, StoredThreads
 from bot.store.escalations import StoredEscalations
-from bot.store.interactions import StoredAskers, StoredInteractions
-from bot.store.key_values import StoredNotes, StoredSessions
+from bot.store.interactions import StoredAskers, StoredGlances, StoredInteractions, StoredThreads
+from bot.store.key_values import (
+    StoredAudits,
+    StoredNotes,
+    StoredPauses,
+    StoredPolicies,
+    StoredSessions,
+)
 from bot.store.leases import StoredReplicas
-from bot.store.limits import StoredCounting, StoredPauses, StoredUsage
+from bot.store.limits import StoredCounting, StoredUsage
 from bot.store.migrations import HEAD
 from bot.store.notices import StoredNotices
-from bot.store.policies import StoredAudits, StoredPolicies
 from bot.store.retention import StoredRetention
 from bot.store.search import StoredSearches
 from bot.store.statistics import StoredStatistics
@@ -108,7 +113,6 @@ class Store:
         self.statistics = StoredStatistics(transactions)
         self.escalations = StoredEscalations(transactions, reminders)
         self.notices = StoredNotices(transactions, reminders)
-        self.conversations = StoredConversations(transactions)
         self.threads = StoredThreads(transactions)
         self.policies = StoredPolicies(transactions)
         self.audits = StoredAudits(transactions)
@@ -120,6 +124,12 @@ class Store:
         self.watching = StoredGlances(transactions)
         self.notes = StoredNotes(transactions)
         self.askers = StoredAskers(transactions)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def close(self) -> None:
         await self.transactions.close()

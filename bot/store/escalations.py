@@ -19,21 +19,14 @@ from bot.escalations import lifecycle
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import queries
 from bot.store.connections import Transactions
-from bot.store.policies import insert_audit
+from bot.store.key_values import insert_audit
 from bot.store.rows import utc_now
 from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, NoticeRow
-
-_MOST_WORDS = 8
 
 
 def select_case(tenant: str, case_id: str) -> Select[EscalationRow, str, str]:
     """Return the query for one case."""
     return _select_all_cases(tenant).where(EscalationRow.interaction_id == case_id)
-
-
-def select_case_for_update(tenant: str, case_id: str) -> Select[EscalationRow, str, str]:
-    """Return the query that locks one case until the transaction ends."""
-    return select_case(tenant, case_id).with_for_update(of=EscalationRow)
 
 
 def select_cases(
@@ -47,32 +40,13 @@ def select_cases(
         statement = statement.where(EscalationRow.state.in_(sorted(query.states)))
     if query.owner_id:
         statement = statement.where(EscalationRow.owner == storable(query.owner_id))
-    for word in storable(query.words).split()[:_MOST_WORDS]:
+    for word in storable(query.words).split()[: queries.MOST_WORDS]:
         statement = statement.where(EscalationRow.question.icontains(word, autoescape=True))
     if after is None:
         return statement
     place = (after.opened_at, after.interaction_id)
     beyond = tuple_(*key) < place if query.newest_first else tuple_(*key) > place
     return statement.where(beyond)
-
-
-def select_steps(tenant: str, case_id: str) -> Select[EscalationStepRow]:
-    """Return the query for the history of a case, oldest step first."""
-    row = EscalationStepRow
-    return (
-        select(row).where(row.tenant == tenant, row.interaction_id == case_id).order_by(row.number)
-    )
-
-
-def select_last_step(case_id: str, step: str) -> Select[str, str]:
-    """Return the query for the actor and text of the last step of a kind."""
-    row = EscalationStepRow
-    return (
-        select(row.actor, row.text)
-        .where(row.interaction_id == case_id, row.step == step)
-        .order_by(row.number.desc())
-        .limit(1)
-    )
 
 
 def select_next_step_number(case_id: str) -> Select[int]:
@@ -196,7 +170,7 @@ def _select_all_cases(tenant: str) -> Select[EscalationRow, str, str]:
         .join(InteractionRow, InteractionRow.id == EscalationRow.interaction_id)
         .where(
             EscalationRow.tenant == tenant,
-            InteractionRow.status.not_in(("cancelling", "cancelled")),
+            queries.not_withdrawn(),
         )
     )
 
@@ -241,23 +215,22 @@ class StoredEscalations:
             return case
 
     async def get(self, tenant: str, case_id: InteractionId) -> Case | None:
-        statement = select_case(tenant, storable(case_id))
-        async with self._transactions.reading() as connection:
-            row = (await connection.execute(statement)).first()
+        row = await self._transactions.first(select_case(tenant, storable(case_id)))
         return None if row is None else case_of(row)
 
     async def find(
         self, tenant: str, query: CaseQuery, *, limit: int, after: Case | None = None
     ) -> Sequence[Case]:
-        statement = select_cases(tenant, query, limit, after)
-        async with self._transactions.reading() as connection:
-            rows = (await connection.execute(statement)).all()
+        rows = await self._transactions.rows(select_cases(tenant, query, limit, after))
         return [case_of(row) for row in rows]
 
     async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:
-        statement = select_steps(tenant, storable(case_id))
-        async with self._transactions.reading() as connection:
-            rows = (await connection.execute(statement)).all()
+        row = EscalationStepRow
+        rows = await self._transactions.rows(
+            select(row)
+            .where(row.tenant == tenant, row.interaction_id == storable(case_id))
+            .order_by(row.number)
+        )
         return [step_of(row) for row in rows]
 
     def _changed(self, case: Case, then: CaseStatus) -> Case:
@@ -279,7 +252,8 @@ async def _lock_case(connection: AsyncConnection, tenant: str, case_id: str) -> 
     # Interaction first, then case: retention and withdrawal lock in the same order, and skip or
     # wait for locked rows.
     await connection.execute(queries.select_interaction_for_update(key))
-    row = (await connection.execute(select_case_for_update(tenant, key))).first()
+    query = select_case(tenant, key).with_for_update(of=EscalationRow)
+    row = (await connection.execute(query)).first()
     if row is None:
         raise InteractionUnknown(
             f"There is no escalation {case_id!r}. Use an id from `python -m bot escalations --all`."
@@ -294,7 +268,14 @@ async def _refuse_unsent_words(connection: AsyncConnection, case: Case, taken: A
     """
     if not taken.text:
         return
-    last = (await connection.execute(select_last_step(case.interaction_id, taken.act))).first()
+    row = EscalationStepRow
+    query = (
+        select(row.actor, row.text)
+        .where(row.interaction_id == case.interaction_id, row.step == taken.act)
+        .order_by(row.number.desc())
+        .limit(1)
+    )
+    last = (await connection.execute(query)).first()
     if last is None or (last.actor, last.text) != (taken.actor.id, taken.text):
         raise ActRefused(
             f"It is {case.status.state} already, so what you wrote was not sent. Look at how it "

@@ -1,21 +1,29 @@
-"""Stores to read interactions, rate answers, and list recent askers."""
+"""Stores to read interactions and conversations, rate answers, and list recent askers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from urllib.parse import unquote
 
-from sqlalchemy import Select, func, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import ColumnElement, Row, Select, and_, delete, func, or_, select, tuple_
 
-from bot.domain.errors import InteractionUnknown
 from bot.domain.interactions import Feedback, Interaction, PostedRef
 from bot.domain.json_codec import Codec, storable
 from bot.domain.messages import Activity, InteractionId, Message, Platform, Stage, Thread
+from bot.domain.record_search import FoundQuestion, InteractionGlance, ThreadSummary
 from bot.store import queries
 from bot.store.connections import Transactions
-from bot.store.rows import Rows, feedback_of
-from bot.store.tables import InteractionRow
+from bot.store.queries import MOST_WORDS, not_withdrawn
+from bot.store.rows import Rows, channel_of, feedback_of
+from bot.store.tables import (
+    ConversationRow,
+    EscalationRow,
+    FeedbackRow,
+    InteractionRow,
+    ProgressRow,
+    TurnRow,
+)
 
 
 class StoredInteractions:
@@ -58,51 +66,40 @@ class StoredInteractions:
         )
 
     async def stages(self, interaction_id: InteractionId, after: int = 0) -> Sequence[Activity]:
-        async with self._transactions.reading(urgent=True) as connection:
-            rows = await connection.execute(queries.select_stages(interaction_id, after))
-            return [Activity(Stage(stage), pages) for stage, pages in rows]
+        found = queries.select_stages(interaction_id, after)
+        rows = await self._transactions.rows(found, urgent=True)
+        return [Activity(Stage(stage), pages) for stage, pages in rows]
 
     async def rate(self, feedback: Feedback) -> None:
         """Store feedback, replacing the person's earlier one. Raises InteractionUnknown."""
         async with self._transactions.writing() as connection:
-            rated = await self._one(connection, feedback.interaction_id)
+            rated = await self._rows.locked(connection, feedback.interaction_id)
+            row = {**_feedback_row(feedback), "tenant": rated.message.thread.tenant}
             await connection.execute(
-                queries.upsert_feedback(
-                    self._transactions.dialect,
-                    rated.message.thread.tenant,
-                    _feedback_row(feedback),
+                queries.upsert(
+                    self._transactions.dialect, FeedbackRow, row, key=("interaction_id", "person")
                 )
             )
 
     async def unrate(self, interaction_id: InteractionId, person_id: str) -> None:
-        async with self._transactions.writing() as connection:
-            await connection.execute(queries.delete_feedback(interaction_id, storable(person_id)))
+        await self._transactions.execute(
+            delete(FeedbackRow).where(
+                FeedbackRow.interaction_id == interaction_id,
+                FeedbackRow.person == storable(person_id),
+            )
+        )
 
     async def feedback(self, interaction_id: InteractionId) -> Sequence[Feedback]:
-        async with self._transactions.reading() as connection:
-            rows = await connection.execute(queries.select_feedback(interaction_id))
-            return [feedback_of(row) for row in rows]
+        rows = await self._transactions.rows(queries.select_feedback(interaction_id))
+        return [feedback_of(row) for row in rows]
 
     async def _first(self, statement: Select[InteractionRow]) -> Interaction | None:
-        async with self._transactions.reading(urgent=True) as connection:
-            row = (await connection.execute(statement)).first()
+        row = await self._transactions.first(statement, urgent=True)
         return None if row is None else self._rows.interaction(row)
 
     async def _oldest_first(self, newest_first: Select[InteractionRow]) -> Sequence[Interaction]:
-        async with self._transactions.reading() as connection:
-            rows = (await connection.execute(newest_first)).all()
+        rows = await self._transactions.rows(newest_first)
         return [self._rows.interaction(row) for row in reversed(rows)]
-
-    async def _one(self, connection: AsyncConnection, interaction_id: str) -> Interaction:
-        row = (
-            await connection.execute(queries.select_interaction_for_update(interaction_id))
-        ).first()
-        if row is None:
-            raise InteractionUnknown(
-                f"There is no interaction {interaction_id!r}. Use the id that the question's "
-                "answer came with."
-            )
-        return self._rows.interaction(row)
 
 
 def _feedback_row(feedback: Feedback) -> dict[str, object]:
@@ -126,10 +123,7 @@ class StoredAskers:
 
     async def emails(self, tenant: str, since: datetime, most: int) -> Sequence[str]:
         """Return the distinct e-mail addresses of the latest askers since a time, if known."""
-        async with self._transactions.reading() as connection:
-            found = (
-                await connection.scalars(select_newest_of_each_person(tenant, since, most))
-            ).all()
+        found = await self._transactions.scalars(select_newest_of_each_person(tenant, since, most))
         authors = (self._messages.decode(text).author for text in found)
         return list(dict.fromkeys(one.email.casefold() for one in authors if one.email))
 
@@ -141,7 +135,7 @@ def select_newest_of_each_person(tenant: str, since: datetime, most: int) -> Sel
         .where(
             InteractionRow.tenant == tenant,
             InteractionRow.created_at >= since,
-            InteractionRow.status.not_in(("cancelling", "cancelled")),
+            not_withdrawn(),
         )
         .group_by(InteractionRow.person)
     )
@@ -150,4 +144,187 @@ def select_newest_of_each_person(tenant: str, since: datetime, most: int) -> Sel
         .where(InteractionRow.number.in_(newest))
         .order_by(InteractionRow.number.desc())
         .limit(most)
+    )
+
+
+class StoredThreads:
+    """Lists the conversations of one person's private channel, without withdrawn questions.
+
+    ``place`` is any thread of the channel: only its platform, tenant and channel are used.
+    """
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+        self._messages = Codec(Message)
+
+    async def newest(
+        self, place: Thread, limit: int, after: str | None = None
+    ) -> Sequence[ThreadSummary]:
+        """Return conversations by last message, newest first.
+
+        ``after`` is the id of the last thread of the previous page.
+        """
+        rows = await self._transactions.rows(select_threads(place, limit, after))
+        first = [(self._messages.decode(message), last_at) for message, last_at in rows]
+        return [
+            ThreadSummary(message.thread.id, message.text, last_at, message.interaction_id)
+            for message, last_at in first
+        ]
+
+    async def matching(
+        self, place: Thread, words: str, limit: int, after: str | None = None
+    ) -> Sequence[FoundQuestion]:
+        """Return the answered questions that contain all words, newest first.
+
+        ``after`` is the id of the last question of the previous page.
+        """
+        if not words.split():
+            return []
+        rows = await self._transactions.rows(select_matching_questions(place, words, limit, after))
+        return [
+            FoundQuestion(InteractionId(each), _thread_id(key), text, at)
+            for each, key, text, at in rows
+        ]
+
+    async def questions(self, thread: Thread) -> Sequence[InteractionId]:
+        """Return the ids of a conversation's questions, oldest first."""
+        found = await self._transactions.scalars(select_question_ids(thread))
+        return [InteractionId(each) for each in found]
+
+
+def select_threads(place: Thread, limit: int, after: str | None) -> Select[str, datetime]:
+    """Return the query for each conversation's first message and last message time."""
+    thread, asked = ConversationRow, InteractionRow
+    first = (
+        select(func.min(asked.number))
+        .where(asked.tenant == thread.tenant, asked.thread == thread.thread, not_withdrawn())
+        .correlate(thread)
+        .scalar_subquery()
+    )
+    statement = (
+        select(asked.message, thread.last_at)
+        .join_from(thread, asked, asked.number == first)
+        .where(thread.tenant == place.tenant, thread.channel == channel_of(place))
+        .order_by(thread.last_at.desc(), thread.thread.desc())
+        .limit(limit)
+    )
+    return statement if after is None else statement.where(_before_thread(place, after))
+
+
+def select_matching_questions(
+    place: Thread, words: str, limit: int, after: str | None
+) -> Select[str, str, str, datetime]:
+    """Return the query for a channel's answered questions that contain all words."""
+    asked = InteractionRow
+    statement = (
+        select(asked.id, asked.thread, TurnRow.text, asked.created_at)
+        .join(TurnRow, TurnRow.interaction_id == asked.id)
+        .where(
+            asked.tenant == place.tenant,
+            asked.channel == channel_of(place),
+            not_withdrawn(),
+            TurnRow.role == "user",
+            *(_contains_word(word) for word in words.split()[:MOST_WORDS]),
+        )
+        .order_by(asked.created_at.desc(), asked.number.desc())
+        .limit(limit)
+    )
+    return statement if after is None else statement.where(_before_question(place, after))
+
+
+def select_question_ids(thread: Thread) -> Select[str]:
+    """Return the query for the ids of a conversation's questions, oldest first."""
+    asked = InteractionRow
+    return (
+        select(asked.id)
+        .where(asked.tenant == thread.tenant, asked.thread == thread.key, not_withdrawn())
+        .order_by(asked.number)
+    )
+
+
+def _contains_word(word: str) -> ColumnElement[bool]:
+    """Return the condition that a question contains a word, case-insensitively.
+
+    SQLite folds the case of ASCII letters only, so the usual spellings are searched. Also for
+    ASCII: with a single one, PostgreSQL's planner reads the whole table of turns.
+    """
+    given = storable(word)
+    spellings = sorted({given, given.lower(), given.upper(), given.capitalize()})
+    return or_(*(TurnRow.text.icontains(each, autoescape=True) for each in spellings))
+
+
+def _before_thread(place: Thread, thread_id: str) -> ColumnElement[bool]:
+    row, last = ConversationRow, ConversationRow.__table__.alias("last")
+    key = Thread(place.platform, place.tenant, place.channel, thread_id).key
+    at = (
+        select(last.c.last_at)
+        .where(last.c.tenant == place.tenant, last.c.thread == key)
+        .scalar_subquery()
+    )
+    return and_(row.last_at <= at, tuple_(row.last_at, row.thread) < tuple_(at, key))
+
+
+def _before_question(place: Thread, interaction_id: str) -> ColumnElement[bool]:
+    row, last = InteractionRow, InteractionRow.__table__.alias("last")
+    own = (last.c.id == storable(interaction_id), last.c.channel == channel_of(place))
+    at = select(last.c.created_at).where(*own).scalar_subquery()
+    number = select(last.c.number).where(*own).scalar_subquery()
+    return and_(row.created_at <= at, tuple_(row.created_at, row.number) < tuple_(at, number))
+
+
+def _thread_id(key: str) -> str:
+    return unquote(key.rpartition(":")[2])
+
+
+class StoredGlances:
+    """Reads the status of a thread's questions. Implements `bot.domain.record_search.Watches`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def thread(self, thread: Thread, limit: int) -> Sequence[InteractionGlance]:
+        newest_first = await self._transactions.rows(select_glances(thread, limit))
+        return [_glance_of(row) for row in reversed(newest_first)]
+
+
+def select_glances(thread: Thread, limit: int) -> Select[str, str, str, int, str, int]:
+    """Return the query for a thread's last questions with last stage and case, newest first."""
+    latest = (
+        select(func.max(ProgressRow.sequence))
+        .where(ProgressRow.interaction_id == InteractionRow.id)
+        .correlate(InteractionRow)
+        .scalar_subquery()
+    )
+    return (
+        select(
+            InteractionRow.id,
+            InteractionRow.status,
+            ProgressRow.stage,
+            ProgressRow.pages,
+            EscalationRow.state,
+            EscalationRow.version,
+        )
+        .select_from(InteractionRow)
+        .outerjoin(
+            ProgressRow,
+            (ProgressRow.interaction_id == InteractionRow.id) & (ProgressRow.sequence == latest),
+        )
+        .outerjoin(
+            EscalationRow,
+            (EscalationRow.interaction_id == InteractionRow.id) & not_withdrawn(),
+        )
+        .where(InteractionRow.tenant == thread.tenant, InteractionRow.thread == thread.key)
+        .order_by(InteractionRow.number.desc())
+        .limit(limit)
+    )
+
+
+def _glance_of(row: Row[str, str, str, int, str, int]) -> InteractionGlance:
+    return InteractionGlance(
+        id=InteractionId(row.id),
+        status=row.status,
+        stage=None if row.stage is None else Stage(row.stage),
+        pages=row.pages or 0,
+        case_state=row.state,
+        case_version=row.version or 0,
     )

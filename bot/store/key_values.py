@@ -1,23 +1,25 @@
-"""Key-value stores: notes of platform adapters, and web sessions.
+"""Small tables by key: adapters' notes, web sessions, channel policies, pauses; the audit trail.
 
 All processes share them, so that any of them can serve the next request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
-from sqlalchemy import Delete, Insert, Select, delete, insert, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Insert, Select, delete, func, insert, select
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.json_codec import Codec, storable
-from bot.domain.messages import InteractionId
+from bot.domain.messages import InteractionId, Policy
+from bot.domain.record_reports import AuditRecord, PolicyRecord
+from bot.domain.usage import Pause
 from bot.domain.users import SignedIn
 from bot.store.connections import Transactions
-from bot.store.queries import insert_once
-from bot.store.tables import NoteRow, SessionRow
+from bot.store.queries import insert_once, upsert
+from bot.store.rows import utc_now
+from bot.store.tables import AuditRow, EscalationStepRow, NoteRow, PauseRow, PolicyRow, SessionRow
 
 
 class StoredNotes:
@@ -30,15 +32,15 @@ class StoredNotes:
         statement = select(NoteRow.text).where(
             NoteRow.tenant == tenant, NoteRow.key == storable(key)
         )
-        async with self._transactions.reading(urgent=True) as connection:
-            return await connection.scalar(statement)
+        return await self._transactions.scalar(statement, urgent=True)
 
     async def put(
         self, tenant: str, key: str, text: str, *, interaction_id: InteractionId | None = None
     ) -> None:
         row = _note_row(tenant, key, text, interaction_id)
-        async with self._transactions.writing() as connection:
-            await connection.execute(_upsert_note(self._transactions.dialect, row))
+        await self._transactions.execute(
+            upsert(self._transactions.dialect, NoteRow, row, key=("tenant", "key"))
+        )
 
     async def first(
         self, tenant: str, key: str, text: str = "", *, interaction_id: InteractionId | None = None
@@ -50,8 +52,7 @@ class StoredNotes:
 
     async def remove(self, tenant: str, key: str) -> None:
         statement = delete(NoteRow).where(NoteRow.tenant == tenant, NoteRow.key == storable(key))
-        async with self._transactions.writing() as connection:
-            await connection.execute(statement)
+        await self._transactions.execute(statement)
 
     async def beginning(self, tenant: str, prefix: str) -> Mapping[str, str]:
         statement = (
@@ -62,8 +63,7 @@ class StoredNotes:
             )
             .order_by(NoteRow.key)
         )
-        async with self._transactions.reading() as connection:
-            rows = (await connection.execute(statement)).all()
+        rows = await self._transactions.rows(statement)
         # SQLite's LIKE ignores the case of ASCII letters.
         return {key: text for key, text in rows if key.startswith(storable(prefix))}
 
@@ -76,16 +76,8 @@ def _note_row(
         "key": storable(key),
         "text": storable(text),
         "interaction_id": interaction_id,
-        "at": datetime.now(UTC),
+        "at": utc_now(),
     }
-
-
-def _upsert_note(dialect: str, values: Mapping[str, object]) -> Insert:
-    """Insert a note or replace its text."""
-    make = postgresql.insert if dialect == "postgresql" else sqlite.insert
-    changed = {key: values[key] for key in ("text", "interaction_id", "at")}
-    key = [NoteRow.tenant, NoteRow.key]
-    return make(NoteRow).values(**values).on_conflict_do_update(index_elements=key, set_=changed)
 
 
 SESSION_CODEC = Codec(SignedIn)
@@ -100,15 +92,21 @@ class StoredSessions:
     async def begin(
         self, tenant: str, session_id: str, signed_in: SignedIn, now: datetime, until: datetime
     ) -> None:
-        statement = insert_session(tenant, session_id, SESSION_CODEC.encode(signed_in), now, until)
-        async with self._transactions.writing() as connection:
-            await connection.execute(statement)
+        statement = insert(SessionRow).values(
+            id=session_id,
+            tenant=tenant,
+            person=SESSION_CODEC.encode(signed_in),
+            signed_in_at=now,
+            until=until,
+        )
+        await self._transactions.execute(statement)
 
     async def find(self, tenant: str, session_id: str, now: datetime) -> SignedIn | None:
-        async with self._transactions.reading() as connection:
-            found = (
-                await connection.execute(select_valid_session(tenant, session_id, now))
-            ).scalar_one_or_none()
+        found = await self._transactions.scalar(
+            select(SessionRow.person).where(
+                SessionRow.id == session_id, SessionRow.tenant == tenant, SessionRow.until > now
+            )
+        )
         if found is None:
             return None
         try:
@@ -118,36 +116,175 @@ class StoredSessions:
             return None
 
     async def end(self, tenant: str, session_id: str) -> None:
-        async with self._transactions.writing() as connection:
-            await connection.execute(delete_session(tenant, session_id))
+        await self._transactions.execute(
+            delete(SessionRow).where(SessionRow.id == session_id, SessionRow.tenant == tenant)
+        )
 
     async def sweep(self, now: datetime) -> int:
         """Delete expired sessions; return how many."""
-        async with self._transactions.writing(lasting=False) as connection:
-            return (await connection.execute(delete_expired_sessions(now))).rowcount
+        return await self._transactions.execute(
+            delete(SessionRow).where(SessionRow.until <= now), lasting=False
+        )
 
 
-def insert_session(
-    tenant: str, session_id: str, person: str, now: datetime, until: datetime
-) -> Insert:
-    """Return the statement that inserts a session."""
-    return insert(SessionRow).values(
-        id=session_id, tenant=tenant, person=person, signed_in_at=now, until=until
+class StoredPolicies:
+    """Stores the policies of channels. Implements `bot.domain.ports.KeepsPolicies`.
+
+    Each change writes an audit row in its transaction.
+    """
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+        self._codec = Codec(Policy)
+
+    async def of(self, tenant: str, channel: str) -> Policy | None:
+        text = await self._transactions.scalar(
+            select(PolicyRow.policy).where(
+                PolicyRow.tenant == tenant, PolicyRow.channel == storable(channel)
+            )
+        )
+        return None if text is None else self._codec.decode(text)
+
+    async def all(self, tenant: str) -> Sequence[PolicyRecord]:
+        """Return the policies of all channels that have one, ordered by channel name."""
+        row = PolicyRow
+        rows = await self._transactions.rows(
+            select(row.channel, row.policy, row.changed_by, row.changed_at)
+            .where(row.tenant == tenant)
+            .order_by(row.channel)
+        )
+        return [
+            PolicyRecord(channel, self._codec.decode(text), changed_by, changed_at)
+            for channel, text, changed_by, changed_at in rows
+        ]
+
+    async def set(self, tenant: str, channel: str, allowed: Policy, *, actor: str) -> None:
+        """Set a channel's policy, replacing an earlier one."""
+        text = self._codec.encode(allowed)
+        row = {
+            "tenant": tenant,
+            "channel": storable(channel),
+            "policy": text,
+            "changed_by": storable(actor),
+            "changed_at": utc_now(),
+        }
+        async with self._transactions.writing() as connection:
+            await connection.execute(
+                upsert(self._transactions.dialect, PolicyRow, row, key=("tenant", "channel"))
+            )
+            await connection.execute(
+                insert_audit(tenant, actor, "set policy", channel, detail=text)
+            )
+
+    async def remove(self, tenant: str, channel: str, *, actor: str) -> bool:
+        """Remove a channel's policy; return whether it had one."""
+        statement = delete(PolicyRow).where(
+            PolicyRow.tenant == tenant, PolicyRow.channel == storable(channel)
+        )
+        async with self._transactions.writing() as connection:
+            gone = await connection.execute(statement)
+            if gone.rowcount:
+                await connection.execute(insert_audit(tenant, actor, "clear policy", channel))
+        return bool(gone.rowcount)
+
+
+class StoredAudits:
+    """Stores the audit trail; rows are never changed or deleted."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def append(
+        self, tenant: str, actor: str, act: str, subject: str, *, detail: str = ""
+    ) -> None:
+        """Record an act (32 characters at most) of ``actor``, such as ``cli:NAME``."""
+        await self._transactions.execute(insert_audit(tenant, actor, act, subject, detail=detail))
+
+    async def newest(
+        self, tenant: str, limit: int, before: int | None = None
+    ) -> Sequence[AuditRecord]:
+        """Return the last audit records, newest first; with ``before``, those below a number."""
+        row = AuditRow
+        statement = (
+            select(row.number, row.at, row.actor, row.act, row.subject, row.detail)
+            .where(row.tenant == tenant)
+            .order_by(row.number.desc())
+            .limit(limit)
+        )
+        if before is not None:
+            statement = statement.where(row.number < before)
+        rows = await self._transactions.rows(statement)
+        called = await self._transactions.rows(_select_actor_names([row.subject for row in rows]))
+        by_act = {(case, actor): name for case, actor, name in called}
+        return [AuditRecord(*row, name=by_act.get((row.subject, row.actor), "")) for row in rows]
+
+
+def insert_audit(tenant: str, actor: str, act: str, subject: str, *, detail: str = "") -> Insert:
+    """Return the statement that inserts an audit row; run it in the change's own transaction."""
+    return insert(AuditRow).values(
+        tenant=tenant,
+        at=utc_now(),
+        actor=storable(actor),
+        act=act,
+        subject=storable(subject),
+        detail=storable(detail),
     )
 
 
-def select_valid_session(tenant: str, session_id: str, now: datetime) -> Select[str]:
-    """Return the query for the user of a session that has not expired."""
-    return select(SessionRow.person).where(
-        SessionRow.id == session_id, SessionRow.tenant == tenant, SessionRow.until > now
+def _select_actor_names(cases: Sequence[str]) -> Select[str, str, str]:
+    """Return the query for the names of actors on escalations, by case and actor id."""
+    row = EscalationStepRow
+    return (
+        select(row.interaction_id, row.actor, func.max(row.actor_name))
+        .where(row.interaction_id.in_(cases))
+        .group_by(row.interaction_id, row.actor)
     )
 
 
-def delete_session(tenant: str, session_id: str) -> Delete:
-    """Return the statement that deletes a session."""
-    return delete(SessionRow).where(SessionRow.id == session_id, SessionRow.tenant == tenant)
+_AUDIT_SUBJECT = "answers"
 
 
-def delete_expired_sessions(now: datetime) -> Delete:
-    """Return the statement that deletes expired sessions."""
-    return delete(SessionRow).where(SessionRow.until <= now)
+class StoredPauses:
+    """Pauses and resumes answering per tenant.
+
+    Each change writes an audit row in its transaction.
+    """
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def pause(self, tenant: str, reason: str, by: str) -> Pause:
+        """Pause answering, or change the reason of a pause; return the current pause."""
+        row = {"tenant": tenant, "reason": storable(reason), "paused_by": storable(by)}
+        async with self._transactions.writing() as connection:
+            await connection.execute(
+                upsert(
+                    self._transactions.dialect,
+                    PauseRow,
+                    {**row, "since": utc_now()},
+                    key=("tenant",),
+                    changed=("reason", "paused_by"),
+                )
+            )
+            await connection.execute(
+                insert_audit(tenant, by, "pause", _AUDIT_SUBJECT, detail=reason)
+            )
+            since = await connection.scalar(select(PauseRow.since).where(PauseRow.tenant == tenant))
+        return Pause(row["reason"], row["paused_by"], since or utc_now())
+
+    async def resume(self, tenant: str, by: str) -> bool:
+        """End the pause; return whether there was one."""
+        lift = delete(PauseRow).where(PauseRow.tenant == tenant)
+        async with self._transactions.writing() as connection:
+            lifted = bool((await connection.execute(lift)).rowcount)
+            if lifted:
+                await connection.execute(insert_audit(tenant, by, "resume", _AUDIT_SUBJECT))
+        return lifted
+
+    async def current(self, tenant: str) -> Pause | None:
+        """Return the current pause; None if answering is not paused."""
+        statement = select(PauseRow.reason, PauseRow.paused_by, PauseRow.since).where(
+            PauseRow.tenant == tenant
+        )
+        row = await self._transactions.first(statement)
+        return None if row is None else Pause(row.reason, row.paused_by, row.since)

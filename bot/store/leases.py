@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import (
     ColumnElement,
-    Delete,
     Insert,
     Select,
     Update,
@@ -25,10 +24,10 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.domain.interactions import Claim, Interaction
 from bot.store.connections import Transactions
+from bot.store.queries import upsert
 from bot.store.tables import InteractionRow, ReplicaRow
 
 LONGEST_HOLD_UP = timedelta(minutes=1)
@@ -108,39 +107,12 @@ def upsert_lease(dialect: str, replica: str, host: str, seconds: float) -> Inser
         moment = datetime.now(UTC)
         until = literal(moment + timedelta(seconds=seconds), ReplicaRow.lease_until.type)
     values = {"id": replica, "host": host, "started_at": lease_clock(dialect), "lease_until": until}
-    make = postgresql.insert if dialect == "postgresql" else sqlite.insert
-    return (
-        make(ReplicaRow)
-        .values(**values)
-        .on_conflict_do_update(index_elements=[ReplicaRow.id], set_={"lease_until": until})
-    )
-
-
-def delete_lease(replica: str) -> Delete:
-    """Return the statement that deletes a lease."""
-    return delete(ReplicaRow).where(ReplicaRow.id == replica)
-
-
-def delete_expired_lease(replica: str, dialect: str) -> Delete:
-    """Return the statement that deletes a lease if it has expired (and was not renewed)."""
-    return delete(ReplicaRow).where(
-        ReplicaRow.id == replica, ReplicaRow.lease_until <= lease_clock(dialect)
-    )
+    return upsert(dialect, ReplicaRow, values, key=("id",), changed=("lease_until",))
 
 
 def is_claimed_by(claim: Claim) -> ColumnElement[bool]:
     """Return the condition that an interaction still has this claim."""
     return and_(InteractionRow.owner == claim.owner, InteractionRow.epoch == claim.epoch)
-
-
-def delete_other_leases(replica: str) -> Delete:
-    """Return the statement that deletes all other leases, if only one process can run."""
-    return delete(ReplicaRow).where(ReplicaRow.id != replica)
-
-
-def select_expired(dialect: str) -> Select[str]:
-    """Return the query for the processes whose lease has expired."""
-    return select(ReplicaRow.id).where(ReplicaRow.lease_until <= lease_clock(dialect))
 
 
 class StoredReplicas:
@@ -153,31 +125,33 @@ class StoredReplicas:
         """Start or extend the lease of a process to ``seconds`` from now."""
         host = socket.gethostname()
         statement = upsert_lease(self._transactions.dialect, replica, host, seconds)
-        async with self._transactions.writing(lasting=False) as connection:
-            await connection.execute(statement)
+        await self._transactions.execute(statement, lasting=False)
 
     async def release(self, replica: str) -> None:
         """Delete the lease of a process, so that others take over its work at once."""
-        async with self._transactions.writing(lasting=False) as connection:
-            await connection.execute(delete_lease(replica))
+        await self._transactions.execute(
+            delete(ReplicaRow).where(ReplicaRow.id == replica), lasting=False
+        )
 
     async def bury(self, replica: str) -> None:
         """Delete the lease of a process if it has expired and was not renewed."""
-        async with self._transactions.writing(lasting=False) as connection:
-            await connection.execute(delete_expired_lease(replica, self._transactions.dialect))
+        expired = ReplicaRow.lease_until <= lease_clock(self._transactions.dialect)
+        await self._transactions.execute(
+            delete(ReplicaRow).where(ReplicaRow.id == replica, expired), lasting=False
+        )
 
     async def alone(self, replica: str) -> None:
         """Delete all other leases; for a database that only one process can use."""
-        async with self._transactions.writing(lasting=False) as connection:
-            await connection.execute(delete_other_leases(replica))
+        await self._transactions.execute(
+            delete(ReplicaRow).where(ReplicaRow.id != replica), lasting=False
+        )
 
     async def dead(self) -> Sequence[str]:
         """Return the processes whose lease has expired."""
-        async with self._transactions.reading() as connection:
-            return list(await connection.scalars(select_expired(self._transactions.dialect)))
+        expired = ReplicaRow.lease_until <= lease_clock(self._transactions.dialect)
+        return await self._transactions.scalars(select(ReplicaRow.id).where(expired))
 
     async def living(self) -> Sequence[str]:
         """Return the processes whose lease is valid, oldest first."""
-        async with self._transactions.reading() as connection:
-            statement = select_living(self._transactions.dialect).order_by(ReplicaRow.started_at)
-            return list(await connection.scalars(statement))
+        living = select_living(self._transactions.dialect)
+        return await self._transactions.scalars(living.order_by(ReplicaRow.started_at))

@@ -1,7 +1,7 @@
-"""Counts for rate and budget limits: arrived messages, model calls, pauses of answering.
+"""Counts for rate and budget limits: arrived messages and model calls.
 
 Counts include only what arrived before a message, so that repeating a check gives the same
-result. The pause is read at every admission, so that it takes effect at once.
+result.
 """
 
 from __future__ import annotations
@@ -10,18 +10,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
 
-from sqlalchemy import ColumnElement, Insert, Select, delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ColumnElement, Select, func, select
 
 from bot.domain.json_codec import Codec, storable
 from bot.domain.messages import Message, Thread
 from bot.domain.record_reports import Dimension, Span, UsageSum
-from bot.domain.usage import Arrival, Pause, Spent
+from bot.domain.usage import Arrival, Spent
 from bot.escalations.lifecycle import OWNED, WAITING
 from bot.store.connections import Transactions
-from bot.store.policies import insert_audit
-from bot.store.rows import utc_now
-from bot.store.tables import EscalationRow, InteractionRow, PauseRow, UsageRow
+from bot.store.queries import utc_day
+from bot.store.tables import EscalationRow, InteractionRow, UsageRow
 
 
 class StoredCounting:
@@ -32,25 +30,33 @@ class StoredCounting:
         self._messages = Codec(Message)
 
     async def arrival(self, interaction_id: str) -> Arrival | None:
-        statement = _select_arrival(interaction_id)
-        async with self._transactions.reading() as connection:
-            row = (await connection.execute(statement)).first()
+        row = await self._transactions.first(
+            select(
+                InteractionRow.number,
+                InteractionRow.created_at,
+                InteractionRow.person,
+                InteractionRow.channel,
+            ).where(InteractionRow.id == interaction_id)
+        )
         return None if row is None else Arrival(*row)
 
     async def by_person(
         self, tenant: str, arrival: Arrival, within: timedelta, most: int
     ) -> Sequence[datetime]:
-        return await self._moments(select_arrivals_of_person(tenant, arrival, within, most))
+        return await self._transactions.scalars(
+            select_arrivals_of_person(tenant, arrival, within, most)
+        )
 
     async def in_channel(
         self, tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
     ) -> Sequence[datetime]:
-        return await self._moments(select_arrivals_in_channel(tenant, arrival, within, most, each))
+        return await self._transactions.scalars(
+            select_arrivals_in_channel(tenant, arrival, within, most, each)
+        )
 
     async def bot_turns(self, thread: Thread, arrival: Arrival, most: int) -> int:
         statement = select_last_in_thread(thread, arrival, most)
-        async with self._transactions.reading() as connection:
-            newest_first = (await connection.scalars(statement)).all()
+        newest_first = await self._transactions.scalars(statement)
         by_bots = (self._messages.decode(text).by_bot for text in newest_first)
         return len(list(takewhile(bool, by_bots)))
 
@@ -58,19 +64,13 @@ class StoredCounting:
         self, tenant: str, since: datetime, before: datetime, person: str | None = None
     ) -> Spent:
         statement = select_spent(tenant, since, before, person)
-        async with self._transactions.reading() as connection:
-            tokens, usd, unpriced = (await connection.execute(statement)).one()
+        ((tokens, usd, unpriced),) = await self._transactions.rows(statement)
         return Spent(int(tokens), float(usd or 0.0), int(unpriced))
 
     async def waiting_cases(self, tenant: str) -> Mapping[str, int]:
         """Return the number of unsettled escalations by state."""
-        async with self._transactions.reading() as connection:
-            found = (await connection.execute(count_waiting_cases(tenant))).all()
+        found = await self._transactions.rows(count_waiting_cases(tenant))
         return {state: count for state, count in found}  # noqa: C416 - a row is no pair to mypy
-
-    async def _moments(self, statement: Select[datetime]) -> Sequence[datetime]:
-        async with self._transactions.reading() as connection:
-            return (await connection.scalars(statement)).all()
 
 
 def count_waiting_cases(tenant: str) -> Select[str, int]:
@@ -80,15 +80,6 @@ def count_waiting_cases(tenant: str) -> Select[str, int]:
         .where(EscalationRow.tenant == tenant, EscalationRow.state.in_(sorted(WAITING | OWNED)))
         .group_by(EscalationRow.state)
     )
-
-
-def _select_arrival(interaction_id: str) -> Select[int, datetime, str, str]:
-    return select(
-        InteractionRow.number,
-        InteractionRow.created_at,
-        InteractionRow.person,
-        InteractionRow.channel,
-    ).where(InteractionRow.id == interaction_id)
 
 
 def select_arrivals_of_person(
@@ -203,8 +194,7 @@ class StoredUsage:
         Days are in order, other keys by tokens, most first. Without ``tenant``, of all tenants.
         """
         statement = select_usage_sums(self._transactions.dialect, span, by, tenant)
-        async with self._transactions.reading() as connection:
-            rows = (await connection.execute(statement)).all()
+        rows = await self._transactions.rows(statement)
         return [
             UsageSum(
                 key=row.key,
@@ -222,7 +212,7 @@ def select_usage_sums(
     dialect: str, span: Span, by: Dimension, tenant: str | None
 ) -> Select[str, int, int, int, float | None, int]:
     """Return the query for usage sums, one row per key of the dimension."""
-    key = _usage_day(dialect) if by == "day" else _group_column(by)
+    key = utc_day(dialect, UsageRow.at.expression) if by == "day" else _group_column(by)
     tokens = func.sum(UsageRow.input_tokens + UsageRow.output_tokens)
     statement = (
         select(
@@ -248,67 +238,3 @@ def _group_column(by: Dimension) -> ColumnElement[str]:
         "tenant": UsageRow.tenant.expression,
     }
     return columns[by]
-
-
-def _usage_day(dialect: str) -> ColumnElement[str]:
-    if dialect == "postgresql":
-        return func.to_char(func.timezone("UTC", UsageRow.at), "YYYY-MM-DD")
-    return func.strftime("%Y-%m-%d", UsageRow.at)
-
-
-_AUDIT_SUBJECT = "answers"
-
-
-class StoredPauses:
-    """Pauses and resumes answering per tenant.
-
-    Each change writes an audit row in its transaction.
-    """
-
-    def __init__(self, transactions: Transactions) -> None:
-        self._transactions = transactions
-
-    async def pause(self, tenant: str, reason: str, by: str) -> Pause:
-        """Pause answering, or change the reason of a pause; return the current pause."""
-        row = {"tenant": tenant, "reason": storable(reason), "paused_by": storable(by)}
-        async with self._transactions.writing() as connection:
-            await connection.execute(
-                _upsert_pause(self._transactions.dialect, {**row, "since": utc_now()})
-            )
-            await connection.execute(
-                insert_audit(tenant, by, "pause", _AUDIT_SUBJECT, detail=reason)
-            )
-            since = await connection.scalar(select(PauseRow.since).where(PauseRow.tenant == tenant))
-        return Pause(row["reason"], row["paused_by"], since or utc_now())
-
-    async def resume(self, tenant: str, by: str) -> bool:
-        """End the pause; return whether there was one."""
-        lift = delete(PauseRow).where(PauseRow.tenant == tenant)
-        async with self._transactions.writing() as connection:
-            lifted = bool((await connection.execute(lift)).rowcount)
-            if lifted:
-                await connection.execute(insert_audit(tenant, by, "resume", _AUDIT_SUBJECT))
-        return lifted
-
-    async def current(self, tenant: str) -> Pause | None:
-        """Return the current pause; None if answering is not paused."""
-        statement = select(PauseRow.reason, PauseRow.paused_by, PauseRow.since).where(
-            PauseRow.tenant == tenant
-        )
-        async with self._transactions.reading() as connection:
-            row = (await connection.execute(statement)).first()
-        return None if row is None else Pause(row.reason, row.paused_by, row.since)
-
-
-def _upsert_pause(dialect: str, values: dict[str, object]) -> Insert:
-    """Return the statement that inserts a pause or updates one, keeping its start."""
-    changed = {key: values[key] for key in ("reason", "paused_by")}
-    key = [PauseRow.tenant]
-    if dialect == "postgresql":
-        statement = postgresql.insert(PauseRow).values(**values)
-        return statement.on_conflict_do_update(index_elements=key, set_=changed)
-    return (
-        sqlite.insert(PauseRow)
-        .values(**values)
-        .on_conflict_do_update(index_elements=key, set_=changed)
-    )

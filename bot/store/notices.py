@@ -18,6 +18,7 @@ from bot.domain.messages import InteractionId
 from bot.escalations.lifecycle import WAITING, ReminderSchedule
 from bot.store import escalations
 from bot.store.connections import Transactions
+from bot.store.rows import posted_ref_of
 from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, NoticeRow
 
 CLAIM_DURATION = timedelta(minutes=1)
@@ -42,36 +43,37 @@ class StoredNotices:
         self._reminders = reminders or ReminderSchedule()
 
     async def due(self, owner: str, now: datetime, limit: int) -> Sequence[Notice]:
-        async with self._transactions.reading() as connection:
-            # Nothing is due most of the time; this check takes no lock.
-            if (await connection.execute(select_due(now).limit(1))).first() is None:
-                return []
+        # Nothing is due most of the time; this check takes no lock.
+        if await self._transactions.first(select_due(now).limit(1)) is None:
+            return []
         async with self._transactions.writing() as connection:
             statement = select_due(now).limit(limit).with_for_update(of=NoticeRow, skip_locked=True)
             rows = (await connection.execute(statement)).all()
             for row in rows:
-                await connection.execute(claim_notice(row, owner, now))
+                claimed = _update_notice(row).values(
+                    owner=owner, held_until=now + CLAIM_DURATION, attempts=row.attempts + 1
+                )
+                await connection.execute(claimed)
         return [_notice_of(row) for row in rows]
 
     async def sent(self, notice: Notice, ref: PostedRef | None) -> None:
         told = _update_notice(notice).values(due_at=None, owner=None, held_until=None, failure="")
         if ref is not None:
             told = told.values(posted_channel=storable(ref.channel), posted_id=storable(ref.id))
-        await self._write(told)
+        await self._transactions.execute(told)
 
     async def later(self, notice: Notice, at: datetime) -> None:
-        await self._write(
+        await self._transactions.execute(
             _update_claimed_notice(notice).values(due_at=at, owner=None, held_until=None)
         )
 
     async def failed(self, notice: Notice, why: str) -> None:
         given_up = {"due_at": None, "owner": None, "held_until": None, "failure": storable(why)}
-        await self._write(_update_claimed_notice(notice).values(**given_up))
+        await self._transactions.execute(_update_claimed_notice(notice).values(**given_up))
 
     async def remind(self, now: datetime) -> int:
-        async with self._transactions.reading() as connection:
-            if (await connection.execute(select_cases_to_remind_of(now).limit(1))).first() is None:
-                return 0
+        if await self._transactions.first(select_cases_to_remind_of(now).limit(1)) is None:
+            return 0
         async with self._transactions.writing() as connection:
             waiting = select_cases_to_remind_of(now).with_for_update(
                 of=EscalationRow, skip_locked=True
@@ -96,10 +98,6 @@ class StoredNotices:
         await connection.execute(escalations.insert_step(case.tenant, step))
         await connection.execute(escalations.insert_notice(case, number, "people", now))
 
-    async def _write(self, statement: Update) -> None:
-        async with self._transactions.writing() as connection:
-            await connection.execute(statement)
-
 
 def select_due(now: datetime) -> Select[*tuple[Any, ...]]:
     """Return the query for the notices that are due and not claimed, oldest first."""
@@ -115,19 +113,6 @@ def select_due(now: datetime) -> Select[*tuple[Any, ...]]:
             ~_waits_for_earlier(),
         )
         .order_by(row.due_at, row.interaction_id, row.number, row.to)
-    )
-
-
-def claim_notice(row: Row[Any], owner: str, now: datetime) -> Update:
-    """Return the statement that claims a notice for CLAIM_DURATION; its row must be locked."""
-    return (
-        update(NoticeRow)
-        .where(
-            NoticeRow.interaction_id == row.interaction_id,
-            NoticeRow.number == row.number,
-            NoticeRow.to == row.to,
-        )
-        .values(owner=owner, held_until=now + CLAIM_DURATION, attempts=row.attempts + 1)
     )
 
 
@@ -152,7 +137,7 @@ def _waits_for_earlier() -> ColumnElement[bool]:
     )
 
 
-def _update_notice(notice: Notice) -> Update:
+def _update_notice(notice: Notice | Row[*tuple[Any, ...]]) -> Update:
     return update(NoticeRow).where(
         NoticeRow.interaction_id == notice.interaction_id,
         NoticeRow.number == notice.number,
@@ -168,7 +153,6 @@ def _update_claimed_notice(notice: Notice) -> Update:
 
 
 def _notice_of(row: Row[Any]) -> Notice:
-    posted = row.posted_channel is not None and row.posted_id is not None
     return Notice(
         id=f"{row.interaction_id}:{row.number}:{row.to}",
         interaction_id=InteractionId(row.interaction_id),
@@ -178,5 +162,5 @@ def _notice_of(row: Row[Any]) -> Notice:
         actor=escalations.actor_of(row),
         text=row.text,
         attempts=row.attempts,
-        posted=PostedRef(row.posted_channel, row.posted_id) if posted else None,
+        posted=posted_ref_of(row.posted_channel, row.posted_id),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import (
@@ -18,9 +18,10 @@ from sqlalchemy import (
     not_,
     or_,
     select,
+    update,
 )
-from sqlalchemy import update as update_of
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import InstrumentedAttribute
 
 from bot.domain.interactions import PostedRef
 from bot.domain.json_codec import storable
@@ -28,7 +29,6 @@ from bot.domain.messages import Intent, Message, Thread
 from bot.domain.outcomes import WITHOUT_TEXT
 from bot.store.rows import channel_of
 from bot.store.tables import (
-    ConversationRow,
     EscalationRow,
     EscalationStepRow,
     FeedbackRow,
@@ -39,26 +39,40 @@ from bot.store.tables import (
     TurnRow,
 )
 
+WITHDRAWN = ("cancelling", "cancelled")
+"""The states of a withdrawn interaction."""
+
+MOST_WORDS = 8
+"""The most words of a search; others are ignored."""
+
 NO_LIMIT = 2**62
 """Above every interaction number: an unrecorded message comes after all recorded ones."""
 
 
 def insert_once(dialect: str, table: type[Table], *rows: Mapping[str, object]) -> Insert:
     """Return the statement that inserts each row whose key does not exist."""
-    if dialect == "postgresql":
-        return postgresql.insert(table).values(list(rows)).on_conflict_do_nothing()
-    return sqlite.insert(table).values(list(rows)).on_conflict_do_nothing()
-
-
-def upsert_conversation(dialect: str, values: Mapping[str, object]) -> Insert:
-    """Return the statement that inserts a conversation or updates its last message time."""
     make = postgresql.insert if dialect == "postgresql" else sqlite.insert
+    return make(table).values(list(rows)).on_conflict_do_nothing()
+
+
+def upsert(
+    dialect: str,
+    table: type[Table],
+    values: Mapping[str, object],
+    key: Sequence[str],
+    changed: Collection[str] | None = None,
+) -> Insert:
+    """Return the statement that inserts a row or replaces columns of the row with its key.
+
+    ``changed`` are the columns to replace; None: all but the key.
+    """
+    make = postgresql.insert if dialect == "postgresql" else sqlite.insert
+    replaced = values.keys() - set(key) if changed is None else changed
     return (
-        make(ConversationRow)
+        make(table)
         .values(**values)
         .on_conflict_do_update(
-            index_elements=[ConversationRow.tenant, ConversationRow.thread],
-            set_={"last_at": values["last_at"]},
+            index_elements=key, set_={name: values[name] for name in sorted(replaced)}
         )
     )
 
@@ -118,12 +132,17 @@ def select_in_thread(
         .where(
             InteractionRow.tenant == thread.tenant,
             InteractionRow.thread == thread.key,
-            InteractionRow.status.not_in(("cancelling", "cancelled")),
+            not_withdrawn(),
         )
         .order_by(InteractionRow.number.desc())
         .limit(limit)
     )
     return listed if before is None else listed.where(InteractionRow.number < before)
+
+
+def not_withdrawn() -> ColumnElement[bool]:
+    """Return the condition that an interaction is not withdrawn, nor about to be."""
+    return InteractionRow.status.not_in(WITHDRAWN)
 
 
 def select_answered(tenant: str, limit: int) -> Select[InteractionRow]:
@@ -136,11 +155,15 @@ def select_answered(tenant: str, limit: int) -> Select[InteractionRow]:
     )
 
 
+def _update(interaction_id: str) -> Update:
+    return update(InteractionRow).where(InteractionRow.id == interaction_id)
+
+
 def finish(interaction_id: str, at: datetime, outcome: Mapping[str, object]) -> Update:
     """Return the statement that stores an outcome's columns, unless one is stored already."""
     return (
-        update_of(InteractionRow)
-        .where(InteractionRow.id == interaction_id, InteractionRow.status == "working")
+        _update(interaction_id)
+        .where(InteractionRow.status == "working")
         .values(status="done", finished_at=at, **outcome)
     )
 
@@ -149,11 +172,8 @@ def give_up(interaction_id: str, why: str) -> Update:
     """Return the statement that ends an interaction whose reply can't be posted or withdrawn."""
     ended = case((InteractionRow.status == "cancelling", "cancelled"), else_="failed")
     return (
-        update_of(InteractionRow)
-        .where(
-            InteractionRow.id == interaction_id,
-            InteractionRow.status.in_(("done", "cancelling")),
-        )
+        _update(interaction_id)
+        .where(InteractionRow.status.in_(("done", "cancelling")))
         .values(status=ended, failure=why)
     )
 
@@ -163,29 +183,25 @@ def withdraw_interaction(interaction_id: str, message: str, at: datetime) -> Upd
 
     Applies in any state. Its posts are still to be removed (status "cancelling").
     """
-    return (
-        update_of(InteractionRow)
-        .where(InteractionRow.id == interaction_id)
-        .values(
-            status="cancelling",
-            message=message,
-            outcome=None,
-            intent="",
-            answer_type="",
-            confidence=None,
-            confidence_level="",
-            finished_at=at,
-            owner=None,
-            epoch=InteractionRow.epoch + 1,
-        )
+    return _update(interaction_id).values(
+        status="cancelling",
+        message=message,
+        outcome=None,
+        intent="",
+        answer_type="",
+        confidence=None,
+        confidence_level="",
+        finished_at=at,
+        owner=None,
+        epoch=InteractionRow.epoch + 1,
     )
 
 
 def finish_withdrawal(interaction_id: str, message: str) -> Update:
     """Return the statement that ends a withdrawal (status "cancelled")."""
     return (
-        update_of(InteractionRow)
-        .where(InteractionRow.id == interaction_id, InteractionRow.status == "cancelling")
+        _update(interaction_id)
+        .where(InteractionRow.status == "cancelling")
         .values(status="cancelled", message=message)
     )
 
@@ -193,50 +209,38 @@ def finish_withdrawal(interaction_id: str, message: str) -> Update:
 def replace_message(interaction_id: str, message: str) -> Update:
     """Return the statement that stores an edited message while it has no outcome."""
     return (
-        update_of(InteractionRow)
-        .where(InteractionRow.id == interaction_id, InteractionRow.status == "working")
+        _update(interaction_id)
+        .where(InteractionRow.status == "working")
         .values(message=message, revision=InteractionRow.revision + 1)
     )
 
 
 def keep_message(interaction_id: str, message: str) -> Update:
     """Return the statement that stores the answered message over an edit that came too late."""
-    return (
-        update_of(InteractionRow).where(InteractionRow.id == interaction_id).values(message=message)
-    )
+    return _update(interaction_id).values(message=message)
 
 
 def begin_posting(interaction_id: str) -> Update:
     """Return the statement that marks the reply as being posted."""
-    return update_of(InteractionRow).where(InteractionRow.id == interaction_id).values(posting=True)
+    return _update(interaction_id).values(posting=True)
 
 
 def count_attempt(interaction_id: str) -> Update:
     """Return the statement that counts a failed post."""
-    return (
-        update_of(InteractionRow)
-        .where(InteractionRow.id == interaction_id)
-        .values(attempts=InteractionRow.attempts + 1, posting=False)
-    )
+    return _update(interaction_id).values(attempts=InteractionRow.attempts + 1, posting=False)
 
 
 def mark_posted(interaction_id: str, ref: PostedRef) -> Update:
     """Return the statement that stores where the reply was posted, replacing any earlier place."""
-    return (
-        update_of(InteractionRow)
-        .where(InteractionRow.id == interaction_id)
-        .values(posted_channel=storable(ref.channel), posted_id=storable(ref.id), posting=False)
+    return _update(interaction_id).values(
+        posted_channel=storable(ref.channel), posted_id=storable(ref.id), posting=False
     )
 
 
 def mark_placeholder(interaction_id: str, ref: PostedRef | None) -> Update:
     """Return the statement that stores where the placeholder is; None for no placeholder."""
     channel, place = (storable(ref.channel), storable(ref.id)) if ref else (None, None)
-    return (
-        update_of(InteractionRow)
-        .where(InteractionRow.id == interaction_id)
-        .values(placeholder_channel=channel, placeholder_id=place)
-    )
+    return _update(interaction_id).values(placeholder_channel=channel, placeholder_id=place)
 
 
 def select_asked_before(message: Message, text: str) -> Select[str]:
@@ -299,28 +303,6 @@ def select_stages(interaction_id: str, after: int) -> Select[str, int]:
     )
 
 
-def upsert_feedback(dialect: str, tenant: str, feedback: Mapping[str, object]) -> Insert:
-    """Return the statement that stores a person's feedback, replacing an earlier one."""
-    values = {**feedback, "tenant": tenant}
-    changed = {k: v for k, v in values.items() if k not in {"interaction_id", "person"}}
-    key = [FeedbackRow.interaction_id, FeedbackRow.person]
-    if dialect == "postgresql":
-        statement = postgresql.insert(FeedbackRow).values(**values)
-        return statement.on_conflict_do_update(index_elements=key, set_=changed)
-    return (
-        sqlite.insert(FeedbackRow)
-        .values(**values)
-        .on_conflict_do_update(index_elements=key, set_=changed)
-    )
-
-
-def delete_feedback(interaction_id: str, person: str) -> Delete:
-    """Return the statement that deletes one person's feedback."""
-    return delete(FeedbackRow).where(
-        FeedbackRow.interaction_id == interaction_id, FeedbackRow.person == person
-    )
-
-
 def select_feedback(interaction_id: str) -> Select[FeedbackRow]:
     """Return the query for all feedback on one answer, oldest first."""
     return (
@@ -339,13 +321,13 @@ def delete_texts(interaction_id: str) -> tuple[Delete | Update, ...]:
     blank = {"question": "", "asker_name": "", "owner_name": "", "due_at": None}
     return (
         # First: this waits for a reminder being written, so that its steps are deleted below, too.
-        update_of(EscalationRow)
+        update(EscalationRow)
         .where(EscalationRow.interaction_id == interaction_id)
         .values(state="resolved", **blank),
         delete(TurnRow).where(TurnRow.interaction_id == interaction_id),
         delete(FeedbackRow).where(FeedbackRow.interaction_id == interaction_id),
         delete(EscalationStepRow).where(EscalationStepRow.interaction_id == interaction_id),
-        update_of(NoticeRow)
+        update(NoticeRow)
         .where(NoticeRow.interaction_id == interaction_id)
         .values(due_at=None, failure=""),
     )
@@ -364,3 +346,20 @@ def select_notices_posted_to_asker(interaction_id: str) -> Select[str | None, st
         .where(row.interaction_id == interaction_id, row.to == "asker", row.posted_id.is_not(None))
         .order_by(row.number)
     )
+
+
+def utc_day(dialect: str, moment: ColumnElement[datetime]) -> ColumnElement[str]:
+    """Return the SQL expression of a time's UTC date, as ``2026-11-22``."""
+    if dialect == "postgresql":
+        return func.to_char(func.timezone("UTC", moment), "YYYY-MM-DD")
+    return func.substr(moment, 1, 10)
+
+
+def contains(column: InstrumentedAttribute[str], word: str) -> ColumnElement[bool]:
+    """Return the condition that a text contains a word, case-insensitively.
+
+    SQLite, and PostgreSQL with the C locale, fold the case of a to z only; a word with other
+    letters is searched in its usual spellings (as given, lower, upper, capitalized).
+    """
+    spellings = {word} if word.isascii() else {word, word.lower(), word.upper(), word.capitalize()}
+    return or_(*(column.icontains(each, autoescape=True) for each in sorted(spellings)))

@@ -71,42 +71,29 @@ class StoredRetention:
         """
         if now.tzinfo is None:
             raise ValueError(f"{now!r} has no zone. Give one, such as datetime.UTC.")
-        refused = await self._refused(now - REFUSED_KEPT)
+        refusals = Deletion(select_old_refusals, delete_interactions)
+        refused = await self._in_chunks(refusals, now - REFUSED_KEPT)
         if days == 0:
             return RetentionResult(refused=refused)
         before = now - timedelta(days=days)
+        interactions = Deletion(select_old_interactions, delete_interactions)
+        conversations = Deletion(select_empty_conversations, delete_conversations)
+        usage = Deletion(select_named_usage, anonymize_usage)
         return RetentionResult(
             refused=refused,
-            interactions=await self._interactions(before),
-            conversations=await self._conversations(before),
-            usage=await self._usage(before),
+            interactions=await self._in_chunks(interactions, before),
+            conversations=await self._in_chunks(conversations, before),
+            usage=await self._in_chunks(usage, before),
         )
-
-    async def _interactions(self, before: datetime) -> int:
-        return await self._in_chunks(Deletion(select_old_interactions, delete_interactions), before)
-
-    async def _refused(self, before: datetime) -> int:
-        return await self._in_chunks(Deletion(select_old_refusals, delete_interactions), before)
-
-    async def _conversations(self, before: datetime) -> int:
-        return await self._in_chunks(
-            Deletion(select_empty_conversations, delete_conversations), before
-        )
-
-    async def _usage(self, before: datetime) -> int:
-        return await self._in_chunks(Deletion(select_named_usage, anonymize_usage), before)
 
     async def _in_chunks(self, chunks: Deletion, before: datetime) -> int:
         changed = 0
         last: Key | None = None
         while True:
-            async with self._transactions.reading() as connection:
-                found = await connection.execute(chunks.find(before, last).limit(CHUNK))
-                keys: list[Key] = [tuple(row) for row in found]
+            found = await self._transactions.rows(chunks.find(before, last).limit(CHUNK))
+            keys: list[Key] = [tuple(row) for row in found]
             if keys:
-                async with self._transactions.writing() as connection:
-                    done = await connection.execute(chunks.change(before, keys))
-                changed += done.rowcount
+                changed += await self._transactions.execute(chunks.change(before, keys))
             if len(keys) < CHUNK:
                 return changed
             last = keys[-1]

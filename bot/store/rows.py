@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Row
+from sqlalchemy import Row, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bot.domain.errors import InteractionUnknown
 from bot.domain.interactions import (
     Claim,
     Escalation,
@@ -21,6 +23,7 @@ from bot.domain.json_codec import Codec, storable
 from bot.domain.messages import Activity, InteractionId, Message, Thread
 from bot.domain.outcomes import answer_type, confidence_level, goes_to_people
 from bot.escalations.lifecycle import ReminderSchedule
+from bot.store.tables import InteractionRow
 
 MICROS_PER_DOLLAR = 1_000_000
 
@@ -62,6 +65,24 @@ class Rows:
             failure=row.failure,
             claim=None if row.owner is None else Claim(row.owner, row.epoch),
         )
+
+    async def locked(self, connection: AsyncConnection, interaction_id: str) -> Interaction:
+        """Lock an interaction until the transaction ends, and return it.
+
+        Raises InteractionUnknown.
+        """
+        query = select(InteractionRow).where(InteractionRow.id == storable(interaction_id))
+        row = (await connection.execute(query.with_for_update())).first()
+        return self.known(interaction_id, row)
+
+    def known(self, interaction_id: str, row: Row[Any] | None) -> Interaction:
+        """Return the interaction in a row. Raises InteractionUnknown if there is none."""
+        if row is None:
+            raise InteractionUnknown(
+                f"There is no interaction {interaction_id!r}. Use the id that the question's "
+                "answer came with."
+            )
+        return self.interaction(row)
 
     def opened(self, message: Message, owner: str) -> dict[str, object]:
         """Return the row of a new interaction, claimed by ``owner``."""

@@ -12,7 +12,6 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    Executable,
     Row,
     Select,
     and_,
@@ -41,6 +40,7 @@ from bot.domain.record_reports import (
     percentiles_of,
 )
 from bot.store.connections import Transactions
+from bot.store.queries import not_withdrawn, utc_day
 from bot.store.tables import (
     EscalationRow,
     EscalationStepRow,
@@ -55,7 +55,6 @@ _ALL_STATES = ("open", "claimed", "answered", "resolved", "declined", "reopened"
 _TIMED_ANSWERS = ("RAG", "CLARIFICATION", "ESCALATION_REQUIRED")
 """Answer types that needed a search; small talk and refusals are fast and would skew times."""
 
-_WITHDRAWN = ("cancelling", "cancelled")
 _DAY_SECONDS = 86_400
 
 
@@ -76,7 +75,7 @@ def count_kinds(
         .subquery()
     )
     key = asked.c.day, asked.c.answer_type, asked.c.intent, asked.c.handed, asked.c.unsure
-    return select(*key, func.count()).group_by(*key)
+    return select(*key, func.count().label("total")).group_by(*key)
 
 
 def select_hand_overs(tenant: str, since: datetime, most: int) -> Select[str]:
@@ -88,7 +87,7 @@ def select_hand_overs(tenant: str, since: datetime, most: int) -> Select[str]:
             InteractionRow.tenant == tenant,
             InteractionRow.created_at >= since,
             InteractionRow.answer_type == HAND_OVER,
-            InteractionRow.status.not_in(_WITHDRAWN),
+            not_withdrawn(),
         )
         .order_by(InteractionRow.created_at.desc())
         .limit(most)
@@ -107,7 +106,7 @@ def select_kinds_of(
 def count_votes(dialect: str, tenant: str, span: Span, most: int) -> Select[str, str, int]:
     """Return the query that counts the newest ``most`` votes by day and vote."""
     given = (
-        select(_utc_day(dialect, FeedbackRow.given_at.expression).label("day"), FeedbackRow.vote)
+        select(utc_day(dialect, FeedbackRow.given_at.expression).label("day"), FeedbackRow.vote)
         .where(
             FeedbackRow.tenant == tenant,
             FeedbackRow.given_at >= span.since,
@@ -234,7 +233,7 @@ def _kind_columns(
     own = EscalationRow.interaction_id == InteractionRow.id
     to_people = InteractionRow.answer_type == "ESCALATION_REQUIRED"
     return (
-        _utc_day(dialect, InteractionRow.created_at.expression).label("day"),
+        utc_day(dialect, InteractionRow.created_at.expression).label("day"),
         InteractionRow.answer_type.expression,
         InteractionRow.intent.expression,
         and_(to_people, exists().where(own)).label("handed"),
@@ -247,15 +246,8 @@ def _asked_in_span(tenant: str, span: Span) -> tuple[ColumnElement[bool], ...]:
         InteractionRow.tenant == tenant,
         InteractionRow.created_at >= span.since,
         InteractionRow.created_at < span.until,
-        InteractionRow.status.not_in(_WITHDRAWN),
+        not_withdrawn(),
     )
-
-
-def _utc_day(dialect: str, moment: ColumnElement[datetime]) -> ColumnElement[str]:
-    """Return the SQL expression of a time's UTC date, as ``2026-11-22``."""
-    if dialect == "postgresql":
-        return func.to_char(func.timezone("UTC", moment), "YYYY-MM-DD")
-    return func.substr(moment, 1, 10)
 
 
 def _seconds_between(
@@ -293,7 +285,7 @@ class StoredStatistics:
         dialect, most = self._transactions.dialect, self._questions
         kinds = await self._kinds(tenant, span)
         votes = await self._votes(count_votes(dialect, tenant, span, most))
-        lives = await self._rows(select_case_times(tenant, span, self._cases))
+        lives = await self._transactions.rows(select_case_times(tenant, span, self._cases))
         seen = max(_total(kinds), _total(votes))
         return Figures(
             span=span,
@@ -307,59 +299,61 @@ class StoredStatistics:
 
     async def waiting(self, tenant: str) -> WaitingCases:
         """Return the numbers of cases that wait for experts now."""
-        ((unclaimed, since),) = await self._rows(count_cases_in(tenant, ("open", "reopened")))
-        ((claimed, _),) = await self._rows(count_cases_in(tenant, ("claimed", "answered")))
+        ((unclaimed, since),) = await self._transactions.rows(
+            count_cases_in(tenant, ("open", "reopened"))
+        )
+        ((claimed, _),) = await self._transactions.rows(
+            count_cases_in(tenant, ("claimed", "answered"))
+        )
         return WaitingCases(unclaimed, since, claimed)
 
     async def troubles(self, tenant: str, span: Span) -> DeliveryFailures:
         """Return the numbers of undeliverable answers and notices of a span."""
-        ((answers,),) = await self._rows(count_undelivered_answers(tenant, span))
-        ((news,),) = await self._rows(count_failed_notices(tenant, span))
+        ((answers,),) = await self._transactions.rows(count_undelivered_answers(tenant, span))
+        ((news,),) = await self._transactions.rows(count_failed_notices(tenant, span))
         return DeliveryFailures(answers, news)
 
     async def any_question(self, tenant: str) -> bool:
         """Return whether the tenant has any stored question."""
-        return bool(await self._rows(select_any_question(tenant)))
+        return bool(await self._transactions.rows(select_any_question(tenant)))
 
     async def _answering(self, tenant: str, span: Span) -> Percentiles:
         dialect, most = self._transactions.dialect, self._questions
-        ((count, half, most_of),) = await self._rows(
+        ((count, half, most_of),) = await self._transactions.rows(
             select_answer_times(dialect, tenant, span, most)
         )
-        return Percentiles(count, float(half), float(most_of)) if count else Percentiles()
+        return Percentiles(count, float(half or 0), float(most_of or 0)) if count else Percentiles()
 
     async def _kinds(self, tenant: str, span: Span) -> Mapping[date, Counter[QuestionKind]]:
         """Count questions by day and kind; one escalated by a press counts as escalated."""
         dialect, most = self._transactions.dialect, self._questions
         counted: defaultdict[date, Counter[QuestionKind]] = defaultdict(Counter)
-        for day, *became, count in await self._rows(count_kinds(dialect, tenant, span, most)):
-            counted[date.fromisoformat(day)][_kind_of_row(*became)] += count
+        kinds = count_kinds(dialect, tenant, span, most)
+        for row in await self._transactions.rows(kinds):
+            counted[date.fromisoformat(row.day)][_kind_of_row(row)] += row.total
         for ids in _batches(await self._pressed(tenant, span)):
-            for day, *became in await self._rows(select_kinds_of(dialect, tenant, span, ids)):
-                counted[date.fromisoformat(day)][_kind_of_row(*became)] -= 1
-                counted[date.fromisoformat(day)]["escalated"] += 1
+            before = select_kinds_of(dialect, tenant, span, ids)
+            for asked in await self._transactions.rows(before):
+                counted[date.fromisoformat(asked.day)][_kind_of_row(asked)] -= 1
+                counted[date.fromisoformat(asked.day)]["escalated"] += 1
         # Unary plus drops counts that are zero or negative.
         return {day: +kinds for day, kinds in counted.items()}
 
     async def _pressed(self, tenant: str, span: Span) -> Sequence[str]:
         """Return the ids of the questions that were escalated by a button press."""
-        rows = await self._rows(select_hand_overs(tenant, span.since, self._questions))
+        rows = await self._transactions.rows(select_hand_overs(tenant, span.since, self._questions))
         below = (question_of_person_request(self._messages.decode(row.message)) for row in rows)
         return [each for each in below if each is not None]
 
     async def _votes(self, statement: Select[str, str, int]) -> Mapping[date, Counter[str]]:
         counted: defaultdict[date, Counter[str]] = defaultdict(Counter)
-        for day, vote, count in await self._rows(statement):
+        for day, vote, count in await self._transactions.rows(statement):
             counted[date.fromisoformat(day)][vote] += count
         return counted
 
-    async def _rows(self, statement: Executable) -> Sequence[Row[*tuple[Any, ...]]]:
-        async with self._transactions.reading() as connection:
-            return (await connection.execute(statement)).all()
 
-
-def _kind_of_row(answer_type: str, intent: str, handed: bool, unsure: bool) -> QuestionKind:  # noqa: FBT001 - a row
-    return kind_of(answer_type, intent, handed=bool(handed), unsure=bool(unsure))
+def _kind_of_row(row: Row[*tuple[Any, ...]]) -> QuestionKind:
+    return kind_of(row.answer_type, row.intent, handed=bool(row.handed), unsure=bool(row.unsure))
 
 
 def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:

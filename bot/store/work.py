@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from sqlalchemy import Row, Update, insert
+from sqlalchemy import Update, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.domain.errors import ClaimLost, InteractionUnknown
+from bot.domain.errors import ClaimLost
 from bot.domain.interactions import Escalation, Interaction, Outcome, PostedRef, Unfinished
 from bot.domain.messages import Activity, InteractionId, Message, Person, Stage
 from bot.domain.outcomes import is_kept_without_text, without_text
@@ -32,6 +31,7 @@ from bot.store.rows import (
     utc_now,
 )
 from bot.store.tables import (
+    ConversationRow,
     EscalationRow,
     EscalationStepRow,
     InteractionRow,
@@ -67,8 +67,10 @@ class StoredWork:
             row = (await connection.execute(opening)).first()
             if row is None:
                 return await self._held(connection, message.interaction_id)
+            conversation = conversation_row(message)
+            key, changed = ("tenant", "thread"), ("last_at",)
             await connection.execute(
-                queries.upsert_conversation(dialect, conversation_row(message))
+                queries.upsert(dialect, ConversationRow, conversation, key, changed)
             )
             return self._rows.interaction(row)
 
@@ -80,9 +82,8 @@ class StoredWork:
             return await self._held(connection, interaction_id)
 
     async def behind(self, interaction: Interaction) -> bool:
-        async with self._transactions.reading() as connection:
-            earlier = leases.select_has_earlier(interaction, self._transactions.dialect)
-            return bool(await connection.scalar(earlier))
+        earlier = leases.select_has_earlier(interaction, self._transactions.dialect)
+        return bool(await self._transactions.scalar(earlier))
 
     async def close(
         self, interaction: Interaction, outcome: Outcome, *, last: bool, posting: bool = True
@@ -111,7 +112,8 @@ class StoredWork:
         async with self._transactions.writing() as connection:
             marked = queries.mark_posted(interaction_id, ref).returning(InteractionRow)
             row = (await connection.execute(marked)).first()
-            return await self._with_notices(connection, interaction_id, row)
+            posted = self._rows.known(interaction_id, row)
+            return await self._with_notices(connection, posted)
 
     async def unposted(self, interaction: Interaction) -> None:
         await self._write_claimed(interaction, queries.count_attempt(interaction.id))
@@ -128,11 +130,8 @@ class StoredWork:
 
     async def amend(self, message: Message) -> bool:
         async with self._transactions.writing(urgent=True) as connection:
-            row = (
-                await connection.execute(
-                    queries.select_interaction_for_update(message.interaction_id)
-                )
-            ).first()
+            query = queries.select_interaction_for_update(message.interaction_id)
+            row = (await connection.execute(query)).first()
             if row is None:
                 return False
             before = self._rows.interaction(row).message
@@ -164,21 +163,18 @@ class StoredWork:
         await self._transactions.scrub()
 
     async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
-        async with self._transactions.reading() as connection:
-            statement = leases.select_unfinished(self._transactions.dialect, owner)
-            found = await connection.execute(statement)
-            return [Unfinished(InteractionId(each), epoch) for each, epoch in found]
+        statement = leases.select_unfinished(self._transactions.dialect, owner)
+        found = await self._transactions.rows(statement)
+        return [Unfinished(InteractionId(each), epoch) for each, epoch in found]
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None:
-        async with self._transactions.reading() as connection:
-            row = (await connection.execute(queries.select_interaction(interaction_id))).first()
+        row = await self._transactions.first(queries.select_interaction(interaction_id))
         return None if row is None else self._rows.interaction(row)
 
     async def stage(self, interaction_id: InteractionId, *activities: Activity) -> None:
         async with self._transactions.writing(lasting=False) as connection:
-            row = (
-                await connection.execute(queries.select_interaction_for_update(interaction_id))
-            ).first()
+            query = queries.select_interaction_for_update(interaction_id)
+            row = (await connection.execute(query)).first()
             if row is not None:
                 await self._append(connection, interaction_id, row.tenant, activities)
 
@@ -279,24 +275,16 @@ class StoredWork:
         return recorded
 
     async def _held(self, connection: AsyncConnection, interaction_id: str) -> Interaction:
-        row = (
-            await connection.execute(queries.select_interaction_for_update(interaction_id))
-        ).first()
-        return await self._with_notices(connection, interaction_id, row)
+        interaction = await self._rows.locked(connection, interaction_id)
+        return await self._with_notices(connection, interaction)
 
     async def _with_notices(
-        self, connection: AsyncConnection, interaction_id: str, row: Row[Any] | None
+        self, connection: AsyncConnection, interaction: Interaction
     ) -> Interaction:
-        """Return a row's interaction, with the notices to withdraw if it is being withdrawn."""
-        if row is None:
-            raise InteractionUnknown(
-                f"There is no interaction {interaction_id!r}. Use the id that the question's "
-                "answer came with."
-            )
-        interaction = self._rows.interaction(row)
+        """Return an interaction, with the notices to withdraw if it is being withdrawn."""
         if interaction.status != "cancelling":
             return interaction
-        told = await connection.execute(queries.select_notices_posted_to_asker(interaction_id))
+        told = await connection.execute(queries.select_notices_posted_to_asker(interaction.id))
         refs = (posted_ref_of(*each) for each in told)
         return replace(interaction, told=tuple(ref for ref in refs if ref is not None))
 

@@ -109,9 +109,7 @@ async def receive_form(
         try:
             await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
             await _read_parts(await request.multipart(), form, folder, bounds)
-        except (ValueError, AssertionError, LookupError, RuntimeError) as error:
-            raise problem(400, "The form can't be read.", cure=_SEND_A_FORM) from error
-        except (ClientError, HttpProcessingError) as error:
+        except _FORM_ERRORS as error:
             raise problem(400, "The form can't be read.", cure=_SEND_A_FORM) from error
         except ConnectionError:
             raise

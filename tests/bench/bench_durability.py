@@ -144,13 +144,13 @@ async def serving(
         desk=desk,
         channels=channels,
         limits=WorkLimits(),
-        surroundings=InboxOptions(alone=alone, prepare=_nothing, clean=_nothing),
+        options=InboxOptions(alone=alone, prepare=_nothing, clean=_nothing),
     )
-    await opened.keeper.start()
+    await opened.supervisor.start()
     try:
         yield opened.inbox
     finally:
-        await opened.keeper.stop()
+        await opened.supervisor.stop()
 
 
 async def measure(

@@ -16,8 +16,8 @@ from playwright.async_api import Browser, Page, expect
 
 from bot.domain.settings import Settings
 from bot.store.database import Store, open_store, sqlite_url
+from bot.web import pages as layout
 from bot.web.auth.security import mount_security
-from bot.web.pages import layout
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting
 from tests.e2e.conftest import Served
 from tests.fakes.http_server import TOKEN, settings_for

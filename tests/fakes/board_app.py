@@ -26,8 +26,8 @@ from bot.escalations.casework import Casework, QuestionLinks
 from bot.store.database import Store
 from bot.web.auth.identity import SIGNED_IN
 from bot.web.auth.security import mount_security
+from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.layout import mount_layout
-from bot.web.board.routes import mount_state_pages, mount_work_pages
 from rag.errors import IndexUnavailable
 from rag.ports import SearchIndex
 from rag.types import EVERYONE, Chunk, ModelCall, PageSummary, Principal

@@ -21,9 +21,8 @@ from bot.domain.ports import AnswersInquiries, ReportStage
 from bot.domain.settings_loading import load_settings
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
-from bot.web.auth.identity import person_of
 from bot.web.auth.security import mount_security
-from bot.web.chat.routes import WebChat
+from bot.web.chat.routes import mount_chat
 from rag.types import Chunk, Principal
 from tests.fakes.builders import chunk, route
 from tests.fakes.chat_context import ReadsEverything
@@ -94,20 +93,19 @@ async def chat_app(
     )
     app = web.Application()
     mount_security(app, load_settings(FRONTDESK_DATA_DIR=data_dir))
-    WebChat(
+    mount_chat(
+        app,
         inbox=opened.inbox,
         interactions=store.interactions,
-        conversations=store.interactions,
         cases=store.escalations,
         watches=store.watching,
         threads=store.threads,
         gate=load_gate(0.65),
         pages=pages,
         readable=readable or ReadsEverything(),
-        identify=person_of,
         tenant="default",
         starters=("vpn says error 809",),
-    ).mount(app)
+    )
     async with running(opened):
         yield app
 

@@ -43,18 +43,18 @@ def inbox_over(
         desk=desk or EchoDesk(),
         channels=channels or {},
         limits=limits,
-        surroundings=InboxOptions(alone=alone, prepare=_nothing, clean=_nothing),
+        options=InboxOptions(alone=alone, prepare=_nothing, clean=_nothing),
     )
 
 
 @asynccontextmanager
 async def running(opened: BuiltInbox) -> AsyncIterator[DurableInbox]:
     """Start an inbox and stop it."""
-    await opened.keeper.start()
+    await opened.supervisor.start()
     try:
         yield opened.inbox
     finally:
-        await opened.keeper.stop()
+        await opened.supervisor.stop()
 
 
 OWNER = "an-earlier-server"

@@ -24,11 +24,8 @@ from bot.store.database import Store, database_url, open_store, reminders_of
 
 async def pause(settings: Settings, *, reason: str, by: str | None = None) -> int:
     """Stop answering; askers get the reason. During a pause, change the reason."""
-    store = await open_store(database_url(settings))
-    try:
+    async with await open_store(database_url(settings)) as store:
         paused = await store.pauses.pause(settings.tenant, reason, by or operator())
-    finally:
-        await store.close()
     since = paused.since.strftime("%Y-%m-%d %H:%M UTC")
     print(f"Paused since {since}. Who asks is told: {paused.reason}")
     print("Answer again: python -m bot resume")
@@ -37,11 +34,8 @@ async def pause(settings: Settings, *, reason: str, by: str | None = None) -> in
 
 async def resume(settings: Settings, *, by: str | None = None) -> int:
     """Resume answering. Questions asked during the pause stay unanswered."""
-    store = await open_store(database_url(settings))
-    try:
+    async with await open_store(database_url(settings)) as store:
         lifted = await store.pauses.resume(settings.tenant, by or operator())
-    finally:
-        await store.close()
     print("Questions are answered again." if lifted else "It was not paused.")
     return 0
 
@@ -60,8 +54,7 @@ _POLICY_FIELDS = ("spaces", "answers", "follow_ups", "people", "model", "other_b
 
 async def channels(settings: Settings, options: argparse.Namespace) -> int:
     """List the channel policies, change one, or clear one."""
-    store = await open_store(database_url(settings))
-    try:
+    async with await open_store(database_url(settings)) as store:
         match options.act:
             case "set":
                 await _set_policy(store, settings, options)
@@ -69,8 +62,6 @@ async def channels(settings: Settings, options: argparse.Namespace) -> int:
                 await _clear_policy(store, settings, options.channel)
             case _:
                 await _list_policies(store, settings)
-    finally:
-        await store.close()
     return 0
 
 
@@ -151,16 +142,13 @@ async def escalations(
 
     Raises InteractionUnknown; ActRefused for one that another person owns.
     """
-    store = await open_store(database_url(settings), reminders_of(settings))
-    try:
+    async with await open_store(database_url(settings), reminders_of(settings)) as store:
         if done is not None:
             await _resolve_case(store, settings.tenant, InteractionId(done.strip()))
         elif shown is not None:
             await _show_case(store, settings.tenant, InteractionId(shown.strip()))
         else:
             await _list_cases(store, settings.tenant, everything=everything, limit=limit)
-    finally:
-        await store.close()
     return 0
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Literal
 
 from bot.answering.limit_reports import limits_status
 from bot.app.components import Components, open_components
@@ -37,39 +37,26 @@ _PROBE = Prompt(
 Checks = Callable[[], Awaitable[Sequence[ComponentStatus]]]
 
 
-class AzureCheck(Protocol):
-    """The result of one check; ``works`` is None if it failed but not every server needs it."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def works(self) -> bool | None: ...
-
-    @property
-    def detail(self) -> str: ...
-
-
 async def doctor(settings: Settings, *further: Checks) -> int:
     """Print a line per component; return 0 when nothing that is configured is broken, else 1.
 
     ``further`` are checks from outside this module, such as those of ingestion's sources.
     """
-    own: Sequence[str] = ()
+    unlinked: Sequence[str] = ()
     found = [await asyncio.to_thread(_data_dir, settings.data_dir), *await _store(settings)]
     try:
         async with open_components(settings) as parts:
             found += [await _knowledge(settings, parts), await _embedder(settings, parts)]
             found += [await _model(settings, parts), *await _outsiders(settings, parts)]
             found += [health.calibration(settings, parts.uncalibrated)]
-            own = await _spaces_without_public_url(settings, parts)
+            unlinked = await _spaces_without_public_url(settings, parts)
     except (BotError, RagError) as error:
         found.append(ComponentStatus("index", "failed", str(error)))
     found += await _azure_search(settings)
     for checks in further:
         found += await checks()
     found += [*await _slack(settings), *await _teams(settings)]
-    found += [*health.sources_linked(settings, own), health.web_access(settings)]
+    found += [*health.sources_linked(settings, unlinked), health.web_access(settings)]
     for part in found:
         print(part.line())
     broken = [part.name for part in found if part.state == "failed"]
@@ -113,10 +100,8 @@ async def _store(settings: Settings) -> Sequence[ComponentStatus]:
         store = await open_store(database_url(settings))
     except BotError as error:
         return [ComponentStatus("record", "failed", str(error))]
-    try:
+    async with store:
         limits = await limits_status(settings, store.counting, store.pauses.current)
-    finally:
-        await store.close()
     return [ComponentStatus("record", "ready", "opens, schema is current"), limits]
 
 
@@ -178,14 +163,15 @@ async def _azure_search(settings: Settings) -> Sequence[ComponentStatus]:
         return [known]
     from rag.index.azure.diagnostics import check_service
 
-    return [known, *(_azure_check(check) for check in await check_service(settings))]
-
-
-def _azure_check(check: AzureCheck) -> ComponentStatus:
-    name = f"{health.AZURE_SEARCH}: {check.name}"
-    if check.works is None:
-        return ComponentStatus(name, "absent", check.detail)
-    return ComponentStatus(name, "ready" if check.works else "failed", check.detail)
+    states: dict[bool | None, Literal["ready", "absent", "failed"]]
+    states = {True: "ready", None: "absent", False: "failed"}
+    return [
+        known,
+        *(
+            ComponentStatus(f"{health.AZURE_SEARCH}: {one.name}", states[one.works], one.detail)
+            for one in await check_service(settings)
+        ),
+    ]
 
 
 async def _model(settings: Settings, parts: Components) -> ComponentStatus:

@@ -50,37 +50,36 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
     print(f"Frontdesk {__version__}", flush=True)
     ingestion = load_ingestion_settings()
     sources = setting_origins(settings, ingestion)
-    end_tracing = set_up_tracing()
-    async with (
-        _exclusive_data_dir(settings),
-        open_confluence(ingestion) as wiki,
-        open_components(
-            settings,
-            fills=sample,
-            recheck=wiki.recheck,
-            superseded=ingestion.confluence_superseded_labels,
-        ) as parts,
-    ):
-        if sample:
-            for line in await reindex_sample(settings, parts):
-                print(f"  {line}", flush=True)
-        store = unopened(database_url(settings), reminders_of(settings))
-        engine = DbosEngine(engine_url(settings), executor_of(settings))
-        try:
-            app = build(
+    async with AsyncExitStack() as until:
+        # First, so that it ends last, and also when opening something else fails.
+        until.callback(set_up_tracing())
+        await until.enter_async_context(_exclusive_data_dir(settings))
+        confluence = await until.enter_async_context(open_confluence(ingestion))
+        components = await until.enter_async_context(
+            open_components(
                 settings,
-                parts,
-                store,
-                engine,
-                sample=sample,
-                sources=sources,
-                ingestion=ingestion,
-                directory=wiki.directory,
+                fills=sample,
+                recheck=confluence.recheck,
+                superseded=ingestion.confluence_superseded_labels,
             )
-            await _listen(app, settings, started)
-        finally:
-            await store.close()
-            end_tracing()
+        )
+        if sample:
+            for line in await reindex_sample(settings, components):
+                print(f"  {line}", flush=True)
+        store = await until.enter_async_context(
+            unopened(database_url(settings), reminders_of(settings))
+        )
+        app = build(
+            settings,
+            components,
+            store,
+            DbosEngine(engine_url(settings), executor_of(settings)),
+            sample=sample,
+            sources=sources,
+            ingestion=ingestion,
+            directory=confluence.directory,
+        )
+        await _listen(app, settings, started)
     return 0
 
 

@@ -6,6 +6,7 @@ The routes and the OpenAPI document are both generated from the table of operati
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
@@ -173,42 +174,26 @@ def mount(
 
     ``mount_security`` (bot.web.auth.security) must have been called on the same app.
     """
-    versions = {
-        version.root: InteractionsApi(
-            version,
-            inbox=inbox,
-            interactions=interactions,
-            audits=audits,
-            settings=settings,
-            check_parts=check_parts,
-            readable=readable,
-            ask_seconds=ask_seconds,
-        )
-        for version in (first_version(settings), second_version(settings))
-    }
+    first = InteractionsApi(
+        version=first_version(settings),
+        inbox=inbox,
+        interactions=interactions,
+        audits=audits,
+        settings=settings,
+        check_parts=check_parts,
+        readable=readable,
+        ask_seconds=ask_seconds,
+    )
+    second = replace(first, version=second_version(settings))
     described = openapi_document()
 
     async def openapi(_: web.Request) -> web.Response:
         return web.json_response(described)
 
-    both = {
-        "document": openapi,
-        "questions": record.questions,
-        "escalations": record.escalations,
-        "escalation": record.escalation,
-        "act": record.act,
-        "usage": record.usage,
-        "spaces": documents.spaces,
-        "space": documents.space,
-        "upload": documents.upload,
-        "indexed": documents.indexed,
-        "remove": documents.remove,
-        "reindex": documents.reindex,
-        "runs": documents.runs,
-        "cancel": documents.cancel,
+    handlers = {
+        V1: _handlers(first, record, documents) | {"questions": record.questions_v1},
+        V2: _handlers(second, record, documents) | {"document": openapi},
     }
-    handlers = {root: both | _interaction_handlers(rest) for root, rest in versions.items()}
-    handlers[V1]["questions"] = record.questions_v1
     app.on_response_prepare.append(_add_deprecation_headers)
     for operation in OPERATIONS:
         handler = handlers[V1 if operation.deprecated else V2][operation.handler]
@@ -220,16 +205,31 @@ def mount(
             app.router.add_route(operation.method, operation.path, handler)
 
 
-def _interaction_handlers(rest: InteractionsApi) -> dict[str, WebHandler]:
+def _handlers(
+    questions: InteractionsApi, record: RecordApi, documents: DocumentsApi
+) -> dict[str, WebHandler]:
     return {
-        "ask": rest.ask,
-        "interaction": rest.interaction,
-        "amend": rest.amend,
-        "withdraw": rest.withdraw,
-        "judge": rest.judge,
-        "unjudge": rest.unjudge,
-        "health": rest.health,
-        "ready": rest.ready,
+        "ask": questions.ask,
+        "interaction": questions.interaction,
+        "amend": questions.amend,
+        "withdraw": questions.withdraw,
+        "judge": questions.judge,
+        "unjudge": questions.unjudge,
+        "health": questions.health,
+        "ready": questions.ready,
+        "questions": record.questions,
+        "escalations": record.escalations,
+        "escalation": record.escalation,
+        "act": record.act,
+        "usage": record.usage_sums,
+        "spaces": documents.spaces,
+        "space": documents.space,
+        "upload": documents.upload,
+        "indexed": documents.indexed,
+        "remove": documents.remove,
+        "reindex": documents.reindex,
+        "runs": documents.runs,
+        "cancel": documents.cancel,
     }
 
 

@@ -23,7 +23,13 @@ SearchText = Annotated[str, StringConstraints(max_length=500)]
 RunState = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted"]
 
 
-class Failure(BaseModel):
+class FromAttributes(BaseModel):
+    """A model that is read from an object's attributes."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Failure(FromAttributes):
     """A page that could not be read; with an empty `page` it is the whole space."""
 
     space: str
@@ -32,7 +38,7 @@ class Failure(BaseModel):
     cure: str
 
 
-class IndexedSpace(BaseModel):
+class IndexedSpace(FromAttributes):
     """A space: how much of it is indexed, from where, and since when."""
 
     name: str
@@ -51,7 +57,7 @@ class IndexedSpaces(BaseModel):
     spaces: list[IndexedSpace]
 
 
-class IndexedDocument(BaseModel):
+class IndexedDocument(FromAttributes):
     """One document; `waiting` until what was sent last can be found."""
 
     space: str
@@ -119,7 +125,7 @@ class UploadForm(BaseModel):
     )
 
 
-class Uploaded(BaseModel):
+class Uploaded(FromAttributes):
     """What became of an upload: it is kept, and `run_id` is the run that indexes it."""
 
     space: str
@@ -144,7 +150,7 @@ class StartReindex(Sent):
     )
 
 
-class Reindex(BaseModel):
+class Reindex(FromAttributes):
     """A run as far as it is."""
 
     id: str

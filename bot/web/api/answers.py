@@ -186,18 +186,8 @@ def pipeline_of(outcome: Outcome, *, scored: bool = True) -> schemas.Pipeline:
             question=trace.route.question,
         ),
         passages=[
-            schemas.Passage(
-                chunk_id=passage.chunk_id,
-                page_id=passage.page_id,
-                title=passage.title,
-                section=passage.section,
-                signals=_finite(
-                    {
-                        name: value
-                        for name, value in passage.signals.items()
-                        if scored or name in PUBLIC_SIGNALS
-                    }
-                ),
+            schemas.Passage.model_validate(
+                asdict(passage) | {"signals": _public_signals(passage.signals, scored=scored)}
             )
             for passage in trace.passages
         ],
@@ -311,6 +301,10 @@ def _probability(value: float | None, digits: int | None) -> float | None:
 
 def _rounded(value: float, digits: int | None) -> float:
     return value if digits is None else round(value, digits)
+
+
+def _public_signals(signals: Mapping[str, float], *, scored: bool) -> schemas.Signals:
+    return _finite({name: signals[name] for name in signals if scored or name in PUBLIC_SIGNALS})
 
 
 def _finite(signals: Mapping[str, float]) -> schemas.Signals:

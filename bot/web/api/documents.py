@@ -23,8 +23,7 @@ from bot.web.auth.identity import require_role
 from bot.web.forms import UploadLimits, receive_form
 from bot.web.problems import problem
 from ingestion.errors import DocumentUnknown
-from ingestion.library import LibraryDocument, Space
-from ingestion.records.types import Run
+from ingestion.library import Space
 
 SPACES_PATH = f"{V2}/documents"
 SPACE_PATH = f"{SPACES_PATH}/{{space}}"
@@ -52,8 +51,7 @@ DOCUMENT_OPERATIONS = (
         "List the documents of a space; for admins.",
         {200: admin_schemas.IndexedDocuments},
         (*ALWAYS_POSSIBLE, 404, 422),
-        None,
-        (SPACE_PARAMETER, *parameters_of(admin_schemas.DocumentSearch)),
+        parameters=(SPACE_PARAMETER, *parameters_of(admin_schemas.DocumentSearch)),
     ),
     Operation(
         "upload",
@@ -73,8 +71,7 @@ DOCUMENT_OPERATIONS = (
         "Show a document and whether it can be found yet; for admins.",
         {200: admin_schemas.IndexedDocument},
         (*ALWAYS_POSSIBLE, 404),
-        None,
-        (SPACE_PARAMETER, DOCUMENT_PARAMETER),
+        parameters=(SPACE_PARAMETER, DOCUMENT_PARAMETER),
     ),
     Operation(
         "remove",
@@ -83,8 +80,7 @@ DOCUMENT_OPERATIONS = (
         "Delete an uploaded document; for admins.",
         {204: None},
         (*ALWAYS_POSSIBLE, 404, 409),
-        None,
-        (SPACE_PARAMETER, DOCUMENT_PARAMETER),
+        parameters=(SPACE_PARAMETER, DOCUMENT_PARAMETER),
     ),
     Operation(
         "reindex",
@@ -102,8 +98,7 @@ DOCUMENT_OPERATIONS = (
         "List the last runs with their progress and failures; for admins.",
         {200: admin_schemas.Reindexes},
         (*ALWAYS_POSSIBLE, 422),
-        None,
-        parameters_of(admin_schemas.RunSearch),
+        parameters=parameters_of(admin_schemas.RunSearch),
     ),
     Operation(
         "cancel",
@@ -112,8 +107,7 @@ DOCUMENT_OPERATIONS = (
         "Stop a run; what it has written stays. For admins.",
         {204: None},
         (*ALWAYS_POSSIBLE, 404),
-        None,
-        (RUN_PARAMETER,),
+        parameters=(RUN_PARAMETER,),
     ),
 )
 
@@ -138,7 +132,10 @@ class DocumentsApi:
     async def spaces(self, request: web.Request) -> web.Response:
         """List the spaces."""
         require_role(request, "admin")
-        listed = [_space_json(each) for each in await self.documents.spaces(None)]
+        listed = [
+            admin_schemas.IndexedSpace.model_validate(each)
+            for each in await self.documents.spaces(None)
+        ]
         return json_reply(admin_schemas.IndexedSpaces(spaces=listed))
 
     async def space(self, request: web.Request) -> web.Response:
@@ -152,8 +149,8 @@ class DocumentsApi:
         shown = found[: asked.limit]
         return json_reply(
             admin_schemas.IndexedDocuments(
-                space=_space_json(space),
-                documents=[_document_json(each) for each in shown],
+                space=admin_schemas.IndexedSpace.model_validate(space),
+                documents=[admin_schemas.IndexedDocument.model_validate(each) for each in shown],
                 next=shown[-1].id if len(found) > asked.limit else None,
             )
         )
@@ -180,18 +177,17 @@ class DocumentsApi:
                 by=person.id,
             )
         await self._audit(person.id, "upload", f"{added.space}/{added.id}")
-        return json_reply(
-            admin_schemas.Uploaded(
-                space=added.space, id=added.id, replaced=added.replaced, run_id=added.run_id
-            ),
-            202,
-        )
+        return json_reply(admin_schemas.Uploaded.model_validate(added), 202)
 
     async def indexed(self, request: web.Request) -> web.Response:
         """Show a document."""
         require_role(request, "admin")
         space, document_id = request.match_info["space"], request.match_info["id"]
-        return json_reply(_document_json(await self.documents.document(space, document_id, None)))
+        return json_reply(
+            admin_schemas.IndexedDocument.model_validate(
+                await self.documents.document(space, document_id, None)
+            )
+        )
 
     async def remove(self, request: web.Request) -> web.Response:
         """Delete an uploaded document."""
@@ -218,14 +214,18 @@ class DocumentsApi:
         run = await self.reindexing.get(run_id)
         if run is None:
             raise problem(503, "The run can't be told. Look at the list of runs.")
-        return json_reply(_run_json(run), 202)
+        return json_reply(admin_schemas.Reindex.model_validate(run), 202)
 
     async def runs(self, request: web.Request) -> web.Response:
         """List the last runs."""
         require_role(request, "admin")
         asked = query_of(request, admin_schemas.RunSearch)
         newest = await self.reindexing.newest(asked.limit)
-        return json_reply(admin_schemas.Reindexes(runs=[_run_json(each) for each in newest]))
+        return json_reply(
+            admin_schemas.Reindexes(
+                runs=[admin_schemas.Reindex.model_validate(each) for each in newest]
+            )
+        )
 
     async def cancel(self, request: web.Request) -> web.Response:
         """Cancel a run."""
@@ -246,15 +246,3 @@ class DocumentsApi:
 
 
 _KNOWN_FIELDS = "Leave it out. Known are file and readers."
-
-
-def _space_json(space: Space) -> admin_schemas.IndexedSpace:
-    return admin_schemas.IndexedSpace.model_validate(space, from_attributes=True)
-
-
-def _document_json(document: LibraryDocument) -> admin_schemas.IndexedDocument:
-    return admin_schemas.IndexedDocument.model_validate(document, from_attributes=True)
-
-
-def _run_json(run: Run) -> admin_schemas.Reindex:
-    return admin_schemas.Reindex.model_validate(run, from_attributes=True)

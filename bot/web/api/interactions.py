@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 from aiohttp import web
 
@@ -42,12 +43,10 @@ from bot.web.api.requests import (
     user_of_query,
 )
 from bot.web.auth.identity import (
-    is_admin,
-    may_see,
+    identities_of,
     person_of,
     principals_for,
     role_of,
-    sees_everything,
 )
 from bot.web.problems import problem
 
@@ -72,55 +71,33 @@ class ApiVersion:
 def first_version(settings: Settings) -> ApiVersion:
     """Return version 1, which is kept compatible."""
     set_by_hand = "not_found_message" in settings.model_fields_set
-    not_found = settings.not_found_message if set_by_hand else NOT_FOUND_V1
-
-    def answer(
-        interaction_id: str, conversation: str, outcome: Outcome, *, scored: bool
-    ) -> schemas.Answer:
-        return answer_v1(interaction_id, conversation, outcome, not_found, scored=scored)
-
+    answer = partial(
+        answer_v1, not_found=settings.not_found_message if set_by_hand else NOT_FOUND_V1
+    )
     return ApiVersion(V1, answer, schemas.Interaction, limits_are_errors=False)
 
 
 def second_version(settings: Settings) -> ApiVersion:
     """Return version 2."""
-
-    def answer(
-        interaction_id: str, conversation: str, outcome: Outcome, *, scored: bool
-    ) -> schemas.AnswerV2:
-        unsure = settings.escalation_message
-        return answer_v2(interaction_id, conversation, outcome, unsure, scored=scored)
-
+    answer = partial(answer_v2, unsure=settings.escalation_message)
     return ApiVersion(V2, answer, schemas.InteractionV2, limits_are_errors=True)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InteractionsApi:
     """Handlers of one version of the API; stateless.
 
-    Args:
-        ask_seconds: Timeout of waiting for an answer, in seconds.
+    ``ask_seconds`` is the timeout of waiting for an answer.
     """
 
-    def __init__(
-        self,
-        version: ApiVersion,
-        *,
-        inbox: Inbox,
-        interactions: Interactions,
-        audits: Audits,
-        settings: Settings,
-        check_parts: CheckComponents,
-        readable: ReadablePassages,
-        ask_seconds: float,
-    ) -> None:
-        self._version = version
-        self._inbox = inbox
-        self._audits = audits
-        self._interactions = interactions
-        self._settings = settings
-        self._check_parts = check_parts
-        self._readable = readable
-        self._ask_seconds = ask_seconds
+    version: ApiVersion
+    inbox: Inbox
+    interactions: Interactions
+    audits: Audits
+    settings: Settings
+    check_parts: CheckComponents
+    readable: ReadablePassages
+    ask_seconds: float
 
     async def ask(self, request: web.Request) -> web.Response:
         """Answer a question."""
@@ -128,13 +105,13 @@ class InteractionsApi:
         key = idempotency_key(request)
         person = person_of(request, claimed_user(asked.user))
         message = self._message(asked, person, key)
-        interaction_id = await self._inbox.accept(message)
+        interaction_id = await self.inbox.accept(message)
         conversation = message.thread.id
         if key is not None:
             conversation = await self._first_with_key(interaction_id, message)
         outcome = await self._wait(interaction_id)
         limit = limit_of(outcome)
-        if limit is not None and self._version.limits_are_errors:
+        if limit is not None and self.version.limits_are_errors:
             raise limit_problem(interaction_id, conversation, outcome, limit, datetime.now(UTC))
         answer = self._answer(
             interaction_id,
@@ -143,7 +120,7 @@ class InteractionsApi:
             show_pipeline=asked.show_pipeline,
             scored=role_of(request) == "admin",
         )
-        first = None if key is None else await self._interactions.get(interaction_id)
+        first = None if key is None else await self.interactions.get(interaction_id)
         if first is not None:
             answer = (await self._seen(request, first)).answer(answer)
         return json_reply(answer)
@@ -165,13 +142,17 @@ class InteractionsApi:
             scored=role_of(request) == "admin",
         )
         seen = await self._seen(request, interaction)
-        feedback = await self._interactions.feedback(interaction.id)
+        feedback = await self.interactions.feedback(interaction.id)
         return json_reply(
-            self._version.interaction(
+            self.version.interaction(
                 **seen.answer(answer).model_dump(),
                 question=seen.question,
                 created_at=interaction.created_at,
-                feedback=[_feedback_json(item) for item in feedback if _may_read(request, item)],
+                feedback=[
+                    schemas.Feedback.model_validate(item)
+                    for item in feedback
+                    if _may_read(request, item)
+                ],
             )
         )
 
@@ -183,7 +164,7 @@ class InteractionsApi:
             elsewhere = "A question is changed by its asker, where it was asked."
             raise problem(403, elsewhere, cure="Ask a question of your own.")
         if interaction.outcome is None:
-            await self._inbox.amend(replace(interaction.message, text=changed.question))
+            await self.inbox.amend(replace(interaction.message, text=changed.question))
             amended = await self._visible(request)
             if amended.message.text == changed.question:
                 return json_reply(await self._working(amended))
@@ -193,10 +174,10 @@ class InteractionsApi:
     async def withdraw(self, request: web.Request) -> web.Response:
         """Delete a question and its answer; from then on it is a 404."""
         interaction = await self._visible(request)
-        await self._inbox.cancel(interaction.id)
+        await self.inbox.cancel(interaction.id)
         if interaction.message.author.id != person_of(request).id:
             tenant = interaction.message.thread.tenant
-            await self._audits.append(tenant, "api:admin", "withdraw", interaction.id)
+            await self.audits.append(tenant, "api:admin", "withdraw", interaction.id)
         return web.Response(status=204)
 
     async def judge(self, request: web.Request) -> web.Response:
@@ -213,14 +194,14 @@ class InteractionsApi:
             reason=given.reason,
             comment=given.comment,
         )
-        await self._interactions.rate(kept)
-        return json_reply(_feedback_json(kept))
+        await self.interactions.rate(kept)
+        return json_reply(schemas.Feedback.model_validate(kept))
 
     async def unjudge(self, request: web.Request) -> web.Response:
         """Delete one's feedback for an answer; idempotent."""
         interaction = await self._visible(request)
         person = person_of(request, user_of_query(request))
-        await self._interactions.unrate(interaction.id, person.id)
+        await self.interactions.unrate(interaction.id, person.id)
         return web.Response(status=204)
 
     async def health(self, _: web.Request) -> web.Response:
@@ -229,9 +210,9 @@ class InteractionsApi:
 
     async def ready(self, request: web.Request) -> web.Response:
         """Return whether questions can be answered now (readiness); 503 if a vital part failed."""
-        parts = await self._check_parts()
+        parts = await self.check_parts()
         failed = any(part.state == "failed" and part.vital for part in parts)
-        told = not self._settings.exposed or is_admin(request)
+        told = not self.settings.exposed or identities_of(request).is_admin(request)
         shown = [
             schemas.Part(
                 name=part.name,
@@ -249,7 +230,7 @@ class InteractionsApi:
         conversation = asked.conversation_id or str(uuid.uuid4())
         return Message(
             id=f"key:{key}" if key is not None else str(uuid.uuid4()),
-            thread=Thread("rest", self._settings.tenant, person.id, conversation),
+            thread=Thread("rest", self.settings.tenant, person.id, conversation),
             author=person,
             text=asked.question,
             received_at=datetime.now(UTC),
@@ -261,7 +242,7 @@ class InteractionsApi:
 
         Raises Problem (409) when that request asked another question.
         """
-        first = await self._interactions.get(interaction_id)
+        first = await self.interactions.get(interaction_id)
         if first is not None and first.message.text not in {message.text, NOT_KEPT}:
             raise problem(
                 409,
@@ -272,10 +253,10 @@ class InteractionsApi:
         return message.thread.id if first is None else first.message.thread.id
 
     async def _wait(self, interaction_id: InteractionId) -> Outcome:
-        poll = f"{self._version.root}/interactions/{interaction_id}"
+        poll = f"{self.version.root}/interactions/{interaction_id}"
         try:
-            async with asyncio.timeout(self._ask_seconds):
-                return await self._inbox.outcome(interaction_id)
+            async with asyncio.timeout(self.ask_seconds):
+                return await self.inbox.outcome(interaction_id)
         except TimeoutError as error:
             late = "The answer takes longer than you should wait. It is still being worked on."
             raise problem(504, late, interaction_id=interaction_id, poll=poll) from error
@@ -292,7 +273,7 @@ class InteractionsApi:
         show_pipeline: bool,
         scored: bool,
     ) -> schemas.Answer | schemas.AnswerV2:
-        answer = self._version.answer(interaction_id, conversation, outcome, scored=scored)
+        answer = self.version.answer(interaction_id, conversation, outcome, scored=scored)
         if show_pipeline:
             return answer.model_copy(update={"pipeline": pipeline_of(outcome, scored=scored)})
         return answer
@@ -301,11 +282,11 @@ class InteractionsApi:
         """Return the part of a recorded question that the caller may see."""
         reader = Reader(await principals_for(request, asked))
         tenant = asked.message.thread.tenant
-        seen = await visibility_in(self._readable, tenant, [asked], reader)
+        seen = await visibility_in(self.readable, tenant, [asked], reader)
         return VisibleAnswer(asked, seen, scored=role_of(request) == "admin")
 
     async def _working(self, interaction: Interaction) -> schemas.Working:
-        reported = await self._interactions.stages(interaction.id)
+        reported = await self.interactions.stages(interaction.id)
         activity = reported[-1] if reported else Activity(Stage.RECEIVED)
         return schemas.Working(
             interaction_id=interaction.id,
@@ -321,22 +302,15 @@ class InteractionsApi:
         """Return the interaction of the path; one that the caller may not see is a 404, too."""
         wanted = request.match_info["id"]
         known = INTERACTION_ID.fullmatch(wanted) is not None
-        interaction = await self._interactions.get(InteractionId(wanted)) if known else None
-        if interaction is None or interaction.withdrawn or not may_see(request, interaction):
+        interaction = await self.interactions.get(InteractionId(wanted)) if known else None
+        if (
+            interaction is None
+            or interaction.withdrawn
+            or not identities_of(request).may_see(request, interaction)
+        ):
             raise problem(404, f"There is no interaction {wanted[:64]!r} of yours.")
         return interaction
 
 
 def _may_read(request: web.Request, feedback: Feedback) -> bool:
-    return sees_everything(request) or feedback.person_id == person_of(request).id
-
-
-def _feedback_json(feedback: Feedback) -> schemas.Feedback:
-    return schemas.Feedback(
-        person_id=feedback.person_id,
-        vote=feedback.vote,
-        rating=feedback.rating,
-        reason=feedback.reason,
-        comment=feedback.comment,
-        given_at=feedback.given_at,
-    )
+    return identities_of(request).sees_all(request) or feedback.person_id == person_of(request).id

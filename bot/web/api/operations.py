@@ -16,31 +16,6 @@ from bot.domain.cases import Act
 from bot.web.api import admin_schemas, schemas
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
-Handler = Literal[
-    "ask",
-    "interaction",
-    "amend",
-    "withdraw",
-    "judge",
-    "unjudge",
-    "health",
-    "ready",
-    "document",
-    "questions",
-    "escalations",
-    "escalation",
-    "act",
-    "usage",
-    "spaces",
-    "space",
-    "upload",
-    "indexed",
-    "remove",
-    "reindex",
-    "runs",
-    "cancel",
-]
-
 V1, V2 = "/api/v1", "/api/v2"
 
 PROBLEMS: Mapping[int, str] = {
@@ -97,7 +72,7 @@ def _inlined(field: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str,
 class Operation:
     """One method of one path; ``replies`` maps a status to its model, None for an empty body."""
 
-    handler: Handler
+    handler: str
     method: Method
     path: str
     summary: str
@@ -115,12 +90,12 @@ class Operation:
         return f"{self.handler}_v2" if self.path.startswith(V2) else self.handler
 
 
-_REPLIES_V1: Mapping[Handler, Mapping[int, type[BaseModel]]] = {
+_REPLIES_V1: Mapping[str, Mapping[int, type[BaseModel]]] = {
     "ask": {200: schemas.Answer},
     "interaction": {200: schemas.Interaction, 202: schemas.Working},
     "questions": {200: admin_schemas.Questions},
 }
-_PARAMETERS_V1: Mapping[Handler, tuple[Parameter, ...]] = {
+_PARAMETERS_V1: Mapping[str, tuple[Parameter, ...]] = {
     "questions": parameters_of(admin_schemas.QuestionSearch)
 }
 
@@ -182,8 +157,7 @@ INTERACTION_OPERATIONS = (
         "Show a question and what became of it; 202 while it is being worked on.",
         {200: schemas.InteractionV2, 202: schemas.Working},
         (*ALWAYS_POSSIBLE, 404, 422),
-        None,
-        (ID, SHOW_PIPELINE),
+        parameters=(ID, SHOW_PIPELINE),
     ),
     Operation(
         "amend",
@@ -202,8 +176,7 @@ INTERACTION_OPERATIONS = (
         "Withdraw a question: its text and what became of it are deleted.",
         {204: None},
         (*ALWAYS_POSSIBLE, 404),
-        None,
-        (ID,),
+        parameters=(ID,),
     ),
     Operation(
         "judge",
@@ -222,8 +195,7 @@ INTERACTION_OPERATIONS = (
         "Take a judgement back.",
         {204: None},
         (*ALWAYS_POSSIBLE, 404, 422),
-        None,
-        (ID, USER),
+        parameters=(ID, USER),
     ),
     Operation(
         "questions",
@@ -232,8 +204,7 @@ INTERACTION_OPERATIONS = (
         "Search what was asked, newest first; for those who answer.",
         {200: admin_schemas.QuestionsV2},
         (*ALWAYS_POSSIBLE, 422),
-        None,
-        parameters_of(admin_schemas.QuestionSearchV2),
+        parameters=parameters_of(admin_schemas.QuestionSearchV2),
     ),
     Operation(
         "escalations",
@@ -242,8 +213,7 @@ INTERACTION_OPERATIONS = (
         "List what went to people, longest waiting first; for those who answer.",
         {200: admin_schemas.Escalations},
         (*ALWAYS_POSSIBLE, 422),
-        None,
-        parameters_of(admin_schemas.CaseSearch),
+        parameters=parameters_of(admin_schemas.CaseSearch),
     ),
     Operation(
         "escalation",
@@ -252,8 +222,7 @@ INTERACTION_OPERATIONS = (
         "Show an escalation with its history; for those who answer and its asker.",
         {200: admin_schemas.EscalationHistory},
         (*ALWAYS_POSSIBLE, 404),
-        None,
-        (ID,),
+        parameters=(ID,),
     ),
     Operation(
         "act",
@@ -272,8 +241,7 @@ INTERACTION_OPERATIONS = (
         "Sum up the calls of models; for those who answer.",
         {200: admin_schemas.Usage},
         (*ALWAYS_POSSIBLE, 422),
-        None,
-        parameters_of(admin_schemas.UsageSearch),
+        parameters=parameters_of(admin_schemas.UsageSearch),
     ),
     Operation(
         "health",

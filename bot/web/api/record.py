@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 from aiohttp import web
 
-from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep, actor_of
+from bot.domain.cases import Act, Actor, Case, CaseQuery, actor_of
 from bot.domain.errors import ActRefused
 from bot.domain.interactions import ConfidenceLevel
 from bot.domain.messages import InteractionId, Person
@@ -27,7 +27,13 @@ from bot.escalations.casework import checked
 from bot.escalations.ports import Cases
 from bot.web.api import admin_schemas
 from bot.web.api.requests import body_of, claimed_user, invalid_field, json_reply, query_of
-from bot.web.auth.identity import may_see, person_of, require_role, role_of, signed_in_of
+from bot.web.auth.identity import (
+    identities_of,
+    person_of,
+    require_role,
+    role_of,
+    signed_in_of,
+)
 from bot.web.problems import problem
 
 _DEFAULT_SPAN = timedelta(days=30)
@@ -35,23 +41,15 @@ _MAX_SPAN = timedelta(days=400)
 _ANONYMOUS_NAME = "The help desk"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordApi:
     """Handlers for the records; each checks the role of its caller."""
 
-    def __init__(
-        self,
-        *,
-        tenant: str,
-        searches: Searches,
-        cases: Cases,
-        interactions: Interactions,
-        usage: SumsUsage,
-    ) -> None:
-        self._tenant = tenant
-        self._searches = searches
-        self._cases = cases
-        self._interactions = interactions
-        self._usage = usage
+    tenant: str
+    searches: Searches
+    cases: Cases
+    interactions: Interactions
+    usage: SumsUsage
 
     async def questions(self, request: web.Request) -> web.Response:
         """List questions, newest first."""
@@ -88,15 +86,15 @@ class RecordApi:
             most=asked.most,
         )
         after = _position(asked.cursor, numbered=True)
-        return await self._searches.questions(self._tenant, query, limit=asked.limit, after=after)
+        return await self.searches.questions(self.tenant, query, limit=asked.limit, after=after)
 
     async def escalations(self, request: web.Request) -> web.Response:
         """List escalations, the longest waiting first."""
         require_role(request, "expert")
         asked = query_of(request, admin_schemas.CaseSearch, repeated=("state",))
         query = CaseQuery(frozenset(asked.state), owner_id=asked.owner, words=asked.q)
-        found = await self._cases.find(
-            self._tenant, query, limit=asked.limit + 1, after=await self._after(asked.cursor)
+        found = await self.cases.find(
+            self.tenant, query, limit=asked.limit + 1, after=await self._after(asked.cursor)
         )
         shown = found[: asked.limit]
         last = shown[-1] if len(found) > asked.limit else None
@@ -119,12 +117,12 @@ class RecordApi:
             raise problem(422, f"{act!r} needs a text.", cure="Send what the asker is to read.")
         try:
             text = checked(act, sent.text)
-            changed = await self._cases.act(self._tenant, case.interaction_id, act, actor, text)
+            changed = await self.cases.act(self.tenant, case.interaction_id, act, actor, text)
         except ActRefused as error:
             raise problem(409, str(error)) from error
         return json_reply(await self._history(changed))
 
-    async def usage(self, request: web.Request) -> web.Response:
+    async def usage_sums(self, request: web.Request) -> web.Response:
         """Return sums of model calls over a span of at most 400 days."""
         require_role(request, "expert")
         asked = query_of(request, admin_schemas.UsageSearch)
@@ -136,7 +134,7 @@ class RecordApi:
                 f"From {since.isoformat()} to {until.isoformat()} can't be summed up.",
                 cure=f"Send a span of at most {_MAX_SPAN.days} days that ends after it begins.",
             )
-        sums = await self._usage.sums(Span(since, until), asked.by, self._tenant)
+        sums = await self.usage.sums(Span(since, until), asked.by, self.tenant)
         told = [admin_schemas.UsageOf(**asdict(each)) for each in sums]
         return json_reply(admin_schemas.Usage(by=asked.by, since=since, until=until, sums=told))
 
@@ -144,7 +142,7 @@ class RecordApi:
         place = _position(cursor)
         if place is None:
             return None
-        case = await self._cases.get(self._tenant, InteractionId(place.key[0]))
+        case = await self.cases.get(self.tenant, InteractionId(place.key[0]))
         if case is None:
             raise problem(422, "The place in the list is gone.", cure="Begin without a cursor.")
         return case
@@ -152,20 +150,30 @@ class RecordApi:
     async def _visible(self, request: web.Request) -> Case:
         """Return the case of the path; one that the caller may not see is a 404, too."""
         wanted = request.match_info["id"]
-        case = await self._cases.get(self._tenant, InteractionId(wanted))
+        case = await self.cases.get(self.tenant, InteractionId(wanted))
         if case is None or not (role_of(request) != "asker" or await self._own(request, case)):
             raise problem(404, f"There is no escalation {wanted[:64]!r} of yours.")
         return case
 
     async def _own(self, request: web.Request, case: Case) -> bool:
-        interaction = await self._interactions.get(case.interaction_id)
-        return interaction is not None and may_see(request, interaction)
+        interaction = await self.interactions.get(case.interaction_id)
+        return interaction is not None and identities_of(request).may_see(request, interaction)
 
     async def _history(self, case: Case) -> admin_schemas.EscalationHistory:
-        steps = await self._cases.steps(self._tenant, case.interaction_id)
-        return admin_schemas.EscalationHistory(
-            **_case(case), history=[_step(each) for each in steps]
-        )
+        steps = await self.cases.steps(self.tenant, case.interaction_id)
+        history = [
+            admin_schemas.EscalationStep(
+                number=each.number,
+                step=each.step,
+                by_id=each.actor and each.actor.id,
+                by_name=each.actor and each.actor.name,
+                by_role=each.actor and each.actor.role,
+                text=each.text,
+                at=each.at,
+            )
+            for each in steps
+        ]
+        return admin_schemas.EscalationHistory(**_case(case), history=history)
 
 
 def _cursor(place: Cursor | None) -> str | None:
@@ -241,16 +249,3 @@ def _case(case: Case) -> dict[str, object]:
         "changed_at": case.changed_at,
         "reminders": case.pings,
     }
-
-
-def _step(step: CaseStep) -> admin_schemas.EscalationStep:
-    actor = step.actor
-    return admin_schemas.EscalationStep(
-        number=step.number,
-        step=step.step,
-        by_id=None if actor is None else actor.id,
-        by_name=None if actor is None else actor.name,
-        by_role=None if actor is None else actor.role,
-        text=step.text,
-        at=step.at,
-    )

@@ -222,6 +222,8 @@ class AnswerV2(AnswerBase):
 class Feedback(BaseModel):
     """A judgement as it is kept."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     person_id: str
     vote: Literal["up", "down"]
     rating: int | None

@@ -12,8 +12,8 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
 import structlog
 from aiohttp import web
@@ -21,7 +21,8 @@ from aiohttp import web
 from bot.domain.ports import Audits
 from bot.domain.settings import Settings
 from bot.domain.users import SignedIn
-from bot.web.auth.identity import Identities, bearer_token, cookie_name, is_https
+from bot.store.key_values import StoredSessions
+from bot.web.auth.identity import Identities, bearer_token, cookie_name, cookie_options
 from bot.web.problems import problem
 
 SESSION_COOKIE = "frontdesk_session"
@@ -31,22 +32,6 @@ _SECRET_FORM = re.compile(r"[A-Za-z0-9_-]{43}")
 _SECRET_BYTES = 32
 
 
-class SessionStore(Protocol):
-    """The store of sessions. Raises bot.domain.errors.StoreUnavailable."""
-
-    async def begin(
-        self, tenant: str, session_id: str, signed_in: SignedIn, now: datetime, until: datetime
-    ) -> None: ...
-
-    async def find(self, tenant: str, session_id: str, now: datetime) -> SignedIn | None:
-        """Return the signed-in person; None if the session is unknown, expired or unreadable."""
-        ...
-
-    async def end(self, tenant: str, session_id: str) -> None:
-        """Delete a session; idempotent."""
-        ...
-
-
 class Sessions:
     """Begins, finds and ends browser sessions.
 
@@ -54,10 +39,10 @@ class Sessions:
     them (another admin token, other groups) therefore ends every session.
     """
 
-    def __init__(self, kept: SessionStore, settings: Settings) -> None:
+    def __init__(self, kept: StoredSessions, settings: Settings) -> None:
         self._kept = kept
         self._tenant = settings.tenant
-        self._settled = "\0".join(_admission_settings(settings)).encode()
+        self._admission = "\0".join(_admission_settings(settings)).encode()
 
     async def begin(
         self, request: web.Request, response: web.StreamResponse, signed_in: SignedIn
@@ -72,9 +57,7 @@ class Sessions:
             cookie_name(request, SESSION_COOKIE),
             secret,
             max_age=SESSION_SECONDS,
-            httponly=True,
-            secure=is_https(request),
-            samesite="Lax",
+            **cookie_options(request),
         )
 
     async def find(self, request: web.Request) -> SignedIn | None:
@@ -89,9 +72,7 @@ class Sessions:
         await self._end(request)
         response.del_cookie(
             cookie_name(request, SESSION_COOKIE),
-            httponly=True,
-            secure=is_https(request),
-            samesite="Lax",
+            **cookie_options(request),
         )
 
     async def _end(self, request: web.Request) -> None:
@@ -100,7 +81,7 @@ class Sessions:
             await self._kept.end(self._tenant, self._id(secret))
 
     def _id(self, secret: str) -> str:
-        return hashlib.sha256(secret.encode() + b"\0" + self._settled).hexdigest()
+        return hashlib.sha256(secret.encode() + b"\0" + self._admission).hexdigest()
 
 
 def _secret_of(request: web.Request) -> str | None:
@@ -163,16 +144,14 @@ REJECTED_TEXT = "That is not the admin token. It is the value of FRONTDESK_ADMIN
 PAUSED_TEXT = "That is not the admin token, and too many wrong ones were tried. Wait a minute."
 
 
+@dataclass(frozen=True, slots=True)
 class AdminTokenCheck:
     """Checks admin tokens; audits wrong ones and the sign-ins of experts and admins."""
 
-    def __init__(
-        self, identities: Identities, audits: Audits | None, tenant: str, wrong: WrongTokenLimit
-    ) -> None:
-        self._identities = identities
-        self._audits = audits
-        self._tenant = tenant
-        self._wrong = wrong
+    identities: Identities
+    audits: Audits | None
+    tenant: str
+    wrong: WrongTokenLimit
 
     async def check_bearer(self, request: web.Request) -> bool:
         """Return whether the request carries the admin token; False without any token.
@@ -180,7 +159,7 @@ class AdminTokenCheck:
         Raises Problem (429) for a wrong one while the limit is exceeded.
         """
         given = bearer_token(request)
-        if given is None or not self._identities.takes_token:
+        if given is None or not self.identities.takes_token:
             return False
         return await self.check(request, given)
 
@@ -189,36 +168,36 @@ class AdminTokenCheck:
 
         Raises Problem (429) for a wrong one while the limit is exceeded.
         """
-        if self._identities.is_token(token):
+        if self.identities.is_token(token):
             return True
-        await self._turn_away(request)
+        await self._record_wrong_token(request)
         return False
 
-    async def came_in(self, signed_in: SignedIn) -> None:
+    async def record_sign_in(self, signed_in: SignedIn) -> None:
         """Log a sign-in; audit it if it is an expert's or an admin's."""
         person = signed_in.person
         who = "admin token" if person is None else person.email or person.name or person.id
         log.info("signin.done", by=signed_in.by, role=signed_in.role)
-        if signed_in.role != "asker" and self._audits is not None:
+        if signed_in.role != "asker" and self.audits is not None:
             subject = "" if person is None else person.id
-            await self._audits.append(
-                self._tenant, f"web:{who}", "sign_in", subject, detail=signed_in.role
+            await self.audits.append(
+                self.tenant, f"web:{who}", "sign_in", subject, detail=signed_in.role
             )
 
-    async def _turn_away(self, request: web.Request) -> None:
-        self._hold()
-        self._wrong.add()
+    async def _record_wrong_token(self, request: web.Request) -> None:
+        self._raise_if_limited()
+        self.wrong.add()
         log.warning("signin.wrong_token", remote=request.remote, path=request.path)
-        if self._audits is not None:
-            await self._audits.append(
-                self._tenant,
+        if self.audits is not None:
+            await self.audits.append(
+                self.tenant,
                 "web:unknown",
                 "wrong_token",
                 request.path,
                 detail=request.remote or "",
             )
 
-    def _hold(self) -> None:
-        seconds = self._wrong.held_seconds
+    def _raise_if_limited(self) -> None:
+        seconds = self.wrong.held_seconds
         if seconds:
             raise problem(429, PAUSED_TEXT, headers={"Retry-After": str(seconds)})

@@ -15,8 +15,14 @@ from bot.domain.messages import Person
 from bot.domain.settings import Settings
 from bot.domain.urls import safe_redirect_path
 from bot.domain.users import Role, SignedIn
-from bot.web.auth.cookie_signer import Signer, signing_key
-from bot.web.auth.identity import SIGNED_IN, cookie_name, is_https, person_of
+from bot.web.auth.identity import (
+    SIGNED_IN,
+    Signer,
+    cookie_name,
+    cookie_options,
+    person_of,
+    signing_key,
+)
 from bot.web.problems import problem
 from rag.types import EVERYONE, Principal
 
@@ -51,13 +57,13 @@ class Demo:
         self._signer = signer
         self._personas = {each.key: each for each in personas}
 
-    def playing(self, request: web.Request) -> Persona:
+    def persona(self, request: web.Request) -> Persona:
         """Return the browser's persona; by default the actual user."""
         key = self._signer.read(request.cookies.get(cookie_name(request, DEMO_COOKIE), ""))
         return self._personas.get(key or _OWN_KEY, self._personas[_OWN_KEY])
 
-    def standing(self, request: web.Request) -> PersonaSwitcher:
-        return PersonaSwitcher(list(self._personas.values()), self.playing(request))
+    def switcher(self, request: web.Request) -> PersonaSwitcher:
+        return PersonaSwitcher(list(self._personas.values()), self.persona(request))
 
     async def choose(self, request: web.Request) -> web.Response:
         """Switch to another persona."""
@@ -71,9 +77,7 @@ class Demo:
             cookie_name(request, DEMO_COOKIE),
             self._signer.sign(chosen.key),
             max_age=_SECONDS,
-            httponly=True,
-            secure=is_https(request),
-            samesite="Lax",
+            **cookie_options(request),
         )
         return response
 
@@ -98,7 +102,7 @@ def mount_demo(app: web.Application, settings: Settings) -> None:
 def apply_persona(request: web.Request) -> None:
     """Set the signed-in person of a request to the browser's persona."""
     demo = request.config_dict.get(DEMO)
-    signed_in = demo.playing(request).signed_in if demo is not None else None
+    signed_in = demo.persona(request).signed_in if demo is not None else None
     if signed_in is not None:
         request[SIGNED_IN] = signed_in
 
@@ -106,7 +110,7 @@ def apply_persona(request: web.Request) -> None:
 def switcher_of(request: web.Request) -> PersonaSwitcher | None:
     """Return the switcher of the page, or None outside of demo mode."""
     demo = request.config_dict.get(DEMO)
-    return None if demo is None else demo.standing(request)
+    return None if demo is None else demo.switcher(request)
 
 
 def display_names(request: web.Request) -> Mapping[str, str]:

@@ -27,21 +27,23 @@ from rag.types import EVERYONE, Principal
 
 
 class SignInFailed(BotError):
-    """A failed sign-in; its text is for the log, ``told`` is shown to the person."""
+    """A failed sign-in; its text is for the log, ``user_message`` is shown to the person."""
 
     status = HTTPStatus.BAD_REQUEST
-    told = "That did not work. Please sign in again."
+    user_message = "That did not work. Please sign in again."
 
-    def __init__(self, why: str, *, told: str | None = None) -> None:
+    def __init__(self, why: str, *, user_message: str | None = None) -> None:
         super().__init__(why)
-        self.told = told or self.told
+        self.user_message = user_message or self.user_message
 
 
 class IssuerUnavailable(SignInFailed):
     """The issuer can't be reached, or its answer is unusable."""
 
     status = HTTPStatus.BAD_GATEWAY
-    told = "Your company's sign-in service doesn't answer as it should. Try again in a minute."
+    user_message = (
+        "Your company's sign-in service doesn't answer as it should. Try again in a minute."
+    )
 
 
 class SignInRefused(SignInFailed):
@@ -85,20 +87,20 @@ def admission_rules(settings: Settings) -> AdmissionRules:
     )
 
 
-def signed_in_person(claims: Claims, let_in: AdmissionRules) -> SignedIn:
+def signed_in_person(claims: Claims, rules: AdmissionRules) -> SignedIn:
     """Return the person of an id token's claims. Raises SignInRefused if they are not admitted."""
-    _check_company(claims, let_in)
+    _check_company(claims, rules)
     email = verified_email(claims)
-    _check_domain(email, let_in)
-    subject = _subject(claims, let_in)
+    _check_domain(email, rules)
+    subject = _subject(claims, rules)
     groups = _texts(claims, "groups")
     person = Person(
-        person_id(let_in.issuer, subject),
+        person_id(rules.issuer, subject),
         name=_name(claims, email),
         email=email,
         principals=_principals(subject, email, groups),
     )
-    return SignedIn("oidc", _role(groups | _texts(claims, "roles"), let_in), person)
+    return SignedIn("oidc", _role(groups | _texts(claims, "roles"), rules), person)
 
 
 def person_id(issuer: str, subject: str) -> str:
@@ -128,34 +130,39 @@ def has_group_overage(claims: Claims) -> bool:
     return "groups" not in claims and (elsewhere or claims.get("hasgroups") in _TRUE_VALUES)
 
 
-def _check_company(claims: Claims, let_in: AdmissionRules) -> None:
-    tenant = let_in.entra_tenant
+def _check_company(claims: Claims, rules: AdmissionRules) -> None:
+    tenant = rules.entra_tenant
     if tenant is None:
         return
     if str(claims.get("tid", "")).lower() != tenant:
-        raise SignInRefused("The token's tid is not the issuer's tenant.", told=_OTHER_COMPANY)
+        raise SignInRefused(
+            "The token's tid is not the issuer's tenant.", user_message=_OTHER_COMPANY
+        )
     if claims.get("acct") in {1, "1"}:
-        raise SignInRefused("The account is a guest of the tenant (acct 1).", told=_OTHER_COMPANY)
+        raise SignInRefused(
+            "The account is a guest of the tenant (acct 1).", user_message=_OTHER_COMPANY
+        )
 
 
-def _check_domain(email: str | None, let_in: AdmissionRules) -> None:
-    if not let_in.domains:
+def _check_domain(email: str | None, rules: AdmissionRules) -> None:
+    if not rules.domains:
         return
     found = _EMAIL.fullmatch(email or "")
     if found is None:
         raise SignInRefused(
             "OIDC_ALLOWED_DOMAINS is set and the token has no verified e-mail address.",
-            told="Your account has no verified e-mail address, which is needed here.",
+            user_message="Your account has no verified e-mail address, which is needed here.",
         )
-    if found.group(1) not in let_in.domains:
+    if found.group(1) not in rules.domains:
         raise SignInRefused(
-            f"The domain {found.group(1)!r} is not in OIDC_ALLOWED_DOMAINS.", told=_OTHER_COMPANY
+            f"The domain {found.group(1)!r} is not in OIDC_ALLOWED_DOMAINS.",
+            user_message=_OTHER_COMPANY,
         )
 
 
-def _subject(claims: Claims, let_in: AdmissionRules) -> str:
+def _subject(claims: Claims, rules: AdmissionRules) -> str:
     """Return Entra's oid, which is the same in all applications, or otherwise the sub."""
-    wanted = "oid" if let_in.entra_tenant else "sub"
+    wanted = "oid" if rules.entra_tenant else "sub"
     subject = claims.get(wanted)
     if not isinstance(subject, str) or not subject:
         raise SignInRefused(f"The token has no {wanted!r}. Ask for the scope 'profile'.")
@@ -176,10 +183,10 @@ def _principals(subject: str, email: str | None, groups: frozenset[str]) -> froz
     return frozenset({EVERYONE, *map(Principal, names)})
 
 
-def _role(held: frozenset[str], let_in: AdmissionRules) -> Role:
-    if held & let_in.admin_groups:
+def _role(held: frozenset[str], rules: AdmissionRules) -> Role:
+    if held & rules.admin_groups:
         return "admin"
-    return "expert" if held & let_in.expert_groups else "asker"
+    return "expert" if held & rules.expert_groups else "asker"
 
 
 def _texts(claims: Claims, name: str) -> frozenset[str]:

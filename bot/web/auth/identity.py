@@ -1,24 +1,116 @@
-"""Resolve a request's caller: their identity, role and principals.
+"""Resolve a request's caller: their identity, role and principals; sign and set cookies.
 
 A caller's principals are looked up when pages are shown, and never stored with their messages.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
+import os
 import secrets
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
 
 from aiohttp import web
 
+from bot.domain.errors import SettingInvalid
 from bot.domain.interactions import Interaction
 from bot.domain.messages import Person
 from bot.domain.ports import Directory
 from bot.domain.settings import Settings
 from bot.domain.urls import origin_of
 from bot.domain.users import ROLES, Role, SignedIn
-from bot.web.auth.cookie_signer import Signer, secrets_match, signing_key
 from bot.web.problems import problem
 from rag.types import EVERYONE, Principal
+
+KEY_BYTES = 32
+
+
+class Signer:
+    """Signs short values for one purpose; other keys and purposes reject them."""
+
+    def __init__(self, key: bytes, purpose: str) -> None:
+        self._key = hmac.digest(key, purpose.encode(), hashlib.sha256)
+
+    def sign(self, value: str) -> str:
+        return f"{value}.{self._mark(value)}"
+
+    def read(self, signed: str) -> str | None:
+        """Return the value, or None if its signature is invalid."""
+        value, _, mark = signed.rpartition(".")
+        if value and hmac.compare_digest(_bytes(mark), _bytes(self._mark(value))):
+            return value
+        return None
+
+    def _mark(self, value: str) -> str:
+        digest = hmac.digest(self._key, value.encode("utf-8", "replace"), hashlib.sha256)
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def signing_key(path: Path) -> bytes:
+    """Return the key stored in a file (mode 0600); the first call creates it.
+
+    Raises SettingInvalid when the file is not a key or can't be read or written.
+    """
+    try:
+        if not path.exists():
+            _make_key(path)
+        key = path.read_bytes()
+    except OSError as error:
+        raise SettingInvalid(
+            f"{str(path)!r} can't be used as the key of browser cookies: {error.strerror}. Look "
+            "at the data directory's permissions and free space, or move what is there away."
+        ) from error
+    if len(key) != KEY_BYTES:
+        raise SettingInvalid(
+            f"{str(path)!r} has {len(key)} bytes, a key has {KEY_BYTES}. Delete it; a new one is "
+            "made at the next start, and browsers that nobody signed in with begin anew."
+        )
+    return key
+
+
+def secrets_match(given: str, expected: str) -> bool:
+    """Compare in constant time."""
+    return hmac.compare_digest(_digest(given), _digest(expected))
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(_bytes(text)).digest()
+
+
+def _bytes(text: str) -> bytes:
+    """Encode text as bytes, lone surrogates included: headers and JSON can contain them."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _make_key(path: Path) -> None:
+    """Create the key file atomically; of two processes, the first one wins."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "wb") as file:
+        file.write(secrets.token_bytes(KEY_BYTES))
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    except OSError:
+        _copy(Path(draft), path)
+    finally:
+        Path(draft).unlink()
+
+
+def _copy(draft: Path, path: Path) -> None:
+    """Create the key file without hard links (e.g. on an SMB share); the first process wins."""
+    with suppress(FileExistsError):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(draft.read_bytes())
+
 
 VISITOR_COOKIE = "frontdesk_visitor"
 NEW_VISITOR = web.RequestKey("newcomer", str)
@@ -80,13 +172,9 @@ class Identities:
         return self._visitors.read(request.cookies.get(VISITOR_COOKIE, ""))
 
     def remember(self, request: web.Request, response: web.StreamResponse, visitor: str) -> None:
+        signed = self._visitors.sign(visitor)
         response.set_cookie(
-            VISITOR_COOKIE,
-            self._visitors.sign(visitor),
-            max_age=VISITOR_SECONDS,
-            httponly=True,
-            secure=is_https(request),
-            samesite="Lax",
+            VISITOR_COOKIE, signed, max_age=VISITOR_SECONDS, **cookie_options(request)
         )
 
     def person(self, request: web.Request, claimed: ClaimedUser | None) -> Person:
@@ -146,34 +234,19 @@ class Identities:
 IDENTITIES = web.AppKey("identities", Identities)
 
 
+def identities_of(request: web.Request) -> Identities:
+    """Return the identities of the app that serves a request."""
+    return request.config_dict[IDENTITIES]
+
+
 def person_of(request: web.Request, claimed: ClaimedUser | None = None) -> Person:
     """Return the caller, or the user they ask for. Raises Problem (403) for an untrusted claim."""
-    return request.config_dict[IDENTITIES].person(request, claimed)
-
-
-def may_see(request: web.Request, interaction: Interaction) -> bool:
-    """Return whether the caller may see an interaction."""
-    return request.config_dict[IDENTITIES].may_see(request, interaction)
-
-
-def is_admin(request: web.Request) -> bool:
-    """Return whether the caller has the admin token, or is signed in as an admin."""
-    return request.config_dict[IDENTITIES].is_admin(request)
-
-
-def sees_everything(request: web.Request) -> bool:
-    """Return whether the caller may see all interactions."""
-    return request.config_dict[IDENTITIES].sees_all(request)
-
-
-def may_ask_for_others(request: web.Request) -> bool:
-    """Return whether the caller may claim another user."""
-    return request.config_dict[IDENTITIES].believes(request)
+    return identities_of(request).person(request, claimed)
 
 
 def role_of(request: web.Request) -> Role:
     """Return the caller's role."""
-    return request.config_dict[IDENTITIES].role(request)
+    return identities_of(request).role(request)
 
 
 def require_role(request: web.Request, role: Role) -> Person:
@@ -216,6 +289,19 @@ def cookie_name(request: web.Request, name: str) -> str:
     return f"__Host-{name}" if is_https(request) else name
 
 
+class CookieOptions(TypedDict):
+    """The options of every cookie that authenticates somebody."""
+
+    httponly: bool
+    secure: bool
+    samesite: str
+
+
+def cookie_options(request: web.Request) -> CookieOptions:
+    """Return the options that cookies are set and deleted with."""
+    return CookieOptions(httponly=True, secure=is_https(request), samesite="Lax")
+
+
 DIRECTORY: web.AppKey[Directory] = web.AppKey("directory")
 """Resolves a person's principals, as at admission; set by bot.app."""
 
@@ -236,8 +322,8 @@ async def principals_for(request: web.Request, asked: Interaction) -> frozenset[
     """
     message = asked.message
     ours = message.thread.platform in {"rest", "web"}
-    person = message.author if ours and may_ask_for_others(request) else person_of(request)
-    return await _principals(request, message.thread.tenant, person)
+    person = message.author if ours and identities_of(request).believes(request) else None
+    return await _principals(request, message.thread.tenant, person or person_of(request))
 
 
 async def _principals(request: web.Request, tenant: str, person: Person) -> frozenset[Principal]:

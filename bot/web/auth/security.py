@@ -6,7 +6,7 @@ must be signed in or send the admin token; platform endpoints verify their own s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial, update_wrapper
 from http import HTTPStatus
 from urllib.parse import quote
@@ -22,7 +22,8 @@ from bot.domain.text.source_links import OWN_PAGES, QUOTE_MARK
 from bot.domain.urls import is_local_host, is_loopback_host, origin_of, path_of, safe_redirect_path
 from bot.domain.users import Role
 from bot.observability.trace_context import TRACEPARENT, TRACESTATE, trace_continued_from
-from bot.web.auth.credentials import AdminTokenCheck, Sessions, SessionStore, WrongTokenLimit
+from bot.store.key_values import StoredSessions
+from bot.web.auth.credentials import AdminTokenCheck, Sessions, WrongTokenLimit
 from bot.web.auth.demo import apply_persona, mount_demo
 from bot.web.auth.identity import (
     IDENTITIES,
@@ -34,7 +35,8 @@ from bot.web.auth.identity import (
 )
 from bot.web.auth.sign_in import PUBLIC_SIGN_IN_PATHS, SIGN_IN_PATH, SignInPages, code_flow
 from bot.web.forms import form_middleware
-from bot.web.problems import body_too_long, max_body_bytes, problem, problem_middleware
+from bot.web.pages import accepts_html, wants_fragment
+from bot.web.problems import Problem, body_too_long, max_body_bytes, problem, problem_middleware
 
 UPLOAD_PATHS = ("/api/v1/documents/", "/api/v2/documents/")
 """Paths of form uploads by programs. Browsers send the Origin of a form; programs need not."""
@@ -50,11 +52,7 @@ def check_host(request: web.Request) -> None:
     hosts = request.headers.getall("Host", [])
     if len(hosts) == 1 and _is_loopback_host(request, hosts[0]):
         return
-    raise problem(
-        403,
-        f"The host {', '.join(hosts)!r} is not this server's.",
-        cure="Open it as http://127.0.0.1 or http://localhost with its port.",
-    )
+    raise _foreign_host(hosts, "Open it as http://127.0.0.1 or http://localhost with its port.")
 
 
 def check_public_host(request: web.Request, public_origin: str | None) -> None:
@@ -65,11 +63,12 @@ def check_public_host(request: web.Request, public_origin: str | None) -> None:
     hosts = request.headers.getall("Host", [])
     if public_origin is None or (len(hosts) == 1 and _is_public_host(hosts[0], public_origin)):
         return
-    raise problem(
-        403,
-        f"The host {', '.join(hosts)!r} is not this server's.",
-        cure=f"Open it as {public_origin} (PUBLIC_URL). A proxy must pass the Host header on.",
-    )
+    cure = f"Open it as {public_origin} (PUBLIC_URL). A proxy must pass the Host header on."
+    raise _foreign_host(hosts, cure)
+
+
+def _foreign_host(hosts: Sequence[str], cure: str) -> Problem:
+    return problem(403, f"The host {', '.join(hosts)!r} is not this server's.", cure=cure)
 
 
 def check_origin(request: web.Request, public_origin: str | None = None) -> None:
@@ -167,13 +166,13 @@ class SecurityMiddleware:
         self,
         settings: Settings,
         identities: Identities,
-        doorkeeper: AdminTokenCheck,
+        token_check: AdminTokenCheck,
         sessions: Sessions | None,
     ) -> None:
         self._identities = identities
-        self._doorkeeper = doorkeeper
+        self._token_check = token_check
         self._sessions = sessions
-        self._can_open = settings.admin_token is not None or settings.oidc_issuer is not None
+        self._has_credentials = settings.admin_token is not None or settings.oidc_issuer is not None
         self.guarded = settings.exposed
 
     @web.middleware
@@ -186,7 +185,7 @@ class SecurityMiddleware:
             check_origin(request)
             await self._recognise_session(request)
             apply_persona(request)
-        elif not await self._doorkeeper.check_bearer(request):
+        elif not await self._token_check.check_bearer(request):
             if request.path not in _PROBE_PATHS:
                 check_public_host(request, self._identities.public_origin)
             check_origin(request, self._identities.public_origin)
@@ -195,7 +194,9 @@ class SecurityMiddleware:
         return await handler(request)
 
     @web.middleware
-    async def recognise(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def set_visitor_cookie(
+        self, request: web.Request, handler: Handler
+    ) -> web.StreamResponse:
         """Set a visitor cookie for a browser that opens a page for the first time."""
         if not _is_page_view(request) or self._is_known(request):
             return await handler(request)
@@ -204,7 +205,7 @@ class SecurityMiddleware:
         self._identities.remember(request, response, visitor)
         return response
 
-    async def dress(self, request: web.Request, response: web.StreamResponse) -> None:
+    async def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
         """Add the security headers to a response, streams included."""
         response.headers.update(SECURITY_HEADERS)
         if not request.path.startswith(_STATIC):
@@ -248,7 +249,7 @@ class SecurityMiddleware:
         if SIGNED_IN in request:
             require_role(request, _LEAST_ROLES.get(request.path, "asker"))
             return
-        if not self._can_open:
+        if not self._has_credentials:
             raise problem(
                 403,
                 "This server has no admin token, so only the platforms' endpoints are open.",
@@ -266,7 +267,7 @@ def mount_security(
     app: web.Application,
     settings: Settings,
     *,
-    sessions: SessionStore | None = None,
+    sessions: StoredSessions | None = None,
     audits: Audits | None = None,
     sample: bool = False,
 ) -> SecurityMiddleware:
@@ -278,22 +279,27 @@ def mount_security(
     """
     _check_token(settings)
     identities = app[IDENTITIES] = Identities(settings)
-    doorkeeper = AdminTokenCheck(identities, audits, settings.tenant, WrongTokenLimit())
+    token_check = AdminTokenCheck(identities, audits, settings.tenant, WrongTokenLimit())
     kept = Sessions(sessions, settings) if sessions is not None else None
-    doors = SecurityMiddleware(settings, identities, doorkeeper, kept)
-    app.middlewares[:0] = [problem_middleware, doors.check, form_middleware, doors.recognise]
-    app.on_response_prepare.append(doors.dress)
+    security = SecurityMiddleware(settings, identities, token_check, kept)
+    app.middlewares[:0] = [
+        problem_middleware,
+        security.check,
+        form_middleware,
+        security.set_visitor_cookie,
+    ]
+    app.on_response_prepare.append(security.add_headers)
     if kept is not None:
         SignInPages(
             sessions=kept,
-            doorkeeper=doorkeeper,
+            token_check=token_check,
             flow=code_flow(settings),
             issuer=settings.oidc_issuer,
             token_cure="" if settings.admin_token is not None else ADMIN_SETUP_COMMAND,
         ).mount(app)
     if sample:
         mount_demo(app, settings)
-    return doors
+    return security
 
 
 def _check_token(settings: Settings) -> None:
@@ -307,7 +313,7 @@ def _check_token(settings: Settings) -> None:
 
 def _sign_in_required(request: web.Request) -> Exception:
     """Return the response to a caller who is not signed in; browsers are redirected to sign in."""
-    if "HX-Request" in request.headers:
+    if wants_fragment(request):
         shown = path_of(request.headers.get("HX-Current-URL", ""))
         return problem(401, headers={"HX-Redirect": _sign_in_address(shown)})
     if _is_page_view(request):
@@ -328,7 +334,7 @@ def _sign_in_address(wanted: str) -> str:
 
 
 def _is_page_view(request: web.Request) -> bool:
-    return request.method == "GET" and "text/html" in request.headers.get("Accept", "")
+    return request.method == "GET" and accepts_html(request)
 
 
 @web.middleware

@@ -29,7 +29,7 @@ from bot.web.auth.id_tokens import (
     signed_in_person,
     verified_claims,
 )
-from bot.web.auth.identity import cookie_name, is_admin, is_https, signed_in_of
+from bot.web.auth.identity import cookie_name, cookie_options, identities_of, signed_in_of
 from bot.web.auth.issuer import (
     ATTEMPT_SECONDS,
     ClientRegistration,
@@ -38,7 +38,7 @@ from bot.web.auth.issuer import (
     attempt_of,
     new_attempt,
 )
-from bot.web.pages.layout import add_pages
+from bot.web.pages import add_pages
 from bot.web.problems import Problem, problem
 
 log = structlog.get_logger(__name__)
@@ -55,9 +55,9 @@ class CodeFlow:
 
     def __init__(self, settings: Settings, issuer: Issuer) -> None:
         self._issuer = issuer
-        self._let_in = admission_rules(settings)
+        self._rules = admission_rules(settings)
         self._client_id = settings.oidc_client_id or ""
-        self._told_of_groups = False
+        self._warned_of_groups = False
 
     async def address(self, attempt: SignInAttempt) -> str:
         """Return the authorization URL. Raises IssuerUnavailable."""
@@ -69,24 +69,24 @@ class CodeFlow:
         self._check_answer(query)
         token = await self._issuer.redeem(query["code"], attempt.verifier)
         key = await self._issuer.key(key_id(token))
-        expected = ExpectedToken(self._let_in.issuer, self._client_id, attempt.nonce)
+        expected = ExpectedToken(self._rules.issuer, self._client_id, attempt.nonce)
         claims = verified_claims(token, key, expected)
-        self._tell_of_groups(claims)
-        return signed_in_person(claims, self._let_in)
+        self._warn_of_groups(claims)
+        return signed_in_person(claims, self._rules)
 
     def _check_answer(self, query: Mapping[str, str]) -> None:
         """Reject an error, another issuer's answer (RFC 9207), and an answer without a code."""
-        if query.get("iss", self._let_in.issuer) != self._let_in.issuer:
+        if query.get("iss", self._rules.issuer) != self._rules.issuer:
             raise SignInRefused("The answer names another issuer (iss).")
         error = query.get("error", "")
         if error in {"server_error", "temporarily_unavailable"}:
             raise IssuerUnavailable(f"The issuer answers {error!r}.")
         if error or "code" not in query:
-            raise SignInRefused(f"The issuer answers {error[:64]!r}.", told=_CANCELLED)
+            raise SignInRefused(f"The issuer answers {error[:64]!r}.", user_message=_CANCELLED)
 
-    def _tell_of_groups(self, claims: Claims) -> None:
-        if has_group_overage(claims) and not self._told_of_groups:
-            self._told_of_groups = True
+    def _warn_of_groups(self, claims: Claims) -> None:
+        if has_group_overage(claims) and not self._warned_of_groups:
+            self._warned_of_groups = True
             log.warning(
                 "signin.groups_left_out",
                 why="An account has more groups than fit into a token, so none is known.",
@@ -112,7 +112,9 @@ def _check_browser(attempt: SignInAttempt | None, query: Mapping[str, str]) -> S
     """Reject an answer to another browser's attempt (login CSRF)."""
     state = query.get("state", "").encode()
     if attempt is None or not hmac.compare_digest(state, attempt.state.encode()):
-        raise SignInFailed("The state is not of an attempt of this browser.", told=_BEGIN_AGAIN)
+        raise SignInFailed(
+            "The state is not of an attempt of this browser.", user_message=_BEGIN_AGAIN
+        )
     return attempt
 
 
@@ -144,13 +146,13 @@ class SignInPages:
         self,
         *,
         sessions: Sessions,
-        doorkeeper: AdminTokenCheck,
+        token_check: AdminTokenCheck,
         flow: CodeFlow | None,
         issuer: str | None,
         token_cure: str,
     ) -> None:
         self._sessions = sessions
-        self._doorkeeper = doorkeeper
+        self._token_check = token_check
         self._flow = flow
         self._account = _account_name(issuer)
         self._token_cure = token_cure
@@ -162,13 +164,13 @@ class SignInPages:
         app.router.add_post(SIGN_IN_PATH, self.begin)
         app.router.add_post(SIGN_OUT_PATH, self.end)
         if self._flow is not None:
-            app.router.add_get(OIDC_PATH, self.leave, allow_head=False)
-            app.router.add_get(CALLBACK_PATH, self.come_back, allow_head=False)
+            app.router.add_get(OIDC_PATH, self.redirect_to_issuer, allow_head=False)
+            app.router.add_get(CALLBACK_PATH, self.handle_callback, allow_head=False)
 
     async def show(self, request: web.Request) -> web.StreamResponse:
         """Show the sign-in page; redirect a caller who is already signed in."""
         wanted = safe_redirect_path(request.query.get("next"))
-        if signed_in_of(request) is not None or is_admin(request):
+        if signed_in_of(request) is not None or identities_of(request).is_admin(request):
             raise web.HTTPSeeOther(wanted)
         closed = self._flow is None and self._token_cure
         if closed:
@@ -181,7 +183,7 @@ class SignInPages:
         by_form = request.content_type != "application/json"
         token, wanted = await (_token_of_form(request) if by_form else _token_of_json(request))
         try:
-            right = await self._doorkeeper.check(request, token)
+            right = await self._token_check.check(request, token)
         except Problem as error:
             if not by_form:
                 raise
@@ -194,7 +196,7 @@ class SignInPages:
                 return self._page(request, REJECTED_TEXT, HTTPStatus.UNAUTHORIZED, wanted=wanted)
             raise problem(401, REJECTED_TEXT)
         response = _redirect(wanted) if by_form else web.Response(status=HTTPStatus.NO_CONTENT)
-        await self._let_in(request, response, SignedIn("token", "admin"))
+        await self._start_session(request, response, SignedIn("token", "admin"))
         return response
 
     async def end(self, request: web.Request) -> web.StreamResponse:
@@ -203,7 +205,7 @@ class SignInPages:
         await self._sessions.end(request, response)
         return response
 
-    async def leave(self, request: web.Request) -> web.StreamResponse:
+    async def redirect_to_issuer(self, request: web.Request) -> web.StreamResponse:
         """Redirect the browser to the issuer."""
         assert self._flow is not None  # noqa: S101 - mounted only with it
         attempt = new_attempt(request.query.get("next"))
@@ -215,13 +217,11 @@ class SignInPages:
             cookie_name(request, ATTEMPT_COOKIE),
             attempt.cookie(),
             max_age=ATTEMPT_SECONDS,
-            httponly=True,
-            secure=is_https(request),
-            samesite="Lax",
+            **cookie_options(request),
         )
         return response
 
-    async def come_back(self, request: web.Request) -> web.StreamResponse:
+    async def handle_callback(self, request: web.Request) -> web.StreamResponse:
         """Handle the issuer's callback: start a session, or show the error."""
         assert self._flow is not None  # noqa: S101 - mounted only with it
         attempt = attempt_of(request.cookies.get(cookie_name(request, ATTEMPT_COOKIE), ""))
@@ -233,24 +233,19 @@ class SignInPages:
             response = self._failed(request, error, wanted)
         else:
             response = _redirect(wanted)
-            await self._let_in(request, response, signed_in)
-        response.del_cookie(
-            cookie_name(request, ATTEMPT_COOKIE),
-            httponly=True,
-            secure=is_https(request),
-            samesite="Lax",
-        )
+            await self._start_session(request, response, signed_in)
+        response.del_cookie(cookie_name(request, ATTEMPT_COOKIE), **cookie_options(request))
         return response
 
-    async def _let_in(
+    async def _start_session(
         self, request: web.Request, response: web.StreamResponse, signed_in: SignedIn
     ) -> None:
         await self._sessions.begin(request, response, signed_in)
-        await self._doorkeeper.came_in(signed_in)
+        await self._token_check.record_sign_in(signed_in)
 
     def _failed(self, request: web.Request, error: SignInFailed, wanted: str) -> web.Response:
         log.warning("signin.failed", kind=type(error).__name__, why=str(error))
-        return self._page(request, error.told, error.status, wanted=wanted)
+        return self._page(request, error.user_message, error.status, wanted=wanted)
 
     def _page(
         self,

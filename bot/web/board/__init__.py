@@ -1,1 +1,108 @@
-"""The board: web pages for experts and admins."""
+"""The board's pages: those for working on questions, and those that show the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from aiohttp import web
+from pydantic_settings import BaseSettings
+
+from bot.answering.visibility import ReadablePassages
+from bot.domain.health import CheckComponents
+from bot.domain.record_search import Searches
+from bot.domain.settings import Settings
+from bot.domain.settings_reference import SettingOrigin
+from bot.escalations.casework import Casework, QuestionLinks
+from bot.escalations.ports import Cases
+from bot.store.database import Store
+from bot.store.interactions import StoredInteractions
+from bot.web.board import health, overview, usage
+from bot.web.board import settings as setting
+from bot.web.board.case_actions import CasePage
+from bot.web.board.escalations import EscalationsPage
+from bot.web.board.layout import utc_now
+from bot.web.board.record_lists import FeedbackPage, QuestionsPage, StaleAnswersPage
+from rag.ports import SearchIndex
+
+
+def mount_work_pages(
+    app: web.Application,
+    *,
+    tenant: str,
+    works: Casework,
+    cases: Cases,
+    searches: Searches,
+    record: StoredInteractions,
+    readable: ReadablePassages,
+    index: SearchIndex,
+    origins: QuestionLinks,
+    patience: timedelta,
+    clock: Callable[[], datetime] = utc_now,
+) -> None:
+    """Add the pages for working on questions. Call it after ``mount_layout``.
+
+    Args:
+        app: The app that gets the routes.
+        tenant: The tenant whose records are settings_page.
+        works: Acts on cases and returns their views.
+        cases: The store of cases.
+        searches: Finds questions, feedback and counts.
+        record: Returns interactions and their feedback.
+        readable: Returns which of the found passages a person may read.
+        index: Holds the pages, to check whether they still contain a quote.
+        origins: Returns a question's link on its platform.
+        patience: How long a case may wait before it is settings_page as late; zero: for ever.
+        clock: Returns the current time.
+    """
+    EscalationsPage(
+        tenant=tenant, cases=cases, searches=searches, patience=patience, clock=clock
+    ).mount(app)
+    CasePage(
+        tenant=tenant, works=works, cases=cases, origins=origins, patience=patience, clock=clock
+    ).mount(app)
+    StaleAnswersPage(
+        tenant=tenant, searches=searches, record=record, index=index, clock=clock
+    ).mount(app)
+    QuestionsPage(
+        tenant=tenant, searches=searches, record=record, cases=cases, readable=readable
+    ).mount(app)
+    FeedbackPage(tenant=tenant, searches=searches, clock=clock).mount(app)
+
+
+def mount_state_pages(
+    app: web.Application,
+    *,
+    record: Store,
+    settings: Settings,
+    sources: Mapping[str, SettingOrigin],
+    check_parts: CheckComponents,
+    platforms: Sequence[object],
+    further: Sequence[BaseSettings] = (),
+) -> None:
+    """Add the pages that show the state. Call it after ``mount_layout``.
+
+    ``further`` are settings besides this server's own, such as ingestion's.
+    """
+    tenant, router = settings.tenant, app.router
+    overview_page = overview.OverviewPage(
+        statistics=record.statistics, usage=record.usage, check_parts=check_parts, tenant=tenant
+    )
+    router.add_get(overview.PATH, overview_page.page)
+    usage_page = usage.UsagePage(usage=record.usage, tenant=tenant)
+    router.add_get(usage.PATH, usage_page.page)
+    router.add_get(usage.CSV_PATH, usage_page.csv)
+    health_page = health.HealthPage(check_parts=check_parts, platforms=platforms, settings=settings)
+    router.add_get(health.PATH, health_page.page)
+    router.add_post(health.PATH, health_page.check)
+    settings_page = setting.SettingsPage(
+        settings=settings,
+        sources=sources,
+        pauses=record.pauses,
+        acts=record.audits,
+        policies=record.policies,
+        further=further,
+    )
+    router.add_get(setting.PATH, settings_page.page)
+    router.add_post(f"{setting.PATH}/pause", settings_page.pause)
+    router.add_post(f"{setting.PATH}/resume", settings_page.resume)

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
 
 import aiohttp_jinja2
 import structlog
 from aiohttp import web
 
 from bot.domain import cases as case_values
-from bot.domain.cases import Act, Actor, Case
+from bot.domain.cases import Act, Actor
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.messages import InteractionId, Person
 from bot.escalations.case_view import CaseView
-from bot.escalations.casework import LONGEST_REPLY
+from bot.escalations.casework import LONGEST_REPLY, Casework, QuestionLinks
 from bot.escalations.ports import Cases
 from bot.web.auth.identity import principals_of, require_role
 from bot.web.board import labels
 from bot.web.board.case_view import ACTS, Draft, case_page_view
 from bot.web.board.escalations import PATH
 from bot.web.board.layout import render_page
+from bot.web.pages import redirect_unless_fragment, wants_fragment
 from rag.errors import RagError
 from rag.types import Principal
 
@@ -34,43 +35,16 @@ REFRESH = "look"
 log = structlog.get_logger(__name__)
 
 
-class CaseworkPort(Protocol):
-    """Acts on a case and returns its view; see bot.escalations.casework.Casework."""
-
-    async def act(
-        self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
-    ) -> Case: ...
-
-    async def view(
-        self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
-    ) -> CaseView: ...
-
-
-class OriginLookup(Protocol):
-    """Returns a question's link on its platform; see bot.escalations.casework.QuestionLinks."""
-
-    async def of(self, case_id: InteractionId) -> str | None: ...
-
-
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CasePage:
     """Handlers of one case's page. See Escalations for the arguments."""
 
-    def __init__(
-        self,
-        *,
-        tenant: str,
-        works: CaseworkPort,
-        cases: Cases,
-        origins: OriginLookup,
-        patience: timedelta,
-        clock: Callable[[], datetime],
-    ) -> None:
-        self._tenant = tenant
-        self._works = works
-        self._cases = cases
-        self._origins = origins
-        self._patience = patience
-        self._clock = clock
+    tenant: str
+    works: Casework
+    cases: Cases
+    origins: QuestionLinks
+    patience: timedelta
+    clock: Callable[[], datetime]
 
     def mount(self, app: web.Application) -> None:
         """Add the routes."""
@@ -102,15 +76,14 @@ class CasePage:
         except ActRefused as refused:
             return await self._page(request, person, draft=draft, trouble=str(refused))
         left = _unsent(draft, act)
-        # Post/Redirect/Get: a reload must not submit the form again.
-        if left == Draft() and not _wants_fragment(request):
-            raise web.HTTPSeeOther(request.path)
+        if left == Draft():
+            redirect_unless_fragment(request, request.path)
         return await self._page(request, person, draft=left, done=act)
 
     async def news(self, request: web.Request) -> web.Response:
         """Return a notice if the case has changed since the page was rendered; else 204."""
         require_role(request, "expert")
-        case = await self._cases.get(self._tenant, _case_id(request))
+        case = await self.cases.get(self.tenant, _case_id(request))
         if case is None:
             raise _not_found()
         if request.query.get("version") == str(case.version):
@@ -123,13 +96,13 @@ class CasePage:
         if act == "reply" and await self._is_said(case_id, actor, text):
             return
         try:
-            await self._works.act(self._tenant, case_id, act, actor, text)
+            await self.works.act(self.tenant, case_id, act, actor, text)
         except InteractionUnknown as error:
             raise _not_found() from error
 
     async def _is_said(self, case_id: InteractionId, actor: Actor, text: str) -> bool:
         """Return whether the last step is the same reply, i.e. the form was submitted twice."""
-        last = (*await self._cases.steps(self._tenant, case_id),)[-1:]
+        last = (*await self.cases.steps(self.tenant, case_id),)[-1:]
         return any(
             step.step == "reply" and step.actor == actor and step.text == text.strip()
             for step in last
@@ -144,11 +117,11 @@ class CasePage:
         trouble: str = "",
         done: Act | None = None,
     ) -> web.Response:
-        reader = await principals_of(request, self._tenant)
+        reader = await principals_of(request, self.tenant)
         view, blind = await self._view(_case_id(request), reader)
         context = {
-            "work": case_page_view(view, expert_actor(person), self._clock(), self._patience),
-            "origin": await self._origins.of(view.case.interaction_id),
+            "work": case_page_view(view, expert_actor(person), self.clock(), self.patience),
+            "origin": await self.origins.of(view.case.interaction_id),
             "blind": blind,
             "draft": draft or Draft(),
             "trouble": trouble,
@@ -156,10 +129,8 @@ class CasePage:
             "longest": LONGEST_REPLY,
             "words": labels,
         }
-        fragment = "HX-Request" in request.headers
-        response = render_page(
-            request, "board/work.html" if fragment else "board/escalation.html", context
-        )
+        template = "board/work.html" if wants_fragment(request) else "board/escalation.html"
+        response = render_page(request, template, context)
         if trouble:
             response.set_status(409)
         return response
@@ -169,20 +140,13 @@ class CasePage:
     ) -> tuple[CaseView, bool]:
         """Return a case's view, and whether the index was unavailable for it."""
         try:
-            return await self._works.view(self._tenant, case_id, reader), False
+            try:
+                return await self.works.view(self.tenant, case_id, reader), False
+            except RagError as error:
+                log.warning("board.index_unavailable", why=str(error))
+                return await self.works.bare(self.tenant, case_id), True
         except InteractionUnknown as error:
             raise _not_found() from error
-        except RagError as error:
-            log.warning("board.index_unavailable", why=str(error))
-            return await self._bare(case_id), True
-
-    async def _bare(self, case_id: InteractionId) -> CaseView:
-        """Return the case without its search result, for when the index is unavailable."""
-        case = await self._cases.get(self._tenant, case_id)
-        if case is None:
-            raise _not_found()
-        steps = await self._cases.steps(self._tenant, case_id)
-        return CaseView(case=case, steps=tuple(steps), finding=None, before=())
 
 
 def expert_actor(person: Person) -> Actor:
@@ -196,10 +160,6 @@ def _unsent(draft: Draft, act: Act) -> Draft:
         reply="" if act == "reply" else draft.reply,
         reason="" if act == "decline" else draft.reason,
     )
-
-
-def _wants_fragment(request: web.Request) -> bool:
-    return "HX-Request" in request.headers
 
 
 def _form_text(given: object) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import cast
 from urllib.parse import quote, urlencode
 
 from aiohttp import web
@@ -18,9 +17,9 @@ from bot.domain.messages import Person
 from bot.domain.ports import Audits
 from bot.web.auth.identity import principals_of, require_role, role_of
 from bot.web.board import labels
-from bot.web.board.layout import render_page
-from bot.web.forms import ReceivedForm, UploadLimits, receive_form
-from bot.web.problems import allow_larger_body, document_problem, problem
+from bot.web.board.layout import audit_name, render_page, utc_now
+from bot.web.forms import UploadLimits, receive_form
+from bot.web.problems import allow_larger_body, problem
 from ingestion.errors import DocumentRefused
 from ingestion.library import LibraryDocument, Space
 from ingestion.records.types import Run
@@ -31,10 +30,6 @@ PAGE_SIZE = 50
 _SHOWN_RUNS = 5
 _MAX_SEARCH = 200
 _MAX_PAGE_ADDRESS = 2_000
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +47,7 @@ class DocumentPages:
     data_dir: Path
     bounds: UploadLimits
     next_runs: NextRuns | None = None
-    now: Callable[[], datetime] = _utc_now
+    now: Callable[[], datetime] = utc_now
 
     def mount(self, app: web.Application) -> None:
         """Add the routes. No space name begins with a dash, so ``-`` can prefix the other paths."""
@@ -68,7 +63,7 @@ class DocumentPages:
 
     async def spaces(self, request: web.Request) -> web.Response:
         """Show all spaces and the index runs."""
-        return await self._spaces(request)
+        return await self._spaces(request, {}, request.query.getall("kept", []))
 
     async def space(self, request: web.Request) -> web.Response:
         """Show the documents of a space, searched by words, page by page."""
@@ -95,16 +90,14 @@ class DocumentPages:
             "more": f"{_address(name)}?{urlencode(more)}" if more else "",
             "first": _address(name) if request.query.get("after") else "",
         }
-        return await self._show(request, "board/space.html", [space], context)
+        uploaded = await self._uploaded(request, name, request.query.getall("kept", []))
+        return await self._show(request, "board/space.html", [space], context, uploaded)
 
     async def one(self, request: web.Request) -> web.Response:
         """Show one document."""
         space, document_id = request.match_info["space"], request.match_info["id"]
-        try:
-            seen_by = await _principals(request, self.tenant)
-            document = await self.documents.document(space, document_id, seen_by)
-        except DocumentRefused as error:
-            raise document_problem(error) from error
+        seen_by = await _principals(request, self.tenant)
+        document = await self.documents.document(space, document_id, seen_by)
         context = {"document": document, "place": _address(space, document_id)}
         return await self._show(request, "board/document.html", [], context)
 
@@ -132,7 +125,7 @@ class DocumentPages:
                         file.path,
                         name=file.name,
                         readers=form.texts.get("readers", "").strip() or EVERYONE,
-                        by=_audit_name(person),
+                        by=audit_name(person),
                     )
                 except DocumentRefused as error:
                     troubles.append(str(error))
@@ -140,19 +133,17 @@ class DocumentPages:
                 kept.append(added.id)
                 await self._audit(person, "upload", f"{space}/{added.id}")
         if troubles:
-            return await self._spaces(request, form, kept=kept, troubles=troubles)
+            return await self._spaces(request, form.texts, kept, troubles)
         raise web.HTTPSeeOther(f"{_address(space)}?{urlencode({'kept': kept}, doseq=True)}")
 
     async def delete(self, request: web.Request) -> web.Response:
         """Delete a document."""
         person = require_role(request, "admin")
         space, document_id = request.match_info["space"], request.match_info["id"]
-        try:
-            await self.documents.remove(space, document_id, by=_audit_name(person))
-        except DocumentRefused as error:
-            raise document_problem(error) from error
+        await self.documents.remove(space, document_id, by=audit_name(person))
         await self._audit(person, "delete document", f"{space}/{document_id}")
-        raise web.HTTPSeeOther(f"{_after_delete(await self._names(), space)}")
+        left = {one.name for one in await self.documents.spaces(None)}
+        raise web.HTTPSeeOther(_address(space) if space in left else PATH)
 
     async def reindex(self, request: web.Request) -> web.Response:
         """Start a run over a space, its changes, one page, or everything."""
@@ -162,17 +153,14 @@ class DocumentPages:
         page = str(form.get("page", "")).strip()[:_MAX_PAGE_ADDRESS]
         if "one_page" in form and not page:
             raise problem(422, "Name the page: its address, as the browser shows it.")
-        try:
-            await self.reindexing.start(
-                space,
-                by=_audit_name(person),
-                dry_run=dry_run,
-                allow_mass_delete="allow_mass_delete" in form,
-                extent="changes" if "changes" in form else "all",
-                page=page,
-            )
-        except DocumentRefused as error:
-            raise document_problem(error) from error
+        await self.reindexing.start(
+            space,
+            by=audit_name(person),
+            dry_run=dry_run,
+            allow_mass_delete="allow_mass_delete" in form,
+            extent="changes" if "changes" in form else "all",
+            page=page,
+        )
         detail = [f"page {page}"] * bool(page) + ["dry run"] * dry_run
         await self._audit(person, "reindex", space or "all", ", ".join(detail))
         raise web.HTTPSeeOther(_address(space) if space else PATH)
@@ -181,26 +169,21 @@ class DocumentPages:
         """Stop a run."""
         person = require_role(request, "admin")
         run_id = str((await request.post()).get("run", ""))
-        try:
-            await self.reindexing.cancel(run_id)
-        except DocumentRefused as error:
-            raise document_problem(error) from error
+        await self.reindexing.cancel(run_id)
         await self._audit(person, "cancel reindex", run_id)
         raise web.HTTPSeeOther(PATH)
 
     async def _spaces(
         self,
         request: web.Request,
-        form: ReceivedForm | None = None,
-        *,
-        kept: Sequence[str] = (),
+        filled: Mapping[str, str],
+        kept: Sequence[str],
         troubles: Sequence[str] = (),
     ) -> web.Response:
         spaces = await self.documents.spaces(await _principals(request, self.tenant))
-        context: dict[str, object] = {"spaces": spaces, "troubles": troubles}
-        if form is not None:
-            context |= {"filled": form.texts, "kept": kept}
-        response = await self._show(request, "board/documents.html", spaces, context)
+        context = {"spaces": spaces, "troubles": troubles, "filled": filled}
+        uploaded = await self._uploaded(request, filled.get("space", "").strip(), kept)
+        response = await self._show(request, "board/documents.html", spaces, context, uploaded)
         if troubles:
             response.set_status(422)
         return response
@@ -210,7 +193,8 @@ class DocumentPages:
         request: web.Request,
         template: str,
         spaces: Sequence[Space],
-        context: dict[str, object],
+        context: Mapping[str, object],
+        uploaded: Sequence[LibraryDocument] = (),
     ) -> web.Response:
         shared = {
             **_shared_context(request),
@@ -220,22 +204,18 @@ class DocumentPages:
             "most_mb": self.bounds.bytes // 1024**2,
             "most_files": self.bounds.files,
             "filled": {},
-            "kept": request.query.getall("kept", [])[:PAGE_SIZE],
+            "kept": uploaded,
+            "waiting": any(each.state == "waiting" for each in uploaded),
         }
-        context = shared | context
-        found = await self._kept(request, context)
-        waiting = any(each.state == "waiting" for each in found)
-        return render_page(request, template, {**context, "kept": found, "waiting": waiting})
+        return render_page(request, template, {**shared, **context})
 
-    async def _kept(
-        self, request: web.Request, context: Mapping[str, object]
+    async def _uploaded(
+        self, request: web.Request, space: str, names: Sequence[str]
     ) -> Sequence[LibraryDocument]:
         """Return the documents that were just uploaded, if they still exist."""
-        filled = cast("Mapping[str, str]", context["filled"])
-        space = request.match_info.get("space", filled.get("space", "").strip())
         seen_by = await _principals(request, self.tenant)
         found: list[LibraryDocument] = []
-        for name in cast("Sequence[str]", context["kept"]):
+        for name in names[:PAGE_SIZE]:
             with suppress(DocumentRefused):
                 found.append(await self.documents.document(space, name, seen_by))
         return found
@@ -254,17 +234,9 @@ class DocumentPages:
             return {}
         return {space: labels.upcoming(each, self.now()) for space, each in passes.items()}
 
-    async def _names(self) -> set[str]:
-        return {one.name for one in await self.documents.spaces(None)}
-
     async def _audit(self, person: Person, act: str, subject: str, detail: str = "") -> None:
-        actor = f"board:{_audit_name(person)}"
+        actor = f"board:{audit_name(person)}"
         await self.audits.append(self.tenant, actor, act, subject, detail=detail)
-
-
-def _audit_name(person: Person) -> str:
-    """Return a person's name for the audit log; the same form as for pauses."""
-    return person.name or person.email or person.id
 
 
 def _shared_context(request: web.Request) -> dict[str, object]:
@@ -286,7 +258,3 @@ def _recent_runs(newest: Sequence[Run]) -> Sequence[Run]:
 def _address(space: str, document_id: str = "") -> str:
     place = f"{PATH}/{quote(space, safe='')}"
     return f"{place}/{quote(document_id, safe='')}" if document_id else place
-
-
-def _after_delete(names: set[str], space: str) -> str:
-    return _address(space) if space in names else PATH

@@ -169,6 +169,7 @@ PATH = "/board/escalations"
 LIST_PATH = "/board/escalations/list"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EscalationsPage:
     """Handlers of the list.
 
@@ -180,20 +181,11 @@ class EscalationsPage:
         clock: Returns the current time.
     """
 
-    def __init__(
-        self,
-        *,
-        tenant: str,
-        cases: Cases,
-        searches: Searches,
-        patience: timedelta,
-        clock: Callable[[], datetime],
-    ) -> None:
-        self._tenant = tenant
-        self._cases = cases
-        self._searches = searches
-        self._patience = patience
-        self._clock = clock
+    tenant: str
+    cases: Cases
+    searches: Searches
+    patience: timedelta
+    clock: Callable[[], datetime]
 
     def mount(self, app: web.Application) -> None:
         """Add the routes. Call it before those of single cases, which would match the list's."""
@@ -219,10 +211,10 @@ class EscalationsPage:
         after = await self._after(request.query.get("after", ""))
         own = actor_of(person, "expert").id
         query = queue_query(tab, looked_for, own)
-        found = await self._cases.find(self._tenant, query, limit=layout.PAGE_SIZE + 1, after=after)
-        counts = await self._searches.case_counts(self._tenant, own)
+        found = await self.cases.find(self.tenant, query, limit=layout.PAGE_SIZE + 1, after=after)
+        counts = await self.searches.case_counts(self.tenant, own)
         kept = {"state": tab.name, "words": looked_for}
-        lines = case_lines(found[: layout.PAGE_SIZE], self._clock(), self._patience)
+        lines = case_lines(found[: layout.PAGE_SIZE], self.clock(), self.patience)
         shown = Queue(
             tabs=tab_views(PATH, tab, counts, looked_for),
             lines=lines,
@@ -244,7 +236,7 @@ class EscalationsPage:
         """Return the last case of the previous page; None (the first page) for an unknown id."""
         if not case_id:
             return None
-        return await self._cases.get(self._tenant, InteractionId(case_id))
+        return await self.cases.get(self.tenant, InteractionId(case_id))
 
 
 def _next_page(found: Sequence[Case], kept: dict[str, str]) -> str:

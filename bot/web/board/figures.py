@@ -212,9 +212,9 @@ def _shapes(series: Sequence[Series], days: int, highest: float) -> tuple[Shape,
     return tuple(shapes)
 
 
-def _bar(place: int, of: int, low: float, high: float) -> str:
-    room = (RIGHT - LEFT) / of
-    gap = _WIDE_GAP if of <= _MONTH else _NARROW_GAP
+def _bar(place: int, days: int, low: float, high: float) -> str:
+    room = (RIGHT - LEFT) / days
+    gap = _WIDE_GAP if days <= _MONTH else _NARROW_GAP
     x, width = LEFT + room * (place + gap / 2), room * (1 - gap)
     return f"M{_n(x)} {_n(low)}v{_n(high - low)}h{_n(width)}v{_n(low - high)}z"
 
@@ -233,8 +233,8 @@ def _names(days: Sequence[date]) -> tuple[Tick, ...]:
     )
 
 
-def _short(day: date, of: int) -> str:
-    return f"{day:%a} {day.day}" if of <= _EVERY_DAY else f"{day.day} {day:%b}"
+def _short(day: date, days: int) -> str:
+    return f"{day:%a} {day.day}" if days <= _EVERY_DAY else f"{day.day} {day:%b}"
 
 
 def _spots(
@@ -242,12 +242,12 @@ def _spots(
 ) -> tuple[Spot, ...]:
     room = (RIGHT - LEFT) / max(len(days), 1)
     return tuple(
-        Spot(round(LEFT + room * n, 1), round(room, 1), _told(day, n, series, write))
+        Spot(round(LEFT + room * n, 1), round(room, 1), _tooltip(day, n, series, write))
         for n, day in enumerate(days)
     )
 
 
-def _told(day: date, place: int, series: Sequence[Series], write: Callable[[float], str]) -> str:
+def _tooltip(day: date, place: int, series: Sequence[Series], write: Callable[[float], str]) -> str:
     said = [f"{each.name} {write(each.values[place])}" for each in series if each.values[place]]
     return f"{day:%a} {day.day} {day:%b}: {', '.join(said) or 'nothing'}"
 

@@ -86,7 +86,7 @@ class HealthPage:
     async def page(self, request: web.Request) -> web.Response:
         """Show the components' status without calling the platforms."""
         require_role(request, "expert")
-        return self._shown(request, await self._check_parts(), asked=False)
+        return self._render(request, await self._check_parts(), asked=False)
 
     async def check(self, request: web.Request) -> web.Response:
         """Show the components' status after calling the platforms, too."""
@@ -95,9 +95,9 @@ class HealthPage:
         checked = await asyncio.gather(*(_check_platform(each) for each in self._platforms))
         fresh = {part.name: part for part in checked}
         seen = [fresh.pop(part.name, part) for part in parts]
-        return self._shown(request, [*seen, *fresh.values()], asked=True)
+        return self._render(request, [*seen, *fresh.values()], asked=True)
 
-    def _shown(
+    def _render(
         self, request: web.Request, parts: Sequence[ComponentStatus], *, asked: bool
     ) -> web.Response:
         at = self._clock()

@@ -16,15 +16,16 @@ from aiohttp.typedefs import Handler
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.feedback import REASONS, Reason, Vote
-from bot.domain.messages import Intent
+from bot.domain.messages import Intent, Person
 from bot.domain.outcomes import AnswerType
 from bot.domain.record_search import Cursor, FeedbackQuery, QuestionQuery, encode_cursor
 from bot.domain.users import ROLES, Role
 from bot.web.auth.demo import display_names
 from bot.web.auth.identity import require_role, role_of
 from bot.web.board.labels import PARTLY, REFUSED_KIND
-from bot.web.pages.layout import add_pages
-from bot.web.problems import Problem, problem
+from bot.web.pages import accepts_html, add_pages, wants_fragment
+from bot.web.problems import Problem, document_problem, problem
+from ingestion.errors import DocumentRefused
 
 _TITLES = {
     403: "This is not for you",
@@ -50,6 +51,8 @@ async def error_page_middleware(request: web.Request, handler: Handler) -> web.S
     except StoreUnavailable as error:
         log.error("request.unavailable", path=request.path, why=str(error))  # noqa: TRY400 - the text names cause and cure
         return _error_page(request, problem(503))
+    except DocumentRefused as refused:
+        return _error_page(request, document_problem(refused))
     except web.HTTPClientError as refused:
         own = refused.text if refused.text != f"{refused.status}: {refused.reason}" else ""
         return _error_page(request, problem(refused.status, own or ""))
@@ -57,8 +60,7 @@ async def error_page_middleware(request: web.Request, handler: Handler) -> web.S
 
 def _is_page_view(request: web.Request) -> bool:
     on_board = request.path == "/board" or request.path.startswith("/board/")
-    seen = "text/html" in request.headers.get("Accept", "")
-    return on_board and seen and "HX-Request" not in request.headers
+    return on_board and accepts_html(request) and not wants_fragment(request)
 
 
 def _error_page(request: web.Request, trouble: Problem) -> web.Response:
@@ -136,9 +138,14 @@ def list_link(path: str, fields: Mapping[str, str], **changes: str) -> str:
     return f"{path}?{urlencode(kept)}" if kept else path
 
 
-def next_link(path: str, fields: Mapping[str, str], place: Cursor | None) -> str:
-    """Return the address of the next page of a list, "" on the last one."""
-    return list_link(path, fields, after=encode_cursor(place)) if place else ""
+def paging(
+    path: str, fields: Mapping[str, str], after: object, place: Cursor | None
+) -> dict[str, str]:
+    """Return the links to the first page, unless this is it, and to the next one."""
+    return {
+        "first": list_link(path, fields) if after is not None else "",
+        "more": list_link(path, fields, after=encode_cursor(place)) if place else "",
+    }
 
 
 SPANS = (7, 30, 90)
@@ -153,15 +160,20 @@ class Choice:
     chosen: bool
 
 
-def days_asked_for(request: web.Request) -> int:
-    """Return the number of days of the query string; the first option for an invalid value."""
+def days_asked_for(request: web.Request, default: int = SPANS[0]) -> int:
+    """Return the number of days of the query string; the default for an invalid value."""
     asked = request.query.get("days", "")
-    return next((days for days in SPANS if str(days) == asked), SPANS[0])
+    return next((days for days in SPANS if str(days) == asked), default)
 
 
 def span_choices(chosen: int, path: str, more: str = "") -> Sequence[Choice]:
     """Return the options of day spans; ``more`` is appended to each link's query."""
     return [Choice(f"{days} days", f"{path}?days={days}{more}", days == chosen) for days in SPANS]
+
+
+def audit_name(person: Person) -> str:
+    """Return a person's name for the audit log."""
+    return person.name or person.email or person.id
 
 
 def utc_now() -> datetime:

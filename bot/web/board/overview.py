@@ -61,8 +61,8 @@ class ComparedSpan:
     days: int
     now: Figures
     then: Figures
-    spent: Sequence[UsageSum]
-    spent_then: Sequence[UsageSum]
+    usage_now: Sequence[UsageSum]
+    usage_before: Sequence[UsageSum]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,14 @@ class Tile:
     href: str = ""
 
 
-def span_context(looked: ComparedSpan) -> dict[str, object]:
+def span_context(spans: ComparedSpan) -> dict[str, object]:
     """Return the template's values for a span."""
-    shortened = looked.now.shortened or looked.then.shortened
+    shortened = spans.now.shortened or spans.then.shortened
     return {
-        "words": " ".join(_summary(looked)),
-        "tiles": _tiles(looked),
-        "charts": _charts(looked) if looked.now.asked else (),
-        "lives": _case_durations(looked.now),
+        "words": " ".join(_summary(spans)),
+        "tiles": _tiles(spans),
+        "charts": _charts(spans) if spans.now.asked else (),
+        "lives": _case_durations(spans.now),
         "shortened": SHORTENED_NOTE if shortened else "",
     }
 
@@ -93,19 +93,19 @@ def sums_by_day(days: Sequence[date], sums: Sequence[UsageSum]) -> Sequence[Usag
     return [by_key.get(str(day), UsageSum(str(day), 0, 0, 0, 0.0, 0)) for day in days]
 
 
-def _summary(looked: ComparedSpan) -> Iterator[str]:
-    yield from _question_summary(looked)
-    if overheard := looked.now.of("silent"):
+def _summary(spans: ComparedSpan) -> Iterator[str]:
+    yield from _question_summary(spans)
+    if overheard := spans.now.of("silent"):
         yield f"Left alone, as nobody had asked the bot: {plural(overheard, 'more message')}."
 
 
-def _question_summary(looked: ComparedSpan) -> Iterator[str]:
-    new, old, days = looked.now, looked.then, looked.days
+def _question_summary(spans: ComparedSpan) -> Iterator[str]:
+    new, old, days = spans.now, spans.then, spans.days
     if not new.asked:
         came = plural(old.asked, "question")
         yield f"Nobody asked anything in the last {days} days; in the {days} before it was {came}."
         return
-    yield f"In the last {days} days {plural(new.asked, 'question')} came in, {_comparison(looked)}."
+    yield f"In the last {days} days {plural(new.asked, 'question')} came in, {_comparison(spans)}."
     if new.without_person is not None:
         share = percent(new.without_person)
         earlier = old.without_person
@@ -115,51 +115,51 @@ def _question_summary(looked: ComparedSpan) -> Iterator[str]:
         yield f"Half of the answers took at most {duration(new.answering.p50)}."
 
 
-def _comparison(looked: ComparedSpan) -> str:
-    now, then, earlier = looked.now.asked, looked.then.asked, f"in the {looked.days} days before"
+def _comparison(spans: ComparedSpan) -> str:
+    now, then, earlier = spans.now.asked, spans.then.asked, f"in the {spans.days} days before"
     if not then:
         return f"none {earlier}"
     return f"as many as {earlier}" if now == then else f"{compared(now, then)} than {earlier}"
 
 
-def _figure_before(looked: ComparedSpan, write: Callable[[Figures], str]) -> str:
-    return f"before: {write(looked.then)}" if looked.then.asked else "nothing before"
+def _figure_before(spans: ComparedSpan, write: Callable[[Figures], str]) -> str:
+    return f"before: {write(spans.then)}" if spans.then.asked else "nothing before"
 
 
-def _tiles(looked: ComparedSpan) -> Sequence[Tile]:
-    new = looked.now
-    cost, unpriced = _cost(looked.spent), sum(each.unpriced_calls for each in looked.spent)
-    known = f"before: {usd(_cost(looked.spent_then))}"
+def _tiles(spans: ComparedSpan) -> Sequence[Tile]:
+    new = spans.now
+    cost, unpriced = _cost(spans.usage_now), sum(each.unpriced_calls for each in spans.usage_now)
+    known = f"before: {usd(_cost(spans.usage_before))}"
     short = f"and {plural(unpriced, 'call')} of unknown price"
     return [
         Tile(
             "Questions",
             count(new.asked),
-            _figure_before(looked, lambda then: count(then.asked)),
+            _figure_before(spans, lambda then: count(then.asked)),
             "/board/questions",
         ),
         Tile(
             "Without a person",
             percent(new.without_person),
-            _figure_before(looked, lambda then: percent(then.without_person)),
+            _figure_before(spans, lambda then: percent(then.without_person)),
         ),
         Tile(
             "Went to people",
             count(new.of("escalated")),
-            _escalation_note(looked),
+            _escalation_note(spans),
             "/board/escalations",
         ),
         Tile("Half answered within", _median(new.answering), _percentile_95(new.answering)),
-        Tile("Thumbs up", _thumbs(new), _figure_before(looked, _thumbs), "/board/feedback"),
+        Tile("Thumbs up", _thumbs(new), _figure_before(spans, _thumbs), "/board/feedback"),
         Tile("Cost of models", usd(cost), short if unpriced else known, "/board/usage"),
     ]
 
 
-def _escalation_note(looked: ComparedSpan) -> str:
+def _escalation_note(spans: ComparedSpan) -> str:
     """Return the tile's note: offers of a person that nobody took are counted apart."""
     offered, earlier = (
-        looked.now.of("offered"),
-        _figure_before(looked, lambda x: count(x.of("escalated"))),
+        spans.now.of("offered"),
+        _figure_before(spans, lambda x: count(x.of("escalated"))),
     )
     return f"{count(offered)} more were offered a person; {earlier}" if offered else earlier
 
@@ -181,9 +181,9 @@ def _thumbs(figures: Figures) -> str:
     return percent(figures.up / votes if votes else None)
 
 
-def _charts(looked: ComparedSpan) -> Sequence[Chart]:
-    figures = looked.now
-    return [_questions(figures), _votes(figures), _costs(figures, looked.spent)]
+def _charts(spans: ComparedSpan) -> Sequence[Chart]:
+    figures = spans.now
+    return [_questions(figures), _votes(figures), _costs(figures, spans.usage_now)]
 
 
 def _questions(figures: Figures) -> Chart:
@@ -210,9 +210,9 @@ def _votes(figures: Figures) -> Chart:
     return stacked("Feedback by day", summary, [each.day for each in figures.days], series)
 
 
-def _costs(figures: Figures, spent: Sequence[UsageSum]) -> Chart:
+def _costs(figures: Figures, usage_now: Sequence[UsageSum]) -> Chart:
     days = [each.day for each in figures.days]
-    return cost_chart(days, sums_by_day(days, spent))
+    return cost_chart(days, sums_by_day(days, usage_now))
 
 
 def cost_chart(days: Sequence[date], sums: Sequence[UsageSum]) -> Chart:
@@ -258,52 +258,44 @@ class Concern:
     urgent: bool = True
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OverviewPage:
     """Handler of the first page; stateless."""
 
-    def __init__(
-        self,
-        *,
-        statistics: Statistics,
-        usage: SumsUsage,
-        check_parts: CheckComponents,
-        tenant: str,
-        clock: Callable[[], datetime] = utc_now,
-    ) -> None:
-        self._statistics = statistics
-        self._usage = usage
-        self._check_parts = check_parts
-        self._tenant = tenant
-        self._clock = clock
+    statistics: Statistics
+    usage: SumsUsage
+    check_parts: CheckComponents
+    tenant: str
+    clock: Callable[[], datetime] = utc_now
 
     async def page(self, request: web.Request) -> web.Response:
         """Show a span against the one before; without any question, how to get started."""
         require_role(request, "expert")
-        days, at = days_asked_for(request), self._clock()
-        begun = await self._statistics.any_question(self._tenant)
+        days, at = days_asked_for(request), self.clock()
+        begun = await self.statistics.any_question(self.tenant)
         context = {
             "begun": begun,
             "concerns": await self._concerns(at),
             "spans": span_choices(days, PATH),
-            **(span_context(await self._look(days, at)) if begun else {}),
+            **(span_context(await self._compare(days, at)) if begun else {}),
         }
         return render_page(request, "board/overview.html", context)
 
-    async def _look(self, days: int, at: datetime) -> ComparedSpan:
+    async def _compare(self, days: int, at: datetime) -> ComparedSpan:
         span = last_days(at, days)
         earlier = earlier_span(span, days)
         return ComparedSpan(
             days=days,
-            now=await self._statistics.figures(self._tenant, span),
-            then=await self._statistics.figures(self._tenant, earlier),
-            spent=await self._usage.sums(span, "day", self._tenant),
-            spent_then=await self._usage.sums(earlier, "day", self._tenant),
+            now=await self.statistics.figures(self.tenant, span),
+            then=await self.statistics.figures(self.tenant, earlier),
+            usage_now=await self.usage.sums(span, "day", self.tenant),
+            usage_before=await self.usage.sums(earlier, "day", self.tenant),
         )
 
     async def _concerns(self, at: datetime) -> Sequence[Concern]:
-        waiting = await self._statistics.waiting(self._tenant)
-        troubles = await self._statistics.troubles(self._tenant, last_days(at, _WEEK))
-        parts = await self._check_parts()
+        waiting = await self.statistics.waiting(self.tenant)
+        troubles = await self.statistics.troubles(self.tenant, last_days(at, _WEEK))
+        parts = await self.check_parts()
         return [
             *_case_concerns(waiting, at),
             *_component_concerns(parts),

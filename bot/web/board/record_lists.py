@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, Protocol
+from typing import Literal
 
 import structlog
 from aiohttp import web
 
 from bot.answering.asker_identity import Reader
 from bot.answering.visibility import ReadablePassages, visibility_in
-from bot.domain.interactions import Feedback, Interaction, Reply
-from bot.domain.messages import InteractionId, Thread
+from bot.domain.interactions import Interaction, Reply
+from bot.domain.messages import InteractionId
 from bot.domain.person_requests import person_request_below
 from bot.domain.record_search import (
     AskedQuestion,
@@ -28,10 +28,10 @@ from bot.domain.record_search import (
 )
 from bot.escalations.ports import Cases
 from bot.escalations.quote_check import CitedQuote, QuoteCheck, QuoteState
+from bot.store.interactions import StoredInteractions
 from bot.web.auth.identity import principals_of, require_role, role_of
 from bot.web.board import labels, layout
 from bot.web.board.layout import (
-    SPANS,
     FilterForm,
     feedback_query,
     question_query,
@@ -41,21 +41,6 @@ from bot.web.board.layout import (
 from bot.web.board.question_view import record_view
 from rag.errors import RagError
 from rag.ports import SearchIndex
-
-
-class InteractionRecord(Protocol):
-    """Reads interactions with their feedback. Raises bot.domain.errors.StoreUnavailable."""
-
-    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
-
-    async def feedback(self, interaction_id: InteractionId) -> Sequence[Feedback]: ...
-
-    async def in_thread(
-        self, thread: Thread, limit: int, before: int | None = None
-    ) -> Sequence[Interaction]:
-        """Return the last interactions of a thread, or the last before a number; oldest first."""
-        ...
-
 
 QUESTIONS_PATH = "/board/questions"
 EARLIER_EXCHANGES = 5
@@ -75,23 +60,15 @@ _QUESTION_FIELDS = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionsPage:
     """Handlers of the search and of one question's record."""
 
-    def __init__(
-        self,
-        *,
-        tenant: str,
-        searches: Searches,
-        record: InteractionRecord,
-        cases: Cases,
-        readable: ReadablePassages,
-    ) -> None:
-        self._tenant = tenant
-        self._searches = searches
-        self._record = record
-        self._cases = cases
-        self._readable = readable
+    tenant: str
+    searches: Searches
+    record: StoredInteractions
+    cases: Cases
+    readable: ReadablePassages
 
     def mount(self, app: web.Application) -> None:
         """Add the routes."""
@@ -104,8 +81,8 @@ class QuestionsPage:
         fields = FilterForm(request.query)
         query = question_query(fields)
         after = decode_cursor(request.query.get("after", ""), parts=1, numbered=True)
-        found = await self._searches.questions(
-            self._tenant, query, limit=layout.PAGE_SIZE, after=after
+        found = await self.searches.questions(
+            self.tenant, query, limit=layout.PAGE_SIZE, after=after
         )
         kept = {name: fields.text(name) for name in _QUESTION_FIELDS}
         context: Mapping[str, object] = {
@@ -113,8 +90,7 @@ class QuestionsPage:
             "fields": kept,
             "troubles": fields.troubles,
             "narrowed": any(kept.values()),
-            "first": layout.list_link(QUESTIONS_PATH, kept) if after is not None else "",
-            "more": layout.next_link(QUESTIONS_PATH, kept, found.next),
+            **layout.paging(QUESTIONS_PATH, kept, after, found.next),
             "intents": [(each.value, name) for each, name in labels.INTENTS.items()],
             "words": labels,
         }
@@ -125,25 +101,25 @@ class QuestionsPage:
         require_role(request, "expert")
         asked = await self._asked(request.match_info["id"])
         below = person_request_below(asked.message)
-        case = await self._cases.get(self._tenant, asked.id)
-        case = case or await self._cases.get(self._tenant, below)
+        case = await self.cases.get(self.tenant, asked.id)
+        case = case or await self.cases.get(self.tenant, below)
         thread = asked.message.thread
-        earlier = await self._record.in_thread(thread, EARLIER_EXCHANGES, asked.number)
-        reader = Reader(await principals_of(request, self._tenant))
-        seen = await visibility_in(self._readable, self._tenant, (asked, *earlier), reader)
+        earlier = await self.record.in_thread(thread, EARLIER_EXCHANGES, asked.number)
+        reader = Reader(await principals_of(request, self.tenant))
+        seen = await visibility_in(self.readable, self.tenant, (asked, *earlier), reader)
         view = record_view(
             asked,
             seen,
             earlier=earlier,
-            feedback=await self._record.feedback(asked.id),
+            feedback=await self.record.feedback(asked.id),
             scored=role_of(request) == "admin",
         )
         context = {"record": view, "case": case, "words": labels}
         return render_page(request, "board/question.html", context)
 
     async def _asked(self, given: str) -> Interaction:
-        found = await self._record.get(InteractionId(given))
-        if found is None or found.message.thread.tenant != self._tenant:
+        found = await self.record.get(InteractionId(given))
+        if found is None or found.message.thread.tenant != self.tenant:
             raise web.HTTPNotFound(text="There is no such question, or it is no longer kept.")
         return found
 
@@ -180,6 +156,7 @@ class _CheckedAnswers:
     next: Cursor | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StaleAnswersPage:
     """Handlers of the list; it names no pages, because not all its readers may know of them.
 
@@ -192,22 +169,12 @@ class StaleAnswersPage:
         most: Maximum number of answers checked for one view.
     """
 
-    def __init__(
-        self,
-        *,
-        tenant: str,
-        searches: Searches,
-        record: InteractionRecord,
-        index: SearchIndex,
-        clock: Callable[[], datetime],
-        most: int = MAX_CHECKED,
-    ) -> None:
-        self._tenant = tenant
-        self._searches = searches
-        self._record = record
-        self._index = index
-        self._clock = clock
-        self._most = most
+    tenant: str
+    searches: Searches
+    record: StoredInteractions
+    index: SearchIndex
+    clock: Callable[[], datetime]
+    most: int = MAX_CHECKED
 
     def mount(self, app: web.Application) -> None:
         """Add the route. Call it before those of single questions, which would match it."""
@@ -216,12 +183,12 @@ class StaleAnswersPage:
     async def page(self, request: web.Request) -> web.Response:
         """List stale answers of the chosen days, newest first."""
         require_role(request, "expert")
-        days = _days_asked_for(request)
+        days = layout.days_asked_for(request, _DEFAULT_DAYS)
         after = decode_cursor(request.query.get("after", ""), parts=1, numbered=True)
-        check = QuoteCheck(self._index, self._tenant, await principals_of(request, self._tenant))
+        check = QuoteCheck(self.index, self.tenant, await principals_of(request, self.tenant))
         trouble, found = "", _CheckedAnswers((), 0, None)
         try:
-            found = await self._look(check, self._clock() - timedelta(days=days), after)
+            found = await self._check_answers(check, self.clock() - timedelta(days=days), after)
         except RagError as error:
             log.warning("board.index_unavailable", why=str(error))
             trouble = _INDEX_UNAVAILABLE
@@ -230,13 +197,12 @@ class StaleAnswersPage:
             "found": found,
             "trouble": trouble,
             "spans": span_choices(days, STALE_ANSWERS_PATH),
-            "first": layout.list_link(STALE_ANSWERS_PATH, kept) if after is not None else "",
-            "more": layout.next_link(STALE_ANSWERS_PATH, kept, found.next),
+            **layout.paging(STALE_ANSWERS_PATH, kept, after, found.next),
             "words": labels,
         }
         return render_page(request, "board/changed.html", context)
 
-    async def _look(
+    async def _check_answers(
         self, check: QuoteCheck, since: datetime, after: Cursor | None
     ) -> _CheckedAnswers:
         """Check answers until a page is full, or up to the maximum for one view."""
@@ -244,19 +210,19 @@ class StaleAnswersPage:
         looked_at, place = 0, after
         query = QuestionQuery(answer_type="RAG", since=since)
         while True:
-            limit = min(_BATCH, self._most - looked_at)
-            listed = await self._searches.questions(self._tenant, query, limit=limit, after=place)
+            limit = min(_BATCH, self.most - looked_at)
+            listed = await self.searches.questions(self.tenant, query, limit=limit, after=place)
             changed += await self._changed(check, listed.items)
             looked_at, place = looked_at + len(listed.items), listed.next
             # An empty batch ends the view, too: the search has spent its own limit without a hit.
-            spent = looked_at >= self._most or not listed.items
+            spent = looked_at >= self.most or not listed.items
             if place is None or spent or len(changed) >= layout.PAGE_SIZE:
                 return _CheckedAnswers(changed, looked_at, place)
 
     async def _changed(
         self, check: QuoteCheck, asked: Sequence[AskedQuestion]
     ) -> Sequence[StaleAnswer]:
-        quoted = {each: _quotes_of(await self._record.get(each.id)) for each in asked}
+        quoted = {each: _quotes_of(await self.record.get(each.id)) for each in asked}
         fates = await check.fates({one for every in quoted.values() for one in every})
         told = {
             each: _staleness_texts([fates[one] for one in every]) for each, every in quoted.items()
@@ -279,11 +245,6 @@ def _staleness_texts(fates: Sequence[QuoteState]) -> tuple[str, ...]:
     return tuple(why for bad, why in _STALENESS_TEXTS.items() if bad in fates)
 
 
-def _days_asked_for(request: web.Request) -> int:
-    asked = request.query.get("days", "")
-    return next((days for days in SPANS if str(days) == asked), _DEFAULT_DAYS)
-
-
 FEEDBACK_PATH = "/board/feedback"
 FEEDBACK_SPAN = timedelta(days=30)
 """The span of the feedback counts."""
@@ -291,13 +252,13 @@ FEEDBACK_SPAN = timedelta(days=30)
 _FEEDBACK_FIELDS = ("vote", "reason", "commented")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackPage:
     """Handler of the feedback list."""
 
-    def __init__(self, *, tenant: str, searches: Searches, clock: Callable[[], datetime]) -> None:
-        self._tenant = tenant
-        self._searches = searches
-        self._clock = clock
+    tenant: str
+    searches: Searches
+    clock: Callable[[], datetime]
 
     def mount(self, app: web.Application) -> None:
         """Add the route."""
@@ -308,10 +269,10 @@ class FeedbackPage:
         require_role(request, "expert")
         fields = FilterForm(request.query)
         after = decode_cursor(request.query.get("after", ""), parts=2)
-        found = await self._searches.feedback(
-            self._tenant, feedback_query(fields), limit=layout.PAGE_SIZE, after=after
+        found = await self.searches.feedback(
+            self.tenant, feedback_query(fields), limit=layout.PAGE_SIZE, after=after
         )
-        counts = await self._searches.feedback_counts(self._tenant, self._clock() - FEEDBACK_SPAN)
+        counts = await self.searches.feedback_counts(self.tenant, self.clock() - FEEDBACK_SPAN)
         kept = {name: fields.text(name) for name in _FEEDBACK_FIELDS}
         context = {
             "found": found,
@@ -320,8 +281,7 @@ class FeedbackPage:
             "days": FEEDBACK_SPAN.days,
             "fields": kept,
             "narrowed": any(kept.values()),
-            "first": layout.list_link(FEEDBACK_PATH, kept) if after is not None else "",
-            "more": layout.next_link(FEEDBACK_PATH, kept, found.next),
+            **layout.paging(FEEDBACK_PATH, kept, after, found.next),
             "words": labels,
         }
         return render_page(request, "board/feedback.html", context)

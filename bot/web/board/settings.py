@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, get_args
+from typing import get_args
 
 from aiohttp import web
 from pydantic import SecretStr
@@ -14,16 +14,15 @@ from pydantic_settings import BaseSettings
 
 from bot.chat.commands.channel_settings import audited_policy_in_words, policy_in_words
 from bot.domain.cases import Act
-from bot.domain.messages import Person
 from bot.domain.record_reports import AuditRecord, PolicyRecord
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import SettingOrigin, variable
-from bot.domain.usage import Pause
 from bot.domain.users import short_actor_name
 from bot.observability.request_log import mask_credentials
+from bot.store.key_values import StoredAudits, StoredPauses, StoredPolicies
 from bot.web.auth.demo import display_names
 from bot.web.auth.identity import require_role
-from bot.web.board.layout import render_page
+from bot.web.board.layout import audit_name, render_page
 
 PATH = "/board/settings"
 MAX_REASON_LENGTH = 300
@@ -35,30 +34,6 @@ _SOURCES: Mapping[SettingOrigin, str] = {
     "command": "the command that started this server",
     "default": "default",
 }
-
-
-class Pauses(Protocol):
-    """Pauses a tenant's answering. Raises bot.domain.errors.StoreUnavailable."""
-
-    async def pause(self, tenant: str, reason: str, by: str) -> Pause: ...
-
-    async def resume(self, tenant: str, by: str) -> bool: ...
-
-    async def current(self, tenant: str) -> Pause | None: ...
-
-
-class AuditLog(Protocol):
-    """Reads the audit log. Raises bot.domain.errors.StoreUnavailable."""
-
-    async def newest(
-        self, tenant: str, limit: int, before: int | None = None
-    ) -> Sequence[AuditRecord]: ...
-
-
-class ChannelPolicies(Protocol):
-    """Reads the policies of single channels. Raises bot.domain.errors.StoreUnavailable."""
-
-    async def all(self, tenant: str) -> Sequence[PolicyRecord]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +70,7 @@ class ActView:
     case: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsPage:
     """Handlers that show the settings, pause and resume.
 
@@ -102,27 +78,17 @@ class SettingsPage:
     such as ingestion's, and are shown after them.
     """
 
-    def __init__(
-        self,
-        *,
-        settings: Settings,
-        sources: Mapping[str, SettingOrigin],
-        pauses: Pauses,
-        acts: AuditLog,
-        policies: ChannelPolicies,
-        further: Sequence[BaseSettings] = (),
-    ) -> None:
-        self._settings = settings
-        self._further = further
-        self._sources = sources
-        self._pauses = pauses
-        self._acts = acts
-        self._policies = policies
+    settings: Settings
+    sources: Mapping[str, SettingOrigin]
+    pauses: StoredPauses
+    acts: StoredAudits
+    policies: StoredPolicies
+    further: Sequence[BaseSettings] = ()
 
     async def page(self, request: web.Request) -> web.Response:
         """Show the settings, and the acts before the number in the query string."""
         require_role(request, "admin")
-        return await self._shown(request)
+        return await self._render(request)
 
     async def pause(self, request: web.Request) -> web.Response:
         """Pause answering, with a reason that is shown to everyone who asks."""
@@ -130,24 +96,24 @@ class SettingsPage:
         reason = " ".join(str((await request.post()).get("reason", "")).split())
         wrong = _reason_error(reason)
         if wrong:
-            return await self._shown(request, status=422, wrong=wrong, reason=reason)
-        await self._pauses.pause(self._settings.tenant, reason, _audit_actor(person))
+            return await self._render(request, status=422, wrong=wrong, reason=reason)
+        await self.pauses.pause(self.settings.tenant, reason, f"board:{audit_name(person)}")
         raise web.HTTPSeeOther(PATH)
 
     async def resume(self, request: web.Request) -> web.Response:
         """Resume answering; idempotent."""
         person = require_role(request, "admin")
-        await self._pauses.resume(self._settings.tenant, _audit_actor(person))
+        await self.pauses.resume(self.settings.tenant, f"board:{audit_name(person)}")
         raise web.HTTPSeeOther(PATH)
 
-    async def _shown(
+    async def _render(
         self, request: web.Request, *, status: int = 200, wrong: str = "", reason: str = ""
     ) -> web.Response:
         names = display_names(request)
-        views = setting_views((self._settings, *self._further), self._sources)
-        acts = await self._acts.newest(self._settings.tenant, ACTS_SHOWN + 1, _before(request))
-        paused = await self._pauses.current(self._settings.tenant)
-        channels = await self._policies.all(self._settings.tenant)
+        views = setting_views((self.settings, *self.further), self.sources)
+        acts = await self.acts.newest(self.settings.tenant, ACTS_SHOWN + 1, _before(request))
+        paused = await self.pauses.current(self.settings.tenant)
+        channels = await self.policies.all(self.settings.tenant)
         context = {
             "own": [each for each in views if each.own],
             "defaults": [each for each in views if not each.own],
@@ -228,10 +194,6 @@ def _reason_error(reason: str) -> str:
     if len(reason) > MAX_REASON_LENGTH:
         return f"That is {len(reason):,} characters; say it in at most {MAX_REASON_LENGTH:,}."
     return ""
-
-
-def _audit_actor(person: Person) -> str:
-    return f"board:{person.name or person.email or person.id}"
 
 
 def _before(request: web.Request) -> int | None:

@@ -39,23 +39,21 @@ class Row:
     unpriced: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UsagePage:
     """Handlers of the usage page; stateless."""
 
-    def __init__(
-        self, *, usage: SumsUsage, tenant: str, clock: Callable[[], datetime] = utc_now
-    ) -> None:
-        self._usage = usage
-        self._tenant = tenant
-        self._clock = clock
+    usage: SumsUsage
+    tenant: str
+    clock: Callable[[], datetime] = utc_now
 
     async def page(self, request: web.Request) -> web.Response:
         """Show the usage of a span, summed by the dimension of the query string."""
         require_role(request, "expert")
         days, by = days_asked_for(request), _dimension(request)
-        span = last_days(self._clock(), days)
-        per_day = await self._usage.sums(span, "day", self._tenant)
-        sums = per_day if by == "day" else await self._usage.sums(span, by, self._tenant)
+        span = last_days(self.clock(), days)
+        per_day = await self.usage.sums(span, "day", self.tenant)
+        sums = per_day if by == "day" else await self.usage.sums(span, by, self.tenant)
         shown = sums[-MAX_ROWS:] if by == "day" else sums[:MAX_ROWS]
         context = {
             "spans": span_choices(days, PATH, f"&by={by}"),
@@ -75,8 +73,8 @@ class UsagePage:
         """Return all rows of the same sums as a CSV file."""
         require_role(request, "expert")
         days, by = days_asked_for(request), _dimension(request)
-        at = self._clock()
-        sums = await self._usage.sums(last_days(at, days), by, self._tenant)
+        at = self.clock()
+        sums = await self.usage.sums(last_days(at, days), by, self.tenant)
         name = f"frontdesk-usage-by-{by}-{days}-days-to-{at:%Y-%m-%d}.csv"
         return web.Response(
             # Excel recognises UTF-8 by its byte order mark only.

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup
 
 from bot.answering.reply_text import QUOTES_INTRO, UNSURE_INTRO
-from bot.answering.visibility import Visibility
+from bot.answering.visibility import Visibility, sources_of
 from bot.chat.votes import can_be_rated
 from bot.domain.feedback import REASONS, Reason
 from bot.domain.interactions import (
@@ -164,13 +164,11 @@ def exchange_view(
         return _without_closed_pages(view, interaction, interaction.outcome, seen)
     working = interaction.status == "working"
     now = activity or Activity(Stage.RECEIVED)
-    question = interaction.message.text
     given_up = _GIVEN_UP if interaction.status == "failed" else _WITHDRAWN
-    return ExchangeView(
-        id=interaction.id,
-        question=question,
-        label=_WITHDRAWN if withdrawn else _label(question),
-        long=len(question) > _LONG_QUESTION,
+    view = _question_view(interaction)
+    return replace(
+        view,
+        label=_WITHDRAWN if withdrawn else view.label,
         working=working,
         withdrawn=withdrawn,
         step=now.stage.value,
@@ -181,15 +179,10 @@ def exchange_view(
 
 def _answered_view(interaction: Interaction, outcome: Outcome, votes: FeedbackView) -> ExchangeView:
     response = outcome.response
-    shown = _sources(response)
+    shown = sources_of(response)
     cited = isinstance(response, Reply)
-    question = interaction.message.text
-    return ExchangeView(
-        id=interaction.id,
-        question=question,
-        label=_label(question),
-        long=len(question) > _LONG_QUESTION,
-        working=False,
+    return replace(
+        _question_view(interaction),
         tone=_tone(response),
         level=confidence_level(outcome) or "",
         heading=_heading(response),
@@ -229,9 +222,16 @@ def _without_closed_pages(
     return replace(view, sources=tuple(compress(view.sources, open_)))
 
 
-def _label(question: str) -> str:
+def _question_view(interaction: Interaction) -> ExchangeView:
+    question = interaction.message.text
     line = " ".join(question.split())
-    return line if len(line) <= _MAX_LABEL else f"{line[:_MAX_LABEL]}\u2026"
+    return ExchangeView(
+        id=interaction.id,
+        question=question,
+        label=line if len(line) <= _MAX_LABEL else f"{line[:_MAX_LABEL]}\u2026",
+        long=len(question) > _LONG_QUESTION,
+        working=False,
+    )
 
 
 def _text(response: Response) -> str:
@@ -271,10 +271,6 @@ def _heading(response: Response) -> str:
             return "Not working right now"
         case Escalation():
             return "No sure answer"
-
-
-def _sources(response: Response) -> tuple[Source, ...]:
-    return response.sources if isinstance(response, Reply) else response.suggestions
 
 
 def _sources_label(response: Response, shown: Sequence[Source]) -> str:

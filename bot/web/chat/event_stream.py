@@ -20,8 +20,9 @@ from aiohttp import web
 from bot.domain.errors import StoreUnavailable
 from bot.domain.messages import Activity, InteractionId, Stage, Thread
 from bot.domain.record_search import InteractionGlance, Watches
+from bot.web.auth.identity import person_of
 from bot.web.chat.answer_view import stage_text
-from bot.web.chat.exchanges import Exchanges, Identify
+from bot.web.chat.exchanges import Exchanges
 from bot.web.problems import problem
 
 log = structlog.get_logger(__name__)
@@ -70,12 +71,10 @@ class EventStreams:
         self,
         watches: Watches,
         exchanges: Exchanges,
-        identify: Identify,
         tempo: PollIntervals = PollIntervals(),
     ) -> None:
         self._watches = watches
         self._exchanges = exchanges
-        self._identify = identify
         self._tempo = tempo
         self._open: Counter[str] = Counter()
         self._ending = asyncio.Event()
@@ -87,9 +86,8 @@ class EventStreams:
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Send the changes of a conversation until nothing can change any more."""
-        person = self._identify(request)
-        thread = self._exchanges.thread(person, request.match_info["conversation"])
-        with self._counted(person.id):
+        thread = self._exchanges.thread(request, request.match_info["conversation"])
+        with self._counted(person_of(request).id):
             first = await self._watches.thread(thread, MAX_WATCHED)
             stream = web.StreamResponse(headers=_HEADERS)
             await stream.prepare(request)

@@ -18,7 +18,9 @@ from bot.domain.messages import Thread
 from bot.domain.ports import Inbox
 from bot.domain.record_search import FoundQuestion, ThreadSummary
 from bot.domain.text.markdown import clip
-from bot.web.chat.exchanges import Exchanges, Identify, ThreadHistory, valid_uuid, wants_fragment
+from bot.store.interactions import StoredThreads
+from bot.web.chat.exchanges import Exchanges, valid_uuid
+from bot.web.pages import wants_fragment
 
 DayName = Literal["Today", "Yesterday", "Earlier"]
 
@@ -180,16 +182,13 @@ TIMEZONE_COOKIE, COLLAPSED_COOKIE = "frontdesk_east", "frontdesk_folded"
 _MAX_SEARCH = 200
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRoutes:
     """Handlers of the conversation list; without JavaScript it is a page of its own."""
 
-    def __init__(
-        self, *, threads: ThreadHistory, inbox: Inbox, exchanges: Exchanges, identify: Identify
-    ) -> None:
-        self._threads = threads
-        self._inbox = inbox
-        self._exchanges = exchanges
-        self._identify = identify
+    threads: StoredThreads
+    inbox: Inbox
+    exchanges: Exchanges
 
     def mount(self, app: web.Application) -> None:
         """Add the routes."""
@@ -217,15 +216,15 @@ class HistoryRoutes:
     async def confirm(self, request: web.Request) -> web.Response:
         """Show the confirmation before deleting a conversation."""
         thread = self._thread(request, request.match_info["conversation"])
-        count = len(await self._threads.questions(thread))
+        count = len(await self.threads.questions(thread))
         context = {"conversation": thread.id, "count": count}
         return aiohttp_jinja2.render_template("web/delete.html", request, context)
 
     async def delete(self, request: web.Request) -> web.Response:
         """Withdraw every question of a conversation, then open a new one."""
         thread = self._thread(request, request.match_info["conversation"])
-        for interaction_id in await self._threads.questions(thread):
-            await self._inbox.cancel(interaction_id)
+        for interaction_id in await self.threads.questions(thread):
+            await self.inbox.cancel(interaction_id)
         response = web.HTTPSeeOther("/")
         remember_conversation(response, str(uuid.uuid4()))
         raise response
@@ -236,13 +235,13 @@ class HistoryRoutes:
         place = self._thread(request, asked.open)
         if asked.query:
             words, after = asked.query, asked.after
-            found = await self._threads.matching(place, words, PAGE_SIZE + 1, after)
-            return history_page(await self._exchanges.listed(request, found), asked, now)
-        newest = await self._threads.newest(place, PAGE_SIZE + 1, asked.after)
-        return history_page(await self._exchanges.listed(request, newest), asked, now)
+            found = await self.threads.matching(place, words, PAGE_SIZE + 1, after)
+            return history_page(await self.exchanges.redacted(request, found), asked, now)
+        newest = await self.threads.newest(place, PAGE_SIZE + 1, asked.after)
+        return history_page(await self.exchanges.redacted(request, newest), asked, now)
 
     def _thread(self, request: web.Request, conversation: str) -> Thread:
-        return self._exchanges.thread(self._identify(request), valid_uuid(conversation))
+        return self.exchanges.thread(request, valid_uuid(conversation))
 
 
 def remember_conversation(response: web.StreamResponse, conversation: str) -> None:

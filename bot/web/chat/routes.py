@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +14,10 @@ from aiohttp import web
 from bot.answering.explanations.view import explanation_view
 from bot.answering.gate import Gate
 from bot.answering.visibility import ReadablePassages
+from bot.chat.votes import AnswerVotes, can_be_rated
+from bot.domain.cases import Act, Actor
+from bot.domain.errors import ActRefused, FeedbackInvalid, InteractionUnknown
+from bot.domain.feedback import Vote, new_feedback
 from bot.domain.handoff import person_request
 from bot.domain.health import NOTHING_INDEXED
 from bot.domain.interactions import Interaction
@@ -21,114 +26,116 @@ from bot.domain.person_requests import person_request_id
 from bot.domain.ports import Inbox, Interactions
 from bot.domain.record_search import Watches
 from bot.escalations.ports import Cases
-from bot.web.auth.identity import role_of
-from bot.web.chat.actions import CaseActions, FeedbackActions
+from bot.store.interactions import StoredThreads
+from bot.web.auth.identity import person_of, role_of
+from bot.web.chat.case_card import CaseCard
 from bot.web.chat.event_stream import EventStreams
-from bot.web.chat.exchanges import (
-    Conversations,
-    Exchanges,
-    Identify,
-    StoredPages,
-    ThreadHistory,
-    render_exchange,
-    valid_uuid,
-    wants_fragment,
-)
+from bot.web.chat.exchanges import Exchanges, render_exchange, valid_uuid
 from bot.web.chat.history import (
     CONVERSATION_COOKIE,
     HistoryQuery,
     HistoryRoutes,
     remember_conversation,
 )
-from bot.web.chat.stored_pages import StoredPageRoutes
-from bot.web.pages.layout import add_pages
+from bot.web.chat.stored_pages import StoredPageRoutes, StoredPages
+from bot.web.pages import add_pages, redirect_unless_fragment
 from rag.errors import RagError
 
 HERE = Path(__file__).parent
 MAX_QUESTION = 4000
 MAX_EXCHANGES = 50
+MAX_COMMENT_LENGTH = 500
+"""Characters; the API accepts more."""
+
+MAX_REOPEN_LENGTH = 1000
+"""Maximum number of characters of a reopening message."""
+
+_NO_ANSWER = "There is no answer to judge."
 
 
-class WebChat:
-    """Handlers of the web chat; stateless. bot.web.problems renders its errors."""
+def mount_chat(
+    app: web.Application,
+    *,
+    inbox: Inbox,
+    interactions: Interactions,
+    cases: Cases,
+    watches: Watches,
+    threads: StoredThreads,
+    gate: Gate,
+    pages: StoredPages,
+    readable: ReadablePassages,
+    tenant: str,
+    starters: Sequence[str] = (),
+    placeholder: str = "",
+) -> None:
+    """Add the web chat to an app; bot.web.problems renders its errors."""
+    add_pages(app, HERE)
+    exchanges = Exchanges(interactions=interactions, cases=cases, readable=readable, tenant=tenant)
+    history = HistoryRoutes(threads=threads, inbox=inbox, exchanges=exchanges)
+    # First, because the path of an answer would match the stream's.
+    EventStreams(watches, exchanges).mount(app)
+    ChatRoutes(
+        exchanges=exchanges,
+        history=history,
+        inbox=inbox,
+        interactions=interactions,
+        gate=gate,
+        pages=pages,
+        tenant=tenant,
+        starters=starters,
+        placeholder=placeholder,
+    ).mount(app)
+    FeedbackActions(exchanges, interactions).mount(app)
+    CaseActions(exchanges, cases).mount(app)
+    history.mount(app)
+    StoredPageRoutes(pages, tenant).mount(app)
 
-    def __init__(
-        self,
-        *,
-        inbox: Inbox,
-        interactions: Interactions,
-        conversations: Conversations,
-        cases: Cases,
-        watches: Watches,
-        threads: ThreadHistory,
-        gate: Gate,
-        pages: StoredPages,
-        readable: ReadablePassages,
-        identify: Identify,
-        tenant: str,
-        starters: Sequence[str] = (),
-        placeholder: str = "",
-    ) -> None:
-        self._inbox = inbox
-        self._interactions = interactions
-        self._conversations = conversations
-        self._gate = gate
-        self._pages = pages
-        self._identify = identify
-        self._tenant = tenant
-        self._starters = tuple(starters)
-        self._placeholder = placeholder
-        self._exchanges = Exchanges(
-            interactions=interactions,
-            cases=cases,
-            identify=identify,
-            readable=readable,
-            tenant=tenant,
-        )
-        self._voting = FeedbackActions(self._exchanges, interactions, identify)
-        self._acts = CaseActions(self._exchanges, cases, identify)
-        self._history = HistoryRoutes(
-            threads=threads, inbox=inbox, exchanges=self._exchanges, identify=identify
-        )
-        self._live = EventStreams(watches, self._exchanges, identify)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRoutes:
+    """Handlers of the conversation's page, its questions and their answers."""
+
+    exchanges: Exchanges
+    history: HistoryRoutes
+    inbox: Inbox
+    interactions: Interactions
+    gate: Gate
+    pages: StoredPages
+    tenant: str
+    starters: Sequence[str]
+    placeholder: str
 
     def mount(self, app: web.Application) -> None:
-        """Add the routes, the templates and the static files."""
-        add_pages(app, HERE)
+        """Add the routes."""
         app.router.add_get("/", self.chat)
         app.router.add_get("/c/{conversation}", self.chat)
         app.router.add_post("/conversations", self.start_over)
         app.router.add_post("/chat/{conversation}", self.ask)
-        self._live.mount(app)
         app.router.add_get("/chat/{conversation}/{id}", self.answer)
         app.router.add_post("/chat/{conversation}/{id}/person", self.person)
         app.router.add_post("/chat/{conversation}/{id}/withdraw", self.withdraw)
         app.router.add_get("/chat/{conversation}/{id}/why", self.why)
-        self._voting.mount(app)
-        self._acts.mount(app)
-        self._history.mount(app)
-        StoredPageRoutes(self._pages, self._tenant).mount(app)
 
     async def chat(self, request: web.Request) -> web.Response:
         """Show a conversation: the one in the path, else the open one."""
         named = request.match_info.get("conversation")
         conversation = valid_uuid(named or request.cookies.get(CONVERSATION_COOKIE))
-        thread = self._exchanges.thread(self._identify(request), conversation)
-        shown = await self._conversations.in_thread(thread, MAX_EXCHANGES)
-        seen = await self._exchanges.seen(request, shown)
-        exchanges = [await self._exchanges.view(request, each, seen) for each in shown]
+        thread = self.exchanges.thread(request, conversation)
+        shown = await self.interactions.in_thread(thread, MAX_EXCHANGES)
+        seen = await self.exchanges.visibility(request, shown)
+        exchanges = [await self.exchanges.view(request, each, seen) for each in shown]
         response = aiohttp_jinja2.render_template(
             "web/chat.html",
             request,
             {
                 "conversation": conversation,
                 "exchanges": exchanges,
-                "starters": self._starters,
-                "placeholder": self._placeholder,
+                "starters": self.starters,
+                "placeholder": self.placeholder,
                 "trouble": "" if exchanges else await self._nothing_indexed(),
                 "shortened": len(exchanges) == MAX_EXCHANGES,
                 "longest": MAX_QUESTION,
-                **await self._history.beside(request, HistoryQuery(open=conversation)),
+                **await self.history.beside(request, HistoryQuery(open=conversation)),
             },
         )
         remember_conversation(response, conversation)
@@ -137,7 +144,7 @@ class WebChat:
     async def _nothing_indexed(self) -> str:
         """Return the notice for an empty index, else ""."""
         try:
-            return "" if await self._pages.spaces(self._tenant) else NOTHING_INDEXED
+            return "" if await self.pages.spaces(self.tenant) else NOTHING_INDEXED
         except RagError:
             return ""
 
@@ -154,82 +161,205 @@ class WebChat:
         another.
         """
         form = await request.post()
-        question = str(form.get("question", "")).replace("\r\n", "\n").strip()
+        question = _typed_text(form.get("question"), MAX_QUESTION, "ask with at most")
         if not question:
             raise web.HTTPUnprocessableEntity(text="Type a question first.")
-        if len(question) > MAX_QUESTION:
-            raise web.HTTPUnprocessableEntity(
-                text=f"That is {len(question):,} characters; ask with at most {MAX_QUESTION:,}."
-            )
         accepted = await self._accept(request, question, valid_uuid(str(form.get("message", ""))))
-        if not wants_fragment(request):
-            raise web.HTTPSeeOther("/")
+        redirect_unless_fragment(request, "/")
         return accepted
 
     async def person(self, request: web.Request) -> web.Response:
         """Request a person for an earlier question; idempotent."""
-        interaction = await self._exchanges.own(request)
+        interaction = await self.exchanges.own_interaction(request)
         once = person_request_id(interaction.message.id)
         accepted = await self._accept(request, await self._wish(request, interaction), once)
-        if not wants_fragment(request):
-            raise web.HTTPSeeOther("/")
+        redirect_unless_fragment(request, "/")
         return accepted
 
     async def _wish(self, request: web.Request, asked: Interaction) -> str:
         """Return the text of the request; it names the question unless that is the last one."""
-        seen = await self._exchanges.seen(request, [asked])
+        seen = await self.exchanges.visibility(request, [asked])
         if seen.asked(asked) is None:
             # Its text comes from a page that the asker may not read, and experts perhaps even less.
             raise web.HTTPConflict(text=seen.why_closed)
-        last = await self._conversations.in_thread(asked.message.thread, 1)
+        last = await self.interactions.in_thread(asked.message.thread, 1)
         is_last = [each.id for each in last] == [asked.id]
         return person_request("" if is_last else asked.message.text)
 
     async def answer(self, request: web.Request) -> web.Response:
         """Return the answer or the progress; 204 if the browser shows this step already."""
-        interaction = await self._exchanges.own(request)
-        exchange = await self._exchanges.view(request, interaction)
+        interaction = await self.exchanges.own_interaction(request)
+        exchange = await self.exchanges.view(request, interaction)
         if exchange.working and exchange.step == request.query.get("step"):
             return web.Response(status=204)
         return render_exchange(request, "web/answer.html", interaction, exchange)
 
     async def withdraw(self, request: web.Request) -> web.Response:
         """Delete a question and its answer; idempotent."""
-        interaction = await self._exchanges.own(request)
-        await self._inbox.cancel(interaction.id)
-        if not wants_fragment(request):
-            raise web.HTTPSeeOther("/")
-        interaction = await self._exchanges.own(request)
-        return await self._exchanges.fragment(request, "web/exchange.html", interaction)
+        interaction = await self.exchanges.own_interaction(request)
+        await self.inbox.cancel(interaction.id)
+        redirect_unless_fragment(request, "/")
+        interaction = await self.exchanges.own_interaction(request)
+        return await self.exchanges.fragment(request, "web/exchange.html", interaction)
 
     async def why(self, request: web.Request) -> web.Response:
         """Explain an answer from its record."""
-        interaction = await self._exchanges.own(request)
+        interaction = await self.exchanges.own_interaction(request)
         outcome = interaction.outcome
         if outcome is None:
             raise web.HTTPNotFound(text="There is no answer to explain yet.")
-        seen = await self._exchanges.seen(request, [interaction])
+        seen = await self.exchanges.visibility(request, [interaction])
         shown = seen.explained(interaction, outcome)
         left_out = len(shown.trace.passages) < len(outcome.trace.passages)
         why = explanation_view(
             shown,
-            self._gate,
+            self.gate,
             closed=seen.why_closed if left_out else "",
             scored=role_of(request) == "admin",
         )
         return aiohttp_jinja2.render_template("web/why.html", request, {"why": why})
 
     async def _accept(self, request: web.Request, text: str, message_id: str) -> web.Response:
-        person = self._identify(request)
         message = Message(
             id=message_id,
-            thread=self._exchanges.thread(person, valid_uuid(request.match_info["conversation"])),
-            author=person,
+            thread=self.exchanges.thread(request, valid_uuid(request.match_info["conversation"])),
+            author=person_of(request),
             text=text,
             received_at=datetime.now(UTC),
             private=True,
         )
-        interaction = await self._interactions.get(await self._inbox.accept(message))
+        interaction = await self.interactions.get(await self.inbox.accept(message))
         if interaction is None:
             raise web.HTTPServiceUnavailable(text="Your question could not be kept; ask again.")
-        return await self._exchanges.fragment(request, "web/exchange.html", interaction)
+        return await self.exchanges.fragment(request, "web/exchange.html", interaction)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackActions:
+    """Handlers of votes and reasons; later feedback replaces earlier feedback."""
+
+    exchanges: Exchanges
+    interactions: Interactions
+
+    def mount(self, app: web.Application) -> None:
+        """Add the routes."""
+        app.router.add_post("/chat/{conversation}/{id}/vote", self.vote)
+        app.router.add_post("/chat/{conversation}/{id}/reason", self.reason)
+
+    async def vote(self, request: web.Request) -> web.Response:
+        """Store a vote; the same vote again deletes it, with its reason and comment."""
+        interaction = await self.exchanges.own_interaction(request)
+        vote = _thumb(str((await request.post()).get("vote", "")))
+        about = interaction.message.thread.tenant, interaction.id, person_of(request).id
+        votes = AnswerVotes(self.interactions)
+        try:
+            if not await votes.vote(*about, vote):
+                await votes.take_back(*about, vote)
+        except (FeedbackInvalid, InteractionUnknown) as error:
+            raise web.HTTPNotFound(text=_NO_ANSWER) from error
+        return await self._votes(request, interaction)
+
+    async def reason(self, request: web.Request) -> web.Response:
+        """Store why an answer did not help; an empty form clears reason and comment."""
+        interaction = await self._rateable(request)
+        form = await request.post()
+        comment = _typed_text(form.get("comment"), MAX_COMMENT_LENGTH)
+        try:
+            said = new_feedback(
+                interaction.id,
+                person_of(request).id,
+                "down",
+                reason=str(form.get("reason", "")) or None,
+                comment=comment,
+            )
+        except FeedbackInvalid as error:
+            raise web.HTTPUnprocessableEntity(text=str(error)) from error
+        await self.interactions.rate(said)
+        return await self._votes(request, interaction)
+
+    async def _rateable(self, request: web.Request) -> Interaction:
+        interaction = await self.exchanges.own_interaction(request)
+        if not can_be_rated(interaction.outcome):
+            raise web.HTTPNotFound(text=_NO_ANSWER)
+        return interaction
+
+    async def _votes(self, request: web.Request, interaction: Interaction) -> web.Response:
+        redirect_unless_fragment(request, f"/#x-{interaction.id}")
+        return await self.exchanges.fragment(request, "web/votes.html", interaction)
+
+
+def _thumb(given: str) -> Vote:
+    if given == "up":
+        return "up"
+    if given == "down":
+        return "down"
+    raise web.HTTPUnprocessableEntity(text=f"A vote is 'up' or 'down', not {given!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseActions:
+    """Handlers of the escalation card under an answer."""
+
+    exchanges: Exchanges
+    cases: Cases
+
+    def mount(self, app: web.Application) -> None:
+        """Add the routes."""
+        app.router.add_get("/chat/{conversation}/{id}/case", self.show)
+        app.router.add_post("/chat/{conversation}/{id}/case", self.act)
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Return the current card; 204 if the browser has this version."""
+        interaction, case = await self._found(request)
+        if request.query.get("version") == str(case.version):
+            return web.Response(status=204)
+        return _render_card(request, interaction, case)
+
+    async def act(self, request: web.Request) -> web.Response:
+        """Close or reopen a case; a refusal is shown on the card."""
+        interaction, _ = await self._found(request)
+        form = await request.post()
+        act = _case_act(str(form.get("act", "")))
+        text = _typed_text(form.get("text"), MAX_REOPEN_LENGTH)
+        person = person_of(request)
+        actor = Actor(person.id, person.name, "asker")
+        trouble = ""
+        try:
+            await self.cases.act(
+                interaction.message.thread.tenant, interaction.id, act, actor, text
+            )
+        except ActRefused as error:
+            trouble = str(error)
+        redirect_unless_fragment(request, f"/#x-{interaction.id}")
+        interaction, case = await self._found(request)
+        return _render_card(request, interaction, replace(case, trouble=trouble))
+
+    async def _found(self, request: web.Request) -> tuple[Interaction, CaseCard]:
+        interaction = await self.exchanges.own_interaction(request)
+        case = await self.exchanges.case_card(interaction)
+        if case is None:
+            raise web.HTTPNotFound(text="Nobody was asked about this question.")
+        return interaction, case
+
+
+def _render_card(request: web.Request, interaction: Interaction, case: CaseCard) -> web.Response:
+    context = {"conversation": interaction.message.thread.id, "case": case}
+    return aiohttp_jinja2.render_template("web/case.html", request, context)
+
+
+def _case_act(given: str) -> Act:
+    if given == "resolve":
+        return "resolve"
+    if given == "reopen":
+        return "reopen"
+    raise web.HTTPUnprocessableEntity(text=f"Here one can 'resolve' or 'reopen', not {given!r}.")
+
+
+def _typed_text(given: object, longest: int, limit: str = "say it in") -> str:
+    """Return the text of a form's field. Raises HTTPUnprocessableEntity if it is too long."""
+    text = str(given or "").replace("\r\n", "\n").strip()
+    if len(text) > longest:
+        raise web.HTTPUnprocessableEntity(
+            text=f"That is {len(text):,} characters; {limit} {longest:,}."
+        )
+    return text

@@ -6,17 +6,28 @@ like one that does not exist.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import aiohttp_jinja2
 from aiohttp import web
 from markupsafe import Markup
 
 from bot.web.auth.identity import principals_of
-from bot.web.chat.exchanges import StoredPages
 from bot.web.pages.safe_html import passage_html, quote_spans
-from rag.types import Chunk
+from rag.types import Chunk, Principal
+
+
+class StoredPages(Protocol):
+    """The part of rag.ports.SearchIndex that the chat shows pages from. Raises RagError."""
+
+    async def spaces(self, tenant: str) -> Mapping[str, int]: ...
+
+    async def page(
+        self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
+    ) -> Sequence[Chunk]: ...
+
 
 MAX_QUOTES = 10
 """Maximum number of quotes to highlight; an answer's links contain no more."""
@@ -94,12 +105,12 @@ QUOTES_GONE = (
 )
 
 
+@dataclass(frozen=True, slots=True)
 class StoredPageRoutes:
     """Handler of a stored page; one that the caller may not read is a 404, too."""
 
-    def __init__(self, pages: StoredPages, tenant: str) -> None:
-        self._pages = pages
-        self._tenant = tenant
+    pages: StoredPages
+    tenant: str
 
     def mount(self, app: web.Application) -> None:
         """Add the route."""
@@ -107,11 +118,11 @@ class StoredPageRoutes:
 
     async def page(self, request: web.Request) -> web.Response:
         """Show a page, with the quotes of the query string highlighted."""
-        chunks = await self._pages.page(
-            self._tenant,
+        chunks = await self.pages.page(
+            self.tenant,
             request.match_info["space"],
             request.match_info["page"],
-            await principals_of(request, self._tenant),
+            await principals_of(request, self.tenant),
         )
         if not chunks:
             return _not_found(request)

@@ -19,9 +19,8 @@ from bot.domain.ports import Inbox, Notes
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.store.database import Store
-from bot.web.auth.identity import person_of
 from bot.web.chat.history import CONVERSATION_COOKIE
-from bot.web.chat.routes import WebChat
+from bot.web.chat.routes import mount_chat
 from tests.contract.platforms.driver import (
     Client,
     Hands,
@@ -90,19 +89,18 @@ class OnWeb:
         """Nothing is posted."""
 
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
-        WebChat(
+        mount_chat(
+            app,
             inbox=inbox,
             interactions=store.interactions,
-            conversations=store.interactions,
             cases=store.escalations,
             watches=store.watching,
             threads=store.threads,
             gate=load_gate(self.settings.confidence_threshold),
             pages=OnePageIndex(),
             readable=ReadsEverything(),
-            identify=person_of,
             tenant=self.settings.tenant,
-        ).mount(app)
+        )
 
     async def ask(self, question: Question) -> Receipt:
         if not question.plain:

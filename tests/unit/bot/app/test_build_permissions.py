@@ -247,7 +247,7 @@ SECRET = "zebra471"
 
 
 class Accounts:
-    """Implements ResolvesAccounts; remembers who was asked for."""
+    """Looks accounts up; remembers who was asked for."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -260,14 +260,16 @@ class Accounts:
 async def test_what_a_platform_vouches_for_and_what_confluence_says_are_joined() -> None:
     person = Person("U1", "Ann", ANN, frozenset({EVERYONE, Principal(f"user:{ANN}")}))
 
-    found = await ConfluenceDirectory(Accounts()).principals("acme", person)
+    found = await ConfluenceDirectory(Accounts().principals).principals("acme", person)
 
     assert found == {EVERYONE, f"user:{ANN}", "user:confluence:1"}
 
 
 async def test_nobody_without_a_verified_address_is_looked_up() -> None:
     accounts = Accounts()
-    assert await ConfluenceDirectory(accounts).principals("acme", Person("U1", "Ann")) == {EVERYONE}
+    assert await ConfluenceDirectory(accounts.principals).principals(
+        "acme", Person("U1", "Ann")
+    ) == {EVERYONE}
     assert accounts.asked == []
 
 
@@ -275,7 +277,8 @@ async def test_nobody_without_a_verified_address_is_looked_up() -> None:
 async def test_nobody_else_says_who_is_in_a_group_of_confluence(accounts: Accounts | None) -> None:
     forged = frozenset(map(Principal, ("group:confluence:board", "user:confluence:ceo", EVERYONE)))
 
-    found = await ConfluenceDirectory(accounts).principals("acme", Person("U1", principals=forged))
+    directory = ConfluenceDirectory(None if accounts is None else accounts.principals)
+    found = await directory.principals("acme", Person("U1", principals=forged))
 
     assert found == {EVERYONE}
 

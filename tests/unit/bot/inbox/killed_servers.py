@@ -184,7 +184,7 @@ async def _serve(place: Place, points: str, number: int) -> None:
     board = Board(place.folder / "posts", death)
     acknowledged = place.folder / "acknowledged"
     opened = mortal(store, place.engine(place.executor(points, number)), board, alone=place.alone)
-    await opened.keeper.start()
+    await opened.supervisor.start()
     if number == 0:
         for asked in questions(points):
             accepted = await opened.inbox.accept(asked)

@@ -327,10 +327,10 @@ async def test_nobody_knows_what_was_never_asked(store: Store) -> None:
 async def test_closing_waits_for_what_runs_and_takes_no_more(store: Store) -> None:
     gate = AnswerBarrier()
     opened = inbox_over(store, desk=EchoDesk(gate), limits=WorkLimits(drain_seconds=5))
-    await opened.keeper.start()
+    await opened.supervisor.start()
     interaction_id = await opened.inbox.accept(message("hello"))
     await gate.reached.wait()
-    closing = asyncio.create_task(opened.keeper.stop())
+    closing = asyncio.create_task(opened.supervisor.stop())
     await asyncio.sleep(0)
 
     with pytest.raises(InboxUnavailable, match=r"stopping\. Send it again"):

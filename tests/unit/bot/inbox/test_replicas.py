@@ -245,9 +245,9 @@ async def test_before_the_start_and_after_the_end_nothing_is_accepted(store: Sto
     with pytest.raises(InboxUnavailable, match=r"starting\. Send it again"):
         await opened.inbox.accept(ASKED)
 
-    await opened.keeper.start()
+    await opened.supervisor.start()
     await opened.inbox.outcome(await opened.inbox.accept(message("hello")))
-    await opened.keeper.stop()
+    await opened.supervisor.stop()
 
     with pytest.raises(InboxUnavailable, match=r"stopping\. Send it again"):
         await opened.inbox.accept(ASKED)

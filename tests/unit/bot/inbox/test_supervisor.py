@@ -89,12 +89,12 @@ def kept_by(
         desk=desk or EchoDesk(),
         channels={},
         limits=limits,
-        surroundings=InboxOptions(alone=alone, prepare=prepare, clean=clean),
+        options=InboxOptions(alone=alone, prepare=prepare, clean=clean),
     )
 
 
 def test_before_the_start_it_is_not_ready(store: Store) -> None:
-    part = kept_by(store).keeper.part()
+    part = kept_by(store).supervisor.part()
 
     assert (part.name, part.state) == ("inbox", "failed")
 
@@ -102,7 +102,7 @@ def test_before_the_start_it_is_not_ready(store: Store) -> None:
 async def test_once_started_it_is_ready(store: Store) -> None:
     opened = kept_by(store)
     async with running(opened):
-        assert opened.keeper.part().state == "ready"
+        assert opened.supervisor.part().state == "ready"
 
 
 @pytest.mark.parametrize("what", ["record", "engine"])
@@ -114,11 +114,11 @@ async def test_a_start_goes_on_trying_where_a_server_may_come_later(
     opened = kept_by(store, engine=engine, prepare=prepare)
     with capture_logs() as logs:
         async with running(opened) as inbox:
-            assert opened.keeper.part().state == "failed"
+            assert opened.supervisor.part().state == "failed"
             with pytest.raises(InboxUnavailable, match="starting"):
                 await inbox.accept(ASKED)
 
-            await wait_until(lambda: opened.keeper.part().state == "ready")
+            await wait_until(lambda: opened.supervisor.part().state == "ready")
 
             assert await inbox.outcome(await inbox.accept(ASKED)) == generic_outcome(
                 "You said: hello"
@@ -135,7 +135,7 @@ async def test_a_start_on_a_file_fails_at_once(store: Store, failing: Exception)
     prepare = FailingFirst(1, failing)
 
     with pytest.raises(type(failing), match=str(failing)):
-        await kept_by(store, alone=True, prepare=prepare).keeper.start()
+        await kept_by(store, alone=True, prepare=prepare).supervisor.start()
 
     assert prepare.asked == 1
 
@@ -144,9 +144,9 @@ async def test_work_that_cannot_be_taken_up_at_once_does_not_stop_a_start(store:
     prepare = FailingFirst(1, InboxUnavailable("The engine is slow."))
     opened = kept_by(store, alone=True, prepare=prepare)
     async with running(opened):
-        assert opened.keeper.part().detail == "The engine is slow."
+        assert opened.supervisor.part().detail == "The engine is slow."
 
-        await wait_until(lambda: opened.keeper.part().state == "ready")
+        await wait_until(lambda: opened.supervisor.part().state == "ready")
 
 
 async def test_trouble_is_said_once_and_that_it_is_over_once(
@@ -162,9 +162,9 @@ async def test_trouble_is_said_once_and_that_it_is_over_once(
     with capture_logs() as logs:
         async with running(opened):
             monkeypatch.setattr(store.replicas, "dead", dead_ones)
-            await wait_until(lambda: opened.keeper.part().state == "failed")
-            assert opened.keeper.part().detail == "The server is away."
-            await wait_until(lambda: opened.keeper.part().state == "ready")
+            await wait_until(lambda: opened.supervisor.part().state == "failed")
+            assert opened.supervisor.part().detail == "The server is away."
+            await wait_until(lambda: opened.supervisor.part().state == "ready")
             await wait_until(lambda: dead.asked > 8)
 
     events = [line["event"] for line in logs if line["event"].startswith("inbox.")]
@@ -184,10 +184,10 @@ async def test_a_defect_is_noted_without_its_text_and_does_not_end_the_rounds(
     with capture_logs() as logs:
         async with running(opened):
             monkeypatch.setattr(store.replicas, "dead", dead_ones)
-            await wait_until(lambda: opened.keeper.part().state == "failed")
-            assert opened.keeper.part().detail == "RuntimeError"
+            await wait_until(lambda: opened.supervisor.part().state == "failed")
+            assert opened.supervisor.part().detail == "RuntimeError"
             await wait_until(lambda: dead.asked > 2)
-            assert opened.keeper.part().state == "ready"
+            assert opened.supervisor.part().state == "ready"
 
     assert [bool(line["exc_info"]) for line in logs if line["event"] == "inbox.troubled"] == [True]
 
@@ -196,7 +196,7 @@ async def test_a_dead_servers_work_is_taken_over_within_a_few_rounds(store: Stor
     gate = AnswerBarrier()
     dying = MemoryEngine("dying")
     dead = kept_by(store, engine=dying, desk=EchoDesk(gate))
-    await dead.keeper.start()
+    await dead.supervisor.start()
     await dead.inbox.accept(ASKED)
     await gate.reached.wait()
     desk, engine = EchoDesk(), WatchedEngine("living")
@@ -220,7 +220,7 @@ async def test_a_dead_servers_work_is_taken_over_within_a_few_rounds(store: Stor
 async def kill(opened: BuiltInbox, engine: MemoryEngine) -> None:
     """Stop everything without a word, as kill -9 does; the lease stays."""
     await engine.stop()
-    keeper = opened.keeper
+    keeper = opened.supervisor
     for task in keeper._tasks:  # noqa: SLF001 - there is no door for a kill
         task.cancel()
     await asyncio.gather(*keeper._tasks, return_exceptions=True)  # noqa: SLF001 - as above
@@ -228,10 +228,10 @@ async def kill(opened: BuiltInbox, engine: MemoryEngine) -> None:
 
 async def test_stopping_ends_the_lease(store: Store) -> None:
     opened = kept_by(store, engine=MemoryEngine("me"))
-    await opened.keeper.start()
+    await opened.supervisor.start()
     assert await store.replicas.living() == ["me"]
 
-    await opened.keeper.stop()
+    await opened.supervisor.stop()
 
     assert await store.replicas.living() == []
     assert await store.replicas.dead() == []
@@ -241,17 +241,17 @@ async def test_a_stop_without_the_record_is_a_stop(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = kept_by(store)
-    await opened.keeper.start()
+    await opened.supervisor.start()
     monkeypatch.setattr(store.replicas, "release", FailingFirst(9))
 
-    await opened.keeper.stop()
+    await opened.supervisor.stop()
 
 
 async def test_a_stop_before_the_start_succeeded_is_a_stop(store: Store) -> None:
     opened = kept_by(store, prepare=FailingFirst(999))
-    await opened.keeper.start()
+    await opened.supervisor.start()
 
-    await asyncio.wait_for(opened.keeper.stop(), 5)
+    await asyncio.wait_for(opened.supervisor.stop(), 5)
 
 
 async def test_the_lease_is_prolonged_while_a_round_takes_long(

@@ -7,19 +7,19 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Select, insert, text
+from sqlalchemy import Select, insert, select, text
 
 from bot.domain.cases import Actor
 from bot.domain.interactions import Escalation, Outcome, Reply, Trace
 from bot.domain.messages import Activity, Intent, Message, Stage, Thread
 from bot.domain.record_search import InteractionGlance
-from bot.store import conversations as statements
+from bot.store import interactions as statements
 from bot.store.database import Store
 from bot.store.rows import Rows
-from bot.store.tables import InteractionRow, ProgressRow
+from bot.store.tables import ConversationRow, InteractionRow, ProgressRow
 from tests.fakes.builders import NOON, message, route
 from tests.fakes.durable_inbox import OWNER, record_answer
-from tests.fakes.record_rows import add_all, add_conversation, conversation_rows, interaction_rows
+from tests.fakes.record_rows import add_all, conversation_rows, interaction_rows
 
 ANNA = Thread("web", "default", "anna", "")
 P7 = Thread("web", "default", "p7", "")
@@ -228,35 +228,20 @@ def test_no_list_is_without_a_bound() -> None:
         assert InteractionRow.__tablename__ in str(statement)
 
 
-async def test_the_last_written_to_comes_first(store: Store) -> None:
-    await add_conversation(store, "old", last_at=NOON - timedelta(hours=1))
-    await add_conversation(store, "new", last_at=NOON + timedelta(hours=1))
-    await add_conversation(store, "mine", tenant="other")
-
-    listed = await store.conversations.newest("default", 10)
-
-    assert [each.thread for each in listed] == ["new", "old"]
-
-
-async def test_pages_of_one_moment_leave_nothing_out_and_repeat_nothing(store: Store) -> None:
-    names = [f"t{number}" for number in range(7)]
-    for name in names:
-        await add_conversation(store, name)
-
-    page = await store.conversations.newest("default", 3)
-    seen = [each.thread for each in page]
-    while page:
-        page = await store.conversations.newest("default", 3, after=page[-1])
-        seen += [each.thread for each in page]
-
-    assert seen == sorted(names, reverse=True)
+WRITTEN = select(
+    ConversationRow.thread,
+    ConversationRow.channel,
+    ConversationRow.private,
+    ConversationRow.started_at,
+    ConversationRow.last_at,
+)
 
 
 async def test_a_message_makes_a_conversation_and_the_next_one_renews_it(store: Store) -> None:
     await store.work.open(message("hi", channel="anna"), "me")
-    (first,) = await store.conversations.newest("default", 10)
+    (first,) = await store.transactions.rows(WRITTEN)
     await store.work.open(message("and?", message_id="m2", channel="anna"), "me")
-    (second,) = await store.conversations.newest("default", 10)
+    (second,) = await store.transactions.rows(WRITTEN)
 
     assert (first.thread, first.channel) == (message("hi").thread.key, "web:anna")
     assert first.private

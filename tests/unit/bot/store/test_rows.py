@@ -31,7 +31,7 @@ from bot.store.rows import (
     turn_rows,
     usage_rows,
 )
-from bot.store.tables import InteractionRow
+from bot.store.tables import ConversationRow, InteractionRow, TurnRow
 from rag.types import ModelCall
 from tests.fakes.bot_ports import generic_outcome
 from tests.fakes.builders import NOON, message
@@ -136,7 +136,9 @@ STATEMENTS: dict[str, Callable[[str], ClauseElement]] = {
     "select_answered": lambda _: queries.select_answered("acme", 5),
     "select_newest_of": lambda _: queries.select_newest_of(THREAD, "anna"),
     "select_in_thread": lambda _: queries.select_in_thread(THREAD, 5),
-    "upsert_conversation": lambda dialect: queries.upsert_conversation(dialect, CONVERSATION),
+    "upsert": lambda dialect: queries.upsert(
+        dialect, ConversationRow, CONVERSATION, key=("tenant", "thread"), changed=("last_at",)
+    ),
     "finish": lambda _: queries.finish("i", NOON, {"outcome": "{}"}),
     "give_up": lambda _: queries.give_up("i", "The channel is gone."),
     "withdraw_interaction": lambda _: queries.withdraw_interaction("i", "{}", NOON),
@@ -152,12 +154,12 @@ STATEMENTS: dict[str, Callable[[str], ClauseElement]] = {
     "refused_without_text": lambda _: queries.refused_without_text(),
     "select_last_stage": lambda _: queries.select_last_stage("i"),
     "select_stages": lambda _: queries.select_stages("i", 0),
-    "upsert_feedback": lambda dialect: queries.upsert_feedback(
-        dialect, "acme", {"interaction_id": "i", "person": "p"}
-    ),
-    "delete_feedback": lambda _: queries.delete_feedback("i", "p"),
     "select_feedback": lambda _: queries.select_feedback("i"),
     "delete_texts": lambda _: queries.delete_texts("i")[0],
+    "not_withdrawn": lambda _: queries.not_withdrawn(),
+    "utc_day": lambda dialect: queries.utc_day(dialect, InteractionRow.created_at.expression),
+    "contains": lambda _: queries.contains(TurnRow.text, "Übung"),
+    "_update": lambda _: queries._update("i").values(message="{}"),  # noqa: SLF001
     "delete_case": lambda _: queries.delete_case("i"),
     "select_notices_posted_to_asker": lambda _: queries.select_notices_posted_to_asker("i"),
 }

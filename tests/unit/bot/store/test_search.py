@@ -25,11 +25,11 @@ from bot.domain.record_search import (
     QuestionQuery,
     ResultPage,
 )
-from bot.store import search_queries
+from bot.store import search
 from bot.store.database import Store
+from bot.store.queries import contains
 from bot.store.rows import Rows
 from bot.store.search import StoredSearches
-from bot.store.search_queries import contains
 from bot.store.tables import FeedbackRow, InteractionRow, TurnRow
 from tests.fakes.builders import NOON, message, route
 from tests.fakes.record_rows import RowsOfTables, add_all, add_escalation
@@ -368,9 +368,9 @@ async def test_a_search_goes_by_an_index(
     store: Store, database: str, query: QuestionQuery, index: str
 ) -> None:
     await add_all(store, [row for n in range(50) for row in asked(f"i{n}", minutes=n)])
-    window = search_queries.select_window("default", query, 10, Cursor(NOON, ("7",)))
+    window = search.select_window("default", query, 10, Cursor(NOON, ("7",)))
 
-    plan = await planned(store, database, search_queries.select_matches(window, query, 5))
+    plan = await planned(store, database, search.select_matches(window, query, 5))
 
     # PostgreSQL has statistics of its own, and of 50 rows any index will do.
     assert (index if database == "sqlite" else "ix_interactions_") in plan
@@ -385,9 +385,9 @@ async def test_judgements_are_listed_and_counted_by_an_index(store: Store, datab
         await add_all(store, asked(f"i{number}") + judged(f"i{number}", "up"))
 
     listed = await planned(
-        store, database, search_queries.select_feedback("default", FeedbackQuery(), 5, None)
+        store, database, search.select_feedback("default", FeedbackQuery(), 5, None)
     )
-    counted = await planned(store, database, search_queries.count_feedback("default", NOON))
+    counted = await planned(store, database, search.count_feedback("default", NOON))
 
     assert "ix_feedback_given" in listed
     assert "ix_feedback_given" in counted

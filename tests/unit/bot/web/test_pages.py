@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.settings_loading import load_settings
+from bot.web import pages as layout
 from bot.web.auth.security import mount_security
 from bot.web.chat.routes import HERE
-from bot.web.pages import layout
-from bot.web.pages.layout import Assets, add_pages
+from bot.web.pages import Assets, add_pages
 from bot.web.pages.safe_html import answer_html, passage_html, plain_html, quote_html
 
 STYLE = "body { margin: 0; }\n" * 50

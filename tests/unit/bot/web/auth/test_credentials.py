@@ -15,7 +15,9 @@ from aiohttp.test_utils import make_mocked_request
 from bot.domain.messages import Person
 from bot.domain.text.source_links import link_to_quote
 from bot.domain.users import SignedIn
+from bot.store.connections import Transactions
 from bot.store.database import Store
+from bot.store.key_values import StoredSessions
 from bot.web.auth.credentials import (
     MAX_WRONG_TOKENS,
     SESSION_SECONDS,
@@ -23,7 +25,6 @@ from bot.web.auth.credentials import (
     WRONG_TOKEN_WINDOW_SECONDS,
     AdminTokenCheck,
     Sessions,
-    SessionStore,
     WrongTokenLimit,
 )
 from bot.web.auth.identity import Identities
@@ -93,10 +94,12 @@ async def test_experts_and_admins_are_written_down_and_askers_are_not(tmp_path: 
     acts = RecordedActs()
     keeper = admin_token_check(tmp_path, acts)
 
-    await keeper.came_in(SignedIn("oidc", "asker", Person("oidc-1", "Anna")))
-    await keeper.came_in(SignedIn("oidc", "expert", Person("oidc-2", "Ben")))
-    await keeper.came_in(SignedIn("oidc", "admin", Person("oidc-3", "Cleo", "c@acme.example")))
-    await keeper.came_in(SignedIn("token", "admin"))
+    await keeper.record_sign_in(SignedIn("oidc", "asker", Person("oidc-1", "Anna")))
+    await keeper.record_sign_in(SignedIn("oidc", "expert", Person("oidc-2", "Ben")))
+    await keeper.record_sign_in(
+        SignedIn("oidc", "admin", Person("oidc-3", "Cleo", "c@acme.example"))
+    )
+    await keeper.record_sign_in(SignedIn("token", "admin"))
 
     assert acts.kept == [
         ("web:Ben", "sign_in", "oidc-2", "expert"),
@@ -223,24 +226,17 @@ async def test_another_site_cannot_use_a_session(store: Store, tmp_path: Path) -
     assert (form.status, plain.status, read.status, ours.status) == (403, 415, 403, 200)
 
 
-@dataclass(frozen=True)
-class BackdatedSessions:
+class BackdatedSessions(StoredSessions):
     """Keeps sessions as if they had begun some time ago."""
 
-    kept: SessionStore
-    ago: timedelta
+    def __init__(self, transactions: Transactions, ago: timedelta) -> None:
+        super().__init__(transactions)
+        self._ago = ago
 
     async def begin(
         self, tenant: str, session_id: str, signed_in: SignedIn, now: datetime, until: datetime
     ) -> None:
-        then = now - self.ago, until - self.ago
-        await self.kept.begin(tenant, session_id, signed_in, *then)
-
-    async def find(self, tenant: str, session_id: str, now: datetime) -> SignedIn | None:
-        return await self.kept.find(tenant, session_id, now)
-
-    async def end(self, tenant: str, session_id: str) -> None:
-        await self.kept.end(tenant, session_id)
+        await super().begin(tenant, session_id, signed_in, now - self._ago, until - self._ago)
 
 
 async def begun(sessions: Sessions) -> str:
@@ -297,10 +293,10 @@ async def test_the_record_keeps_only_a_hash_of_what_the_browser_has(
 async def test_a_session_ends_by_itself(store: Store, tmp_path: Path) -> None:
     settings = settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)
     sessions = Sessions(
-        BackdatedSessions(store.sessions, timedelta(seconds=SESSION_SECONDS + 1)), settings
+        BackdatedSessions(store.transactions, timedelta(seconds=SESSION_SECONDS + 1)), settings
     )
     younger = Sessions(
-        BackdatedSessions(store.sessions, timedelta(seconds=SESSION_SECONDS - 60)), settings
+        BackdatedSessions(store.transactions, timedelta(seconds=SESSION_SECONDS - 60)), settings
     )
     async with serving(store, settings) as client:
         assert await status_with(client, await begun(sessions)) == 401

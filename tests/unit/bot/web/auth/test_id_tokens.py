@@ -146,8 +146,8 @@ ANYTHING = st.recursive(
 NAMES = ["sub", "oid", "tid", "name", "email", "email_verified", "groups", "roles", "acct"]
 
 
-def person(claims: Claims, let_in: AdmissionRules = PLAIN) -> Person:
-    found = signed_in_person(claims, let_in).person
+def person(claims: Claims, rules: AdmissionRules = PLAIN) -> Person:
+    found = signed_in_person(claims, rules).person
     assert found is not None
     return found
 
@@ -224,13 +224,13 @@ def test_an_unverified_address_gives_no_rights() -> None:
     ids=str,
 )
 def test_allowed_domains_are_those_of_verified_addresses(email: Claims, *, gets_in: bool) -> None:
-    let_in = replace(PLAIN, domains=frozenset({"acme.example"}))
+    rules = replace(PLAIN, domains=frozenset({"acme.example"}))
 
     if gets_in:
-        assert signed_in_person({"sub": "a", **email}, let_in).role == "asker"
+        assert signed_in_person({"sub": "a", **email}, rules).role == "asker"
     else:
         with pytest.raises(SignInRefused):
-            signed_in_person({"sub": "a", **email}, let_in)
+            signed_in_person({"sub": "a", **email}, rules)
 
 
 def test_an_app_role_is_no_group() -> None:
@@ -256,20 +256,20 @@ def test_too_many_groups_are_noticed(claims: Claims, *, expected: bool) -> None:
 
 
 def test_with_too_many_groups_app_roles_alone_count() -> None:
-    let_in = replace(ENTRA, admin_groups=frozenset({"Desk.Admin", "src1"}))
+    rules = replace(ENTRA, admin_groups=frozenset({"Desk.Admin", "src1"}))
     overflowing = {**ANNA, "_claim_names": {"groups": "src1"}, "_claim_sources": {"src1": {}}}
 
-    assert signed_in_person(overflowing, let_in).role == "asker"
-    assert signed_in_person({**overflowing, "roles": ["Desk.Admin"]}, let_in).role == "admin"
+    assert signed_in_person(overflowing, rules).role == "asker"
+    assert signed_in_person({**overflowing, "roles": ["Desk.Admin"]}, rules).role == "admin"
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), ANYTHING))
 def test_whatever_a_token_says_one_is_let_in_as_an_asker_or_refused(
     claims: dict[str, object],
 ) -> None:
-    let_in = replace(PLAIN, admin_groups=frozenset({"the-admins"}))
+    rules = replace(PLAIN, admin_groups=frozenset({"the-admins"}))
     try:
-        signed_in = signed_in_person(claims, let_in)
+        signed_in = signed_in_person(claims, rules)
     except SignInRefused:
         return
     assert isinstance(signed_in, SignedIn)

@@ -21,16 +21,19 @@ from bot.domain.interactions import Interaction
 from bot.domain.messages import Person
 from bot.domain.users import SignedIn
 from bot.store.database import Store
-from bot.web.auth.cookie_signer import KEY_BYTES, Signer, secrets_match, signing_key
 from bot.web.auth.demo import demo_allowed
 from bot.web.auth.identity import (
     DIRECTORY,
     IDENTITIES,
+    KEY_BYTES,
     SIGNED_IN,
     VISITOR_COOKIE,
     ClaimedUser,
     Identities,
+    Signer,
     principals_of,
+    secrets_match,
+    signing_key,
 )
 from bot.web.problems import Problem
 from rag.types import EVERYONE, Principal

@@ -83,7 +83,7 @@ async def test_nothing_secret_is_in_an_error(tmp_path: Path, issuer: FakeIssuer)
     with pytest.raises(SignInFailed) as failed:
         await flow.finish(attempt, {"code": code, "state": attempt.state})
 
-    said = f"{failed.value} {failed.value.told}"
+    said = f"{failed.value} {failed.value.user_message}"
     for secret in (code, attempt.secret, attempt.verifier, attempt.nonce, issuer.secret or ""):
         assert secret not in said
 

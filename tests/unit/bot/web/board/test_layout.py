@@ -36,7 +36,7 @@ from bot.web.board.layout import (
     FilterForm,
     feedback_query,
     list_link,
-    next_link,
+    paging,
     question_query,
 )
 from bot.web.board.responses import response_view
@@ -112,8 +112,14 @@ def test_the_last_day_there_is_has_no_next() -> None:
 def test_a_link_keeps_the_filters_that_are_set() -> None:
     assert list_link("/p", {"words": "a & b", "kind": ""}) == "/p?words=a+%26+b"
     assert list_link("/p", {"words": ""}) == "/p"
-    assert next_link("/p", {"words": "a"}, None) == ""
-    assert next_link("/p", {}, Cursor(NOON, ("5",))).startswith("/p?after=")
+
+
+def test_a_page_links_to_the_first_one_and_to_the_next() -> None:
+    here = Cursor(NOON, ("5",))
+
+    assert paging("/p", {"words": "a"}, None, None) == {"first": "", "more": ""}
+    assert paging("/p", {"words": "a"}, here, None) == {"first": "/p?words=a", "more": ""}
+    assert paging("/p", {}, None, here)["more"].startswith("/p?after=")
 
 
 ASKED = AskedQuestion(

@@ -22,7 +22,6 @@ from bot.domain.messages import InteractionId, Stage, Thread
 from bot.domain.record_search import InteractionGlance
 from bot.domain.settings_loading import load_settings
 from bot.store.database import Store, open_store, sqlite_url
-from bot.web.auth.identity import person_of
 from bot.web.auth.security import mount_security
 from bot.web.chat.event_stream import MAX_STREAMS, EventStreams, PollIntervals, change_events
 from bot.web.chat.exchanges import Exchanges
@@ -284,11 +283,10 @@ async def watching(
     exchanges = Exchanges(
         interactions=store.interactions,
         cases=store.escalations,
-        identify=person_of,
         readable=ReadsEverything(),
         tenant="default",
     )
-    EventStreams(looked, exchanges, person_of, tempo).mount(app)
+    EventStreams(looked, exchanges, tempo).mount(app)
     async with (
         listened_on(app) as address,
         aiohttp.ClientSession() as client,

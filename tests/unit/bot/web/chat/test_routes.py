@@ -13,9 +13,8 @@ from bot.domain.feedback import REASONS, new_feedback
 from bot.domain.interactions import Feedback
 from bot.domain.messages import InteractionId
 from bot.store.database import Store
-from bot.web.chat.actions import MAX_COMMENT_LENGTH
 from bot.web.chat.answer_view import REASON_LABELS, feedback_view
-from bot.web.chat.routes import MAX_EXCHANGES
+from bot.web.chat.routes import MAX_COMMENT_LENGTH, MAX_EXCHANGES
 from bot.web.chat.stored_pages import QUOTES_GONE, QUOTES_SHOWN
 from rag.types import Principal
 from tests.fakes.chat_app import QUOTE, Browser, OnePageIndex, VpnDesk, exchange_of
