@@ -223,9 +223,17 @@ class Worklist(Protocol):
         ...
 
     async def close(
-        self, interaction: Interaction, outcome: Outcome, *, last: bool, posting: bool = True
+        self,
+        interaction: Interaction,
+        outcome: Outcome,
+        *,
+        last: bool,
+        posting: bool = True,
+        stages: Sequence[Activity] = (),
     ) -> bool:
         """Record the outcome with its turn in the conversation, its usage and its escalation.
+
+        ``stages`` are those that were not recorded before; DONE is added.
 
         Return False, and record nothing, if the question was edited since ``interaction`` was
         read, unless it is the ``last`` try. Otherwise the reply may be posted under the same

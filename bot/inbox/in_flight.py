@@ -202,7 +202,8 @@ class Progress:
     shows only the latest, and never DONE, which the reply itself implies. A channel with
     placeholders posts one first, recorded before and after it is posted. Failures are logged, as
     errors unless a platform only asks to wait or the claim is lost. The ``async with`` block ends
-    when all is written, so that nothing can overwrite the reply that follows.
+    when nothing is being written, so that nothing can overwrite the reply that follows; stages not
+    written by then are ``unwritten``, to be recorded with the outcome.
     """
 
     def __init__(self, interaction: Interaction, work: Worklist, channel: Channel | None) -> None:
@@ -220,6 +221,11 @@ class Progress:
     def placeholder(self) -> PostedRef | None:
         """The placeholder, if one was opened."""
         return self._placeholder
+
+    @property
+    def unwritten(self) -> tuple[Activity, ...]:
+        """The stages that were reported just before the end, and are not recorded."""
+        return tuple(self._activities)
 
     async def __call__(self, stage: Stage, pages: int = 0) -> None:
         self._activities.append(Activity(stage, pages))
@@ -277,6 +283,7 @@ class Progress:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_GAP_SECONDS):
                     await self._ending.wait()
+                return
 
     async def _show(self, activity: Activity) -> None:
         if self._channel is None:

@@ -264,7 +264,10 @@ class ReplyOutbox:
         if datetime.now(UTC) - since > self._patience:
             await self._give_up(interaction, str(error))
             if not interaction.withdrawn:
-                await self._clear(interaction)
+                # As recorded: the attempt itself may have opened the placeholder.
+                recorded = await self._work.get(interaction.id)
+                placeholder = recorded.placeholder if recorded else None
+                await self._clear(replace(interaction, placeholder=placeholder))
             return None
         pause = max(pause_before(attempts), error.retry_after_seconds or 0.0)
         log.warning(

@@ -16,7 +16,7 @@ import structlog
 from bot.answering.asker_identity import OUTSIDERS_NOT_KNOWN
 from bot.domain.errors import AskerUnknown, BotError, ClaimLost, RecordRefused, StoreUnavailable
 from bot.domain.interactions import Interaction, Outcome
-from bot.domain.messages import InteractionId, Message, Person, Refusal, Stage
+from bot.domain.messages import Activity, InteractionId, Message, Person, Refusal, Stage
 from bot.domain.outcomes import (
     busy_outcome,
     error_code,
@@ -229,20 +229,32 @@ class MessageWorker:
     async def _answer_unedited(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
         """Have a question answered, again if it was edited meanwhile, and record the outcome."""
         for last in (False, True):
-            interaction, outcome = await self._run_desk(interaction)
+            interaction, outcome, stages = await self._run_desk(interaction)
             try:
-                if await self._close(interaction, outcome, last=last):
+                if await self._close(interaction, outcome, last=last, stages=stages):
                     break
             except ClaimLost:
                 await self._outbox.remove_late_placeholder(interaction)
                 raise
         return interaction, outcome
 
-    async def _close(self, interaction: Interaction, outcome: Outcome, *, last: bool) -> bool:
-        waits = self._outbox.takes_turns(interaction.message)
-        return await self._work.close(interaction, outcome, last=last, posting=not waits)
+    async def _close(
+        self,
+        interaction: Interaction,
+        outcome: Outcome,
+        *,
+        last: bool,
+        stages: Sequence[Activity] = (),
+    ) -> bool:
+        posting = not self._outbox.takes_turns(interaction.message)
+        return await self._work.close(
+            interaction, outcome, last=last, posting=posting, stages=stages
+        )
 
-    async def _run_desk(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
+    async def _run_desk(
+        self, interaction: Interaction
+    ) -> tuple[Interaction, Outcome, Sequence[Activity]]:
+        """Return the interaction as answered, its outcome, and the stages not recorded yet."""
         async with self._outbox.progress(interaction) as report:
             await report(Stage.RECEIVED)
             async with self._desks:
@@ -261,7 +273,7 @@ class MessageWorker:
                     outcome = await _await_outcome(handling)
                 finally:
                     del self._handling[current.id]
-        return replace(current, placeholder=report.placeholder), outcome
+        return replace(current, placeholder=report.placeholder), outcome, report.unwritten
 
     async def _current(self, interaction: Interaction) -> Interaction:
         """Return the interaction as recorded now, since it may have waited. Raises ClaimLost."""

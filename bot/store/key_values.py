@@ -128,7 +128,7 @@ class StoredSessions:
 
 
 class StoredPolicies:
-    """Stores the policies of channels. Implements `bot.domain.ports.KeepsPolicies`.
+    """Stores the policies of channels. Implements `bot.domain.ports.Policies`.
 
     Each change writes an audit row in its transaction.
     """

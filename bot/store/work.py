@@ -86,7 +86,13 @@ class StoredWork:
         return bool(await self._transactions.scalar(earlier))
 
     async def close(
-        self, interaction: Interaction, outcome: Outcome, *, last: bool, posting: bool = True
+        self,
+        interaction: Interaction,
+        outcome: Outcome,
+        *,
+        last: bool,
+        posting: bool = True,
+        stages: Sequence[Activity] = (),
     ) -> bool:
         async with self._transactions.writing() as connection:
             recorded = await self._claimed(connection, interaction)
@@ -100,7 +106,7 @@ class StoredWork:
                 # Store the message that was answered; the last edit came too late.
                 text = self._rows.message(interaction.message)
                 await connection.execute(queries.keep_message(interaction.id, text))
-            await self._close(connection, interaction.message, outcome, posting=posting)
+            await self._close(connection, interaction.message, outcome, posting, stages)
             return True
 
     async def posting(self, interaction: Interaction) -> None:
@@ -179,7 +185,12 @@ class StoredWork:
                 await self._append(connection, interaction_id, row.tenant, activities)
 
     async def _close(
-        self, connection: AsyncConnection, message: Message, outcome: Outcome, *, posting: bool
+        self,
+        connection: AsyncConnection,
+        message: Message,
+        outcome: Outcome,
+        posting: bool,  # noqa: FBT001 - as in close
+        stages: Sequence[Activity],
     ) -> None:
         kept, outcome = without_text(_storable_message(message, outcome), outcome)
         if kept != message:
@@ -193,7 +204,9 @@ class StoredWork:
         if not is_kept_without_text(outcome):
             await self._insert(connection, TurnRow, *turn_rows(message, outcome))
         tenant = message.thread.tenant
-        await self._append(connection, message.interaction_id, tenant, (Activity(Stage.DONE),))
+        await self._append(
+            connection, message.interaction_id, tenant, (*stages, Activity(Stage.DONE))
+        )
         for usage in usage_rows(message, outcome):
             await self._insert(connection, UsageRow, usage)
         titled = await self._titled(connection, message, outcome)

@@ -306,9 +306,11 @@ async def test_a_placeholder_is_noted_before_and_after_it_is_posted(store: Store
     board.store = store
 
     async with Progress(opened, store.work, board) as report:
-        await report(Stage.RECEIVED)
-        await asyncio.sleep(0.05)
-        await report(Stage.SEARCHING)
+        for number, stage in enumerate((Stage.RECEIVED, Stage.SEARCHING), start=1):
+            await report(stage)
+            async with asyncio.timeout(30):
+                while len(board.shown_in) < number:  # noqa: ASYNC110 - a channel tells nobody
+                    await asyncio.sleep(0.01)
 
     assert board.noted == [PostedRef("anna", "")]
     assert board.shown_in == [PostedRef("board", "p1")] * 2
@@ -342,3 +344,21 @@ async def test_a_placeholder_that_may_be_there_unseen_is_not_opened_twice(store:
 
     assert board.opened == 0
     assert board.shown_in == [None]
+
+
+async def test_stages_of_the_last_moment_are_recorded_with_the_outcome(store: Store) -> None:
+    opened = await store.work.open(message("hi"), "me")
+
+    async with Progress(opened, store.work, None) as report:
+        await report(Stage.RECEIVED)
+        while not await store.interactions.stages(opened.id):  # noqa: ASYNC110 - rows tell nobody
+            await asyncio.sleep(0.01)
+        await report(Stage.ROUTING)
+
+    assert report.unwritten == (Activity(Stage.ROUTING),)
+    await store.work.close(opened, generic_outcome("ok"), last=True, stages=report.unwritten)
+    assert await store.interactions.stages(opened.id) == [
+        Activity(Stage.RECEIVED),
+        Activity(Stage.ROUTING),
+        Activity(Stage.DONE),
+    ]
