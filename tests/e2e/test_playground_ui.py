@@ -30,7 +30,7 @@ pytestmark = [
 ]
 
 _LOOKS = 4
-_FONTS = "https://res-1.cdn.context.net/"
+_FONTS = "https://res-1.cdn.office.net/"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

@@ -124,7 +124,7 @@ def _add_pages(app: web.Application) -> None:
 
 
 PAGES = {
-    "vpn.md": "# VPN\n\n## Error 809\n\nError 809 means that the context router blocks UDP port "
+    "vpn.md": "# VPN\n\n## Error 809\n\nError 809 means that the office router blocks UDP port "
     "4500. Plug the cable into the blue socket instead.\n",
     "leave.md": "# Annual leave\n\nEveryone has 28 days of annual leave a year. Book it in the "
     "calendar two weeks ahead.\n",

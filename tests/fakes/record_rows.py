@@ -215,12 +215,12 @@ KNOWN = (
     ("guest wifi for visitors tomorrow", "Reception prints a voucher a guest.", "Guest Wi-Fi"),
 )
 UNKNOWN = (
-    "Is the Lisbon context open on Friday?",
+    "Is the Lisbon office open on Friday?",
     "My badge stopped working at the north gate",
     "Can I get a second monitor at home?",
     "Why was my expense report sent back?",
 )
-GENERIC = ("thanks!", "hello", "what can you do?", "write a polite out of context note")
+GENERIC = ("thanks!", "hello", "what can you do?", "write a polite out of office note")
 PLACES = (("web", ""), ("slack", "C0HELP"), ("teams", "19:help"), ("web", ""), ("slack", "D0DM"))
 MODELS = (("gpt-4.1-mini", 0.9), ("gpt-4.1-mini", 1.1), ("gpt-4.1", 4.5), ("qwen3-8b", None))
 REASONS: tuple[EscalationReason, ...] = ("low_confidence", "nothing_found", "asked_for_human")
