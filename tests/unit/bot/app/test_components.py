@@ -27,7 +27,7 @@ from tests.fakes.model_server import VECTOR_LENGTH as VECTOR
 from tests.fakes.search_service.service import SearchService
 
 FACT = "blocks UDP port 4500"
-GROUNDED = replies_citing(("The context router blocks UDP port 4500.", FACT))
+GROUNDED = replies_citing(("The office router blocks UDP port 4500.", FACT))
 
 
 @pytest.fixture
