@@ -8,11 +8,8 @@ import pytest
 
 from tests.structure.trace import WAYS
 
-MOST_FILES = {"the web": 94, "Slack": 93, "Teams": 107}
-"""Files that one question may pass, with up to five of background work among them.
-
-The aim is 60 for Slack and 70 for Teams.
-"""
+MOST_FILES = {"the web": 85, "Slack": 87, "Teams": 96}
+"""Files that every answered question passes. The aim is 60 for Slack and 70 for Teams."""
 
 
 @pytest.mark.parametrize("platform", WAYS)

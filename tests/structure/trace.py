@@ -19,6 +19,7 @@ from types import FrameType
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
+from bot.domain.interactions import Reply
 from bot.domain.outcomes import is_unfinished
 from bot.domain.settings import Settings
 from bot.platforms import teams as adapter
@@ -39,10 +40,10 @@ from tests.structure.source import PRODUCT, ROOT
 from tests.sweeps.web_comparison import opened, recorded
 
 QUESTIONS = (
-    "how many days of annual leave do we have",
     "vpn says error 809, what now",
-    "who approves travel?",
-    "how do I reset my password?",
+    "how many days of annual leave do we have",
+    "how long does a voucher for the guest Wi-Fi last",
+    "what does VPN error 809 mean",
 )
 
 Ask = Callable[[str], Awaitable[object]]
@@ -167,10 +168,14 @@ async def _traced(settings: Settings, platform: Callable[[object], Ask]) -> Way:
 
 
 async def _finished(store: Store, count: int) -> None:
-    """Wait until so many questions are answered and their replies posted."""
+    """Wait until so many questions are answered from pages and their replies posted."""
     async with asyncio.timeout(60):
         while any(map(is_unfinished, await recorded(store, count))):  # noqa: ASYNC110 - a record
             await asyncio.sleep(0.05)
+    for each in await recorded(store, count):
+        response = each.outcome and each.outcome.response
+        assert isinstance(response, Reply)
+        assert response.sources
 
 
 WAYS: Mapping[str, Callable[[Path], Coroutine[object, object, Way]]] = {
