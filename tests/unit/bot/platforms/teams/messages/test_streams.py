@@ -367,9 +367,10 @@ async def test_an_answer_whose_place_was_not_noted_is_deleted_by_its_stream(
     assert not teams.messages
 
 
-FAULTS = st.sampled_from(
-    [None, LOST, Fault(status=0), Fault(status=500), Fault(status=504, after=True), Fault(429)]
-)
+UNKNOWN = (Fault(status=0), Fault(status=500))
+"""Faults after which nobody knows that nothing was posted."""
+
+FAULTS = st.sampled_from([None, LOST, *UNKNOWN, Fault(status=504, after=True), Fault(429)])
 
 
 @given(
@@ -389,7 +390,11 @@ def test_whatever_fails_and_whoever_dies_a_streamed_answer_is_seen_once(
             ref = await _until_posted(teams, message, opened, restarts)
             (sent,) = (each for each in teams.messages if each.text)
             assert ref.id == sent.id == stream_id_of(opened)
-            assert sent.labels == ["Ask a person", "Why this answer"]
+            # The buttons come last, and are not repeated where they may be there already.
+            missing = any(fault in UNKNOWN for fault in faults)
+            assert sent.labels == ["Ask a person", "Why this answer"] or (
+                missing and not sent.labels
+            )
             assert sent.text.startswith("Restart the client [1].")
 
     asyncio.run(run())
