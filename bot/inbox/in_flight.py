@@ -192,14 +192,14 @@ log = structlog.get_logger(__name__)
 _LONGEST_WRITE_SECONDS = 20.0
 _STOPPED_WRITE_SECONDS = 2.0
 _GAP_SECONDS = 0.1
-"""Pause between writes: nobody reads faster, and each write delays the answer itself."""
+"""Pause before each write: nobody reads faster, and each write delays the answer itself."""
 
 
 class Progress:
     """Records and shows stages in the background. Implements `ReportStage`.
 
     Every stage becomes a row, in order; stages close together share one transaction. The channel
-    shows only the latest, and never DONE, which the reply itself implies. A channel with
+    shows only the latest, at once, and never DONE, which the reply itself implies. A channel with
     placeholders posts one first, recorded before and after it is posted. Failures are logged, as
     errors unless a platform only asks to wait or the claim is lost. The ``async with`` block ends
     when nothing is being written, so that nothing can overwrite the reply that follows; stages not
@@ -214,6 +214,7 @@ class Progress:
         self._work = work
         self._channel = channel
         self._activities: deque[Activity] = deque()
+        self._latest: Activity | None = None
         self._writing: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
 
@@ -228,7 +229,8 @@ class Progress:
         return tuple(self._activities)
 
     async def __call__(self, stage: Stage, pages: int = 0) -> None:
-        self._activities.append(Activity(stage, pages))
+        self._latest = Activity(stage, pages)
+        self._activities.append(self._latest)
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write())
 
@@ -247,6 +249,7 @@ class Progress:
         if error is not None:
             # A placeholder that is being posted must be recorded, or it could not be withdrawn.
             self._activities.clear()
+            self._latest = None
         stopped = isinstance(error, asyncio.CancelledError)
         patience = _STOPPED_WRITE_SECONDS if stopped else _LONGEST_WRITE_SECONDS
         _, late = await asyncio.wait([self._writing], timeout=patience)
@@ -254,36 +257,38 @@ class Progress:
             writing.cancel()
 
     async def _write(self) -> None:
-        while self._activities:
-            activities = list(self._activities)
-            self._activities.clear()
-            latest = activities[-1]
-            try:
-                await self._work.stage(self._id, *activities)
-                if not self._activities and latest.stage is not Stage.DONE:
-                    await self._show(latest)
-            except DeliveryFailed as error:
-                about = {"interaction_id": self._id, "stage": latest.stage.value, "why": str(error)}
-                if error.retry_after_seconds is None:
-                    log.error("progress.failed", **about)  # noqa: TRY400 - the message says it all
-                else:
-                    log.info("progress.left_out", **about)
-            except ClaimLost as error:
-                # The question was edited, withdrawn or taken over meanwhile: the worker logs that.
-                log.debug("progress.left_out", interaction_id=self._id, why=str(error))
-            except Exception as error:
-                known = isinstance(error, BotError)
-                log.exception(
-                    "progress.failed",
-                    interaction_id=self._id,
-                    stage=latest.stage.value,
-                    why=str(error) if known else "",
-                    exc_info=not known,
-                )
+        """Show the latest stage at once; record those of a while in one transaction."""
+        shown: Activity | None = None
+        while self._activities or shown is not self._latest:
+            shown = self._latest
+            if shown is not None and shown.stage is not Stage.DONE:
+                await self._attempt(shown, self._show(shown))
             with suppress(TimeoutError):
                 async with asyncio.timeout(_GAP_SECONDS):
                     await self._ending.wait()
                 return
+            activities = list(self._activities)
+            self._activities.clear()
+            if activities:
+                await self._attempt(activities[-1], self._work.stage(self._id, *activities))
+
+    async def _attempt(self, activity: Activity, writing: Awaitable[None]) -> None:
+        """Await a write; log its failure."""
+        about = {"interaction_id": self._id, "stage": activity.stage.value}
+        try:
+            await writing
+        except DeliveryFailed as error:
+            if error.retry_after_seconds is None:
+                log.error("progress.failed", **about, why=str(error))  # noqa: TRY400 - it says it all
+            else:
+                log.info("progress.left_out", **about, why=str(error))
+        except ClaimLost as error:
+            # The question was edited, withdrawn or taken over meanwhile: the worker logs that.
+            log.debug("progress.left_out", interaction_id=self._id, why=str(error))
+        except Exception as error:
+            known = isinstance(error, BotError)
+            why = str(error) if known else ""
+            log.exception("progress.failed", **about, why=why, exc_info=not known)
 
     async def _show(self, activity: Activity) -> None:
         if self._channel is None:

@@ -250,7 +250,7 @@ async def test_who_did_not_address_the_bot_is_shown_no_progress(store: Store) ->
         await report(Stage.SEARCHING)
 
     assert board.activities == []
-    assert await store.interactions.stages(interaction.id) == [Activity(Stage.SEARCHING)]
+    assert report.unwritten == (Activity(Stage.SEARCHING),)
 
 
 async def test_what_was_shown_to_one_who_is_not_answered_again_is_removed(store: Store) -> None:
