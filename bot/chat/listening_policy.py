@@ -56,9 +56,9 @@ _ASKING = re.compile(
 class ListeningPolicy:
     """Accepts unaddressed messages by the channel's policy; without a policy, none.
 
-    Raises StoreUnavailable. Accepted messages are recorded, so ordinary talk is
-    left out: a message that begins a thread must look like a question, and a reply counts only in a
-    thread in which the bot has spoken.
+    Raises StoreUnavailable. Accepted messages are recorded, so ordinary talk is left out: a message
+    that begins a thread must look like a question, and a reply counts only in a thread in which the
+    bot has spoken.
     """
 
     def __init__(self, policies: Policies, interactions: Interactions) -> None:

@@ -47,18 +47,6 @@ class UsageSum:
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationRecord:
-    """A conversation; ``thread`` is bot.domain.messages.Thread.key."""
-
-    tenant: str
-    thread: str
-    channel: str
-    private: bool
-    started_at: datetime
-    last_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class PolicyRecord:
     """A channel's policy (``platform:channel``), and who set it when."""
 

@@ -16,7 +16,7 @@ from typing import Any
 import structlog
 
 from bot.domain.capabilities import TakesTurns
-from bot.domain.errors import ClaimLost, DeliveryFailed, DeliveryRefused
+from bot.domain.errors import ClaimLost, DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.interactions import Delivery, Interaction, Outcome, PostedRef
 from bot.domain.messages import Activity, InteractionId, Message, Platform, Stage
 from bot.domain.ports import Channel, OpensPlaceholders, Withdraws, Worklist
@@ -265,9 +265,9 @@ class ReplyOutbox:
             await self._give_up(interaction, str(error))
             if not interaction.withdrawn:
                 # As recorded: the attempt itself may have opened the placeholder.
-                recorded = await self._work.get(interaction.id)
-                placeholder = recorded.placeholder if recorded else None
-                await self._clear(replace(interaction, placeholder=placeholder))
+                with suppress(StoreUnavailable):
+                    interaction = await self._work.get(interaction.id) or interaction
+                await self._clear(interaction)
             return None
         pause = max(pause_before(attempts), error.retry_after_seconds or 0.0)
         log.warning(

@@ -233,6 +233,8 @@ class MessageWorker:
             try:
                 if await self._close(interaction, outcome, last=last, stages=stages):
                     break
+                if stages:
+                    await self._work.stage(interaction.id, *stages)
             except ClaimLost:
                 await self._outbox.remove_late_placeholder(interaction)
                 raise

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -30,7 +31,7 @@ from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.ports import Audits, Notes
 from bot.domain.text.formatting import counted
 from bot.domain.text.markdown import clip
-from ingestion.errors import DocumentInTheWay, DocumentRefused
+from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 from ingestion.records.types import Run
 
 _LOOKED_AT = 100
@@ -121,7 +122,8 @@ class ReindexRuns:
 
     async def _stop(self, run: Run, by: CommandCaller) -> None:
         await self._audit(by, "cancel reindex", run.id, run_scope(run))
-        await self.runs.cancel(run.id)
+        with suppress(DocumentUnknown):  # it ended and was forgotten meanwhile
+            await self.runs.cancel(run.id)
 
     async def _in_the_way(self, space: str | None) -> Run | None:
         return next(
