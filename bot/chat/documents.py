@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import wraps
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, cast
 
@@ -134,7 +135,8 @@ class _WithBotErrors:
         self._service = service
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any of the service's methods
-        return with_bot_errors(getattr(self._service, name))
+        found = getattr(self._service, name)
+        return with_bot_errors(found) if iscoroutinefunction(found) else found
 
 
 def translated_service(service: Service) -> Service:

@@ -21,7 +21,8 @@ _FETCHED_AT_A_TIME = 64
 class StatementCursor(aiosqlite.Cursor):
     """Executes a statement, fetches all its rows and closes the cursor, in one trip.
 
-    All rows of a result are in memory; SQLAlchemy fetches them at once anyway.
+    All rows of a result are in memory; SQLAlchemy fetches them at once anyway, but for streams,
+    which are not supported.
     """
 
     _cursor: sqlite3.Cursor

@@ -186,11 +186,14 @@ def _print_pdf_text(content: bytes) -> int:
 
 def _limit(memory_bytes: int, cpu_seconds: float | None = None) -> None:
     """Limit memory and processor time, where the system supports that."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource  # there is none on Windows
-
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return
+    with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-        if cpu_seconds is not None:
+    if cpu_seconds is not None:
+        with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_CPU, (int(cpu_seconds), int(cpu_seconds)))
 
 

@@ -44,7 +44,7 @@ def mount_work_pages(
 
     Args:
         app: The app that gets the routes.
-        tenant: The tenant whose records are settings_page.
+        tenant: The tenant whose records are shown.
         works: Acts on cases and returns their views.
         cases: The store of cases.
         searches: Finds questions, feedback and counts.
@@ -52,7 +52,7 @@ def mount_work_pages(
         readable: Returns which of the found passages a person may read.
         index: Holds the pages, to check whether they still contain a quote.
         origins: Returns a question's link on its platform.
-        patience: How long a case may wait before it is settings_page as late; zero: for ever.
+        patience: How long a case may wait before it is shown as late; zero: for ever.
         clock: Returns the current time.
     """
     EscalationsPage(
