@@ -168,18 +168,30 @@ class SlackClient:
         return str(answer["permalink"])
 
     async def respond(
-        self, url: str, forms: MessageForms, *, replace: bool = False, thread_ts: str = ""
+        self,
+        url: str,
+        forms: MessageForms,
+        *,
+        replace: bool = False,
+        thread_ts: str = "",
+        command_reply: bool = False,
     ) -> None:
         """Send an ephemeral message to a response URL, or replace the message that has the button.
 
         Such a URL is valid five times within half an hour, also where the bot is not: in channels
-        that it is no member of, and between two people. Raises NeverPermitted for a URL
-        that is used up or not Slack's.
+        that it is no member of, and between two people. Only a reply to a command, which an inbox
+        repeats, needs the token. Raises NeverPermitted for a URL that is used up or not Slack's.
         """
 
         async def send(form: MessageForm) -> None:
             payload = response_payload(form, replace=replace, thread_ts=thread_ts)
-            await self.caller.call(RESPONSE_URL, lambda: send_response(self.web, url, payload))
+            await self.caller.call(
+                RESPONSE_URL,
+                lambda: send_response(self.web, url, payload, command_reply=command_reply),
+                # Slack limits each URL by itself: one user must not hold the others.
+                channel=url,
+                needs_token=command_reply,
+            )
 
         await self._refused_ephemeral.send_richest(forms, send)
 

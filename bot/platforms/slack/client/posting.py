@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import aiohttp
 import structlog
@@ -22,6 +22,7 @@ from bot.platforms.slack.client.errors import (
     FormsRefused,
     NeverPermitted,
     error_from_response,
+    result_unknown,
 )
 from bot.platforms.slack.client.rate_limits import RESPONSE_URL, Clock
 from bot.platforms.slack.payloads.events import is_slack_url
@@ -114,7 +115,7 @@ def _block_types_at(form: MessageForm, indexes: frozenset[int]) -> frozenset[str
     return frozenset(str(form.blocks[at]["type"]) for at in indexes if at < len(form.blocks))
 
 
-_TIMEOUT = aiohttp.ClientTimeout(total=10)
+_TIMEOUT_SECONDS = 10.0
 _OK = 200
 _USED_UP = frozenset({403, 404, 410})
 _LONGEST_CODE = 80
@@ -134,14 +135,15 @@ def response_payload(form: MessageForm, *, replace: bool, thread_ts: str) -> Map
 
 
 async def send_response(
-    web: AsyncWebClient, url: str, payload: Mapping[str, object]
+    web: AsyncWebClient, url: str, payload: Mapping[str, object], *, command_reply: bool = False
 ) -> AsyncSlackResponse:
-    """Post to a response URL.
+    """Post to a response URL; a reply to a command takes as long as a call of the Web API.
 
     Raises NeverPermitted for one that is used up or not Slack's, and DeliveryFailed.
     """
     if not is_slack_url(url, web.base_url):
         raise NeverPermitted("The response URL is not Slack's. Nothing was sent.", "not_slacks")
+    seconds = web.timeout if command_reply else _TIMEOUT_SECONDS
     async with AsyncExitStack() as stack:
         session = web.session
         if session is None:
@@ -151,18 +153,19 @@ async def send_response(
             json=payload,
             proxy=web.proxy,
             ssl=web.ssl or True,
-            timeout=_TIMEOUT,
-            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(total=seconds),
+            allow_redirects=command_reply,
         )
         response = await stack.enter_async_context(posting)
-        body = await response.text()
+        body = await _text(response)
     answer = AsyncSlackResponse(
         client=web,
         http_verb="POST",
         api_url=RESPONSE_URL,
         req_args={},
         data=_response_data(response.status, body),
-        headers=dict(response.headers),
+        # As they are: a dict would find no header that is spelled in another case.
+        headers=cast("dict[str, str]", response.headers),
         status_code=response.status,
     )
     if response.status == _OK and answer.get("ok") is not False:
@@ -171,6 +174,14 @@ async def send_response(
     if response.status in _USED_UP and not isinstance(error, FormRefused):
         raise NeverPermitted("The response URL is used up, or was never valid.", "used_url")
     raise error
+
+
+async def _text(response: aiohttp.ClientResponse) -> str:
+    """Return a response's body. Raises ResultUnknown for one that is no text."""
+    try:
+        return await response.text()
+    except (UnicodeDecodeError, LookupError) as error:
+        raise result_unknown(f"{RESPONSE_URL}: the answer can't be read as text.") from error
 
 
 def _response_data(status: int, body: str) -> dict[str, object]:

@@ -97,13 +97,13 @@ class CommandReplies:
         url = response_url_of(message)
         if url and datetime.now(UTC) - message.received_at < _URL_LIFETIME:
             try:
-                await self._client.respond(url, forms)
+                await self._client.respond(url, forms, command_reply=True)
             except (NotPermitted, NeverPermitted) as error:
                 log.info("slack.response_url_closed", error=str(error))
             except FormsRefused:
                 line = MessageForm(undelivered_text(message, delivery.outcome, "Slack"))
                 with suppress(DeliveryFailed):
-                    await self._client.respond(url, (line,))
+                    await self._client.respond(url, (line,), command_reply=True)
                 raise
             else:
                 return _ephemeral_ref(delivery)
