@@ -161,9 +161,6 @@ ApiCall = Callable[[], Awaitable[AsyncSlackResponse]]
 PATIENCE_SECONDS = 2.0
 """How long a call waits for a rate limit; a longer wait costs nothing in the inbox."""
 
-RESPONSE_URL = "response_url"
-"""The name of a post to a response URL."""
-
 
 class ApiCaller:
     """Makes paced calls of Slack's Web API, and repeats those that Slack rate-limits.

@@ -173,7 +173,11 @@ class AskerNotices:
         for number, forms in enumerate(messages, start=1):
             label = label_of(notice, str(number), total=len(messages))
             known = posted.get(label.part)
-            ts = known.ts if known else await self._client.chat_post_message(place, forms, label)
+            ts = (
+                known.ts
+                if known
+                else await self._client.chat_post_message(place, forms, label, kind="notice")
+            )
         ref = PostedRef(place.channel, ts)
         if state:
             await self._latest.came(message, notice, ref, state)
@@ -196,7 +200,8 @@ class AskerNotices:
         remark: str,
     ) -> None:
         """Replace the last message of a notice: its buttons, and a remark below it."""
-        await self._client.chat_update(at, notice_messages(notice, offers, remark)[-1])
+        forms = notice_messages(notice, offers, remark)[-1]
+        await self._client.chat_update(at, forms, kind="notice")
 
     async def _place(self, message: Message) -> Place:
         """Return the thread of a question; for a command, which has none, a direct message."""

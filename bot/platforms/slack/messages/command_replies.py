@@ -114,7 +114,7 @@ class CommandReplies:
             raise DeliveryFailed(str(error)) from error
         place = Place(direct, None, since=ts_of(message))
         ts = await self._client.chat_post_message(
-            place, forms, label_of(delivery, str(number), total=total)
+            place, forms, label_of(delivery, str(number), total=total), kind="private reply"
         )
         return PostedRef(place.channel, ts)
 
