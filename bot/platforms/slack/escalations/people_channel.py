@@ -73,9 +73,9 @@ class PeopleChannel:
         self._health = health
         self._updates = CardUpdates()
 
-    def use_casework(self, cases: Casework) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of case views; until then a card shows what its question came with."""
-        self._updates.use_casework(cases)
+        self._updates.use_casework(casework)
 
     def are_asked(self, delivery: Delivery) -> bool:
         """Return whether a delivery has a card."""
