@@ -70,7 +70,7 @@ class SlackChannel:
 
     Implements bot.domain.ports.Channel and Withdraws; all of bot.domain.capabilities (TakesTurns,
     Introduces, Fetches, TellsState, TellsPeople); and of bot.escalations.ports Tells, AsksPeople,
-    ShowsCases and LinksBack. Each is implemented in a file of its own.
+    ShowsCases and LinksBack. What takes more than a call of the client is in a class of its own.
     """
 
     def __init__(self, client: SlackClient, settings: Settings, notes: Notes) -> None:
@@ -202,10 +202,10 @@ class SlackChannel:
         """Find a notice in its thread, by metadata; None unless it is complete."""
         return await self._notices.find_told(message, notice)
 
-    def use_casework(self, cases: Casework) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of case views, before anything about a case is posted."""
-        self.people.use_casework(cases)
-        self._notices.use_casework(cases)
+        self.people.use_casework(casework)
+        self._notices.use_casework(casework)
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the card and the last notice to the asker."""

@@ -222,6 +222,12 @@ def _zip(files: Mapping[str, bytes]) -> bytes:
 
 _CHANNEL_FEATURES = "supportsChannelFeatures"
 _SCHEMA = Path(__file__).with_name("manifest_schema.json")
+_TYPE_WORDS = {"string": "text", "array": "list"}
+_ANCHORS = ("^", r"$(?!\n)")
+"""Begin and end of a pattern in the schema; an operator reads the form without them."""
+
+_LONGEST_VALUE = 200
+"""Longest value in a problem."""
 
 
 def manifest_problems(manifest: Mapping[str, Any]) -> tuple[str, ...]:
@@ -230,7 +236,11 @@ def manifest_problems(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     The published schema, which ``manifest_schema.json`` follows, has no rules between keys.
     """
     validator = Draft202012Validator(json.loads(_SCHEMA.read_bytes()))
-    found = [text for each in validator.iter_errors(manifest) for text in _texts_of(each)]
+    errors = list(validator.iter_errors(manifest))
+    # One fault of a value is enough: what is too long is rarely well formed either.
+    long = [each.absolute_path for each in errors if each.validator == "maxLength"]
+    wanted = [e for e in errors if e.validator != "pattern" or e.absolute_path not in long]
+    found = [text for each in wanted for text in _texts_of(each)]
     return tuple(dict.fromkeys(found)) or tuple(_inconsistent(manifest))
 
 
@@ -245,7 +255,7 @@ def _texts_of(error: ValidationError) -> Iterator[str]:
     """Yield what is wrong; one error may be about several keys of an object."""
     path = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in error.absolute_path)
     at, value, limit = "".join(path)[1:], error.instance, error.validator_value
-    inside = f"{at}." if at else ""
+    inside, shown = f"{at}." if at else "", _clipped(repr(value))
     match error.validator:
         case "required":
             yield from (f"{inside}{key} is missing" for key in limit if key not in value)
@@ -258,11 +268,19 @@ def _texts_of(error: ValidationError) -> Iterator[str]:
         case "uniqueItems":
             yield f"{at} has one twice"
         case "enum":
-            yield f"{at}={value!r} is none of {', '.join(limit)}"
+            yield f"{at}={shown} is none of {', '.join(limit)}"
+        case "type" if limit == "boolean":
+            yield f"{at}={shown} is neither true nor false"
         case "type":
-            yield f"{at}={value!r} is no {limit}"
+            yield f"{at} is no {_TYPE_WORDS.get(limit, limit)}"
         case _:
-            yield f"{at}={value!r} is not of the form {limit}"
+            form = limit.removeprefix(_ANCHORS[0]).removesuffix(_ANCHORS[1])
+            yield f"{at}={shown} is not of the form {form}"
+
+
+def _clipped(shown: str) -> str:
+    longest = _LONGEST_VALUE
+    return shown if len(shown) <= longest else f"{shown[:longest]}\u2026"
 
 
 def _inconsistent(manifest: Mapping[str, Any]) -> Iterator[str]:

@@ -227,10 +227,10 @@ class TeamsChannel:
         """Return None: Teams can't be searched. A notice may be posted twice, but is never lost."""
         return None
 
-    def use_casework(self, sees: Casework) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of current case views, before the first post about a case."""
-        self.people.cards.use_casework(sees)
-        self._notices.latest.use_casework(sees)
+        self.people.cards.use_casework(casework)
+        self._notices.latest.use_casework(casework)
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the case card and the asker's latest notice."""

@@ -29,16 +29,14 @@ from bot.platforms.teams.tenant.members import CommandSenders
 from bot.platforms.teams.transport.dispatch import Dispatch, Listener
 
 
-def followers_of(
-    channel: TeamsChannel, context: ChatContext, time: Clock | None = None
-) -> RunFollowers:
+def followers_of(channel: TeamsChannel, context: ChatContext) -> RunFollowers:
     """Return the followers, which show the progress of reindex runs."""
     owner = process_owner(alone=channel.settings.database_url is None)
     return RunFollowers(
         commands=context.commands,
         leases=RunLeases(context.notes, context.tenant, owner, platform="teams"),
         screen=RunMessages(channel.client, channel, tenant=context.tenant),
-        time=time or Clock(),
+        time=Clock(),
     )
 
 

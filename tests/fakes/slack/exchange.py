@@ -88,7 +88,8 @@ class Fault:
     """What happens to the next call of a method.
 
     ``status`` is the HTTP answer, 0 cuts the connection. ``after`` lets the call have its effect
-    first. ``error`` is Slack's code in an answer of 200. ``page`` is what a proxy says instead.
+    first. ``error`` is Slack's code in an answer of 200. ``page`` is what a proxy says instead,
+    in Latin-1, whatever the ``charset`` that it claims.
     ``seconds`` pass before the answer; a fault of nothing but seconds answers as usual after
     them. ``kept`` is how many bytes of a file arrive before its connection breaks.
     """
@@ -98,6 +99,7 @@ class Fault:
     after: bool = False
     retry_after: str = ""
     page: str = ""
+    charset: str = "latin-1"
     seconds: float = 0.0
     kept: int | None = None
 
@@ -110,9 +112,12 @@ def faulty_response(fault: Fault, request: web.Request) -> web.Response:
     """Return what a caller gets of a fault."""
     if fault.status == 0:
         cut(request)
-    headers = {"Retry-After": fault.retry_after} if fault.retry_after else {}
+    # In lower case, as proxies write it: names of headers have no case.
+    headers = {"retry-after": fault.retry_after} if fault.retry_after else {}
     if fault.page:
-        return web.Response(text=fault.page, status=fault.status)
+        content = fault.page.encode("latin-1")
+        kind = {"Content-Type": f"text/plain; charset={fault.charset}"}
+        return web.Response(body=content, status=fault.status, headers=kind)
     body = {"ok": False, "error": fault.error or "internal_error"}
     return web.json_response(body, status=fault.status or 500, headers=headers)
 

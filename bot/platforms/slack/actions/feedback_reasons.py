@@ -129,7 +129,8 @@ class FeedbackReasons:
     async def ask(self, thread: Thread, user: str, interaction_id: InteractionId) -> None:
         """Ask one person what was wrong with an answer, in its thread. Raises DeliveryFailed."""
         place = Place(thread.channel, thread.id, since=thread.id)
-        await self.client.chat_post_ephemeral(place, user, reason_question(interaction_id))
+        forms = reason_question(interaction_id)
+        await self.client.chat_post_ephemeral(place, user, forms, kind="reason question")
 
     async def ask_at(self, url: str, interaction_id: InteractionId) -> None:
         """Ask what was wrong, at the response URL of a press. Raises DeliveryFailed."""

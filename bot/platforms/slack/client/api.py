@@ -6,6 +6,7 @@ channel page by page, whichever process posted them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import structlog
@@ -17,13 +18,13 @@ from bot.domain.errors import DeliveryFailed
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import InteractionId, Thread
 from bot.platforms.slack.client.errors import NeverPermitted, NotPermitted
-from bot.platforms.slack.client.posting import RefusedBlocks, response_payload, send_response
-from bot.platforms.slack.client.rate_limits import (
-    PATIENCE_SECONDS,
-    RESPONSE_URL,
-    ApiCall,
-    ApiCaller,
+from bot.platforms.slack.client.posting import (
+    MessageKind,
+    RefusedBlocks,
+    ResponseOptions,
+    send_response,
 )
+from bot.platforms.slack.client.rate_limits import PATIENCE_SECONDS, ApiCall, ApiCaller
 from bot.platforms.slack.payloads.events import Event, text_at
 from bot.platforms.slack.payloads.metadata import MessageLabel, Place, PostedMessage, own_messages
 from bot.platforms.slack.rendering import MessageForm, MessageForms, blocks_of
@@ -51,15 +52,14 @@ log = structlog.get_logger(__name__)
 class SlackClient:
     """Calls the Web API and response URLs. Raises the errors of bot.platforms.slack.client.errors.
 
-    Messages are sent in the richest form that the workspace accepts. Ephemeral messages take fewer
-    types of blocks than others, so their rejected types are remembered apart.
+    Messages are sent in the richest form that the workspace accepts. What it rejects is remembered
+    for messages of the same ``kind``.
     """
 
     def __init__(self, web: AsyncWebClient, caller: ApiCaller) -> None:
         self.web = web
         self.caller = caller
-        self._refused = RefusedBlocks()
-        self._refused_ephemeral = RefusedBlocks()
+        self._refused = defaultdict[MessageKind, RefusedBlocks](RefusedBlocks)
         self._permalinks = TtlCache(
             self._permalink, seconds=_PERMALINK_SECONDS, most=_MOST_PERMALINKS
         )
@@ -80,6 +80,7 @@ class SlackClient:
         forms: MessageForms,
         label: MessageLabel | None = None,
         *,
+        kind: MessageKind = "reply",
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> str:
         """Post a message; return its ts."""
@@ -101,9 +102,11 @@ class SlackClient:
             )
             return str(answer["ts"])
 
-        return await self._refused.send_richest(forms, send)
+        return await self._refused[kind].send_richest(forms, send)
 
-    async def chat_post_ephemeral(self, place: Place, user: str, forms: MessageForms) -> None:
+    async def chat_post_ephemeral(
+        self, place: Place, user: str, forms: MessageForms, *, kind: MessageKind
+    ) -> None:
         """Post a message that only one user sees."""
 
         async def send(form: MessageForm) -> None:
@@ -121,9 +124,9 @@ class SlackClient:
                 ),
             )
 
-        await self._refused_ephemeral.send_richest(forms, send)
+        await self._refused[kind].send_richest(forms, send)
 
-    async def chat_update(self, ref: PostedRef, forms: MessageForms) -> None:
+    async def chat_update(self, ref: PostedRef, forms: MessageForms, *, kind: MessageKind) -> None:
         """Replace a message's content; its metadata stays. Raises DeliveryRefused if it is gone."""
 
         async def send(form: MessageForm) -> None:
@@ -140,7 +143,7 @@ class SlackClient:
                 ),
             )
 
-        await self._refused.send_richest(forms, send)
+        await self._refused[kind].send_richest(forms, send)
 
     async def chat_delete(self, channel: str, ts: str) -> None:
         """Delete a message of the bot; a missing one is no error."""
@@ -168,20 +171,25 @@ class SlackClient:
         return str(answer["permalink"])
 
     async def respond(
-        self, url: str, forms: MessageForms, *, replace: bool = False, thread_ts: str = ""
+        self,
+        url: str,
+        forms: MessageForms,
+        *,
+        replace: bool = False,
+        thread_ts: str = "",
+        command_reply: bool = False,
     ) -> None:
         """Send an ephemeral message to a response URL, or replace the message that has the button.
 
         Such a URL is valid five times within half an hour, also where the bot is not: in channels
-        that it is no member of, and between two people. Raises NeverPermitted for a URL
-        that is used up or not Slack's.
+        that it is no member of, and between two people. Only a reply to a command, which an inbox
+        repeats, needs the token. Raises NeverPermitted for a URL that is used up or not Slack's.
         """
-
-        async def send(form: MessageForm) -> None:
-            payload = response_payload(form, replace=replace, thread_ts=thread_ts)
-            await self.caller.call(RESPONSE_URL, lambda: send_response(self.web, url, payload))
-
-        await self._refused_ephemeral.send_richest(forms, send)
+        options = ResponseOptions(replace, thread_ts, command_reply)
+        kind: MessageKind = "private reply" if command_reply else "response"
+        await self._refused[kind].send_richest(
+            forms, lambda form: send_response(self.web, self.caller, url, form, options)
+        )
 
     async def conversations_info(
         self, channel: str, *, turn_seconds: float | None = None, call_seconds: float | None = None

@@ -10,7 +10,8 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Literal, TypeVar, cast
 
 import aiohttp
 import structlog
@@ -22,14 +23,24 @@ from bot.platforms.slack.client.errors import (
     FormsRefused,
     NeverPermitted,
     error_from_response,
+    result_unknown,
 )
-from bot.platforms.slack.client.rate_limits import RESPONSE_URL, Clock
+from bot.platforms.slack.client.rate_limits import ApiCaller, Clock
 from bot.platforms.slack.payloads.events import is_slack_url
 from bot.platforms.slack.rendering import MessageForm, MessageForms, blocks_of, shorten
 
 _REMEMBERED_SECONDS = 600.0
 _REFUSED_BLOCK_CODES = frozenset({"invalid_blocks", "invalid_blocks_format"})
 """Slack's codes for unsupported blocks; others concern the length of one message."""
+
+MessageKind = Literal[
+    "reply", "private reply", "reason question", "response", "notice", "card", "reminder", "run"
+]
+"""Kinds of messages; each learns for itself which blocks it does without.
+
+A fault of one card must not take the buttons from answers, and ephemeral messages take fewer types
+of blocks than others. A "response" is shown at a response URL, a "reminder" beside the cards.
+"""
 
 Result = TypeVar("Result")
 
@@ -114,34 +125,59 @@ def _block_types_at(form: MessageForm, indexes: frozenset[int]) -> frozenset[str
     return frozenset(str(form.blocks[at]["type"]) for at in indexes if at < len(form.blocks))
 
 
-_TIMEOUT = aiohttp.ClientTimeout(total=10)
+_RESPONSE_URL = "response_url"
+_TIMEOUT_SECONDS = 10.0
 _OK = 200
 _USED_UP = frozenset({403, 404, 410})
 _LONGEST_CODE = 80
 
 
-def response_payload(form: MessageForm, *, replace: bool, thread_ts: str) -> Mapping[str, object]:
-    """Return an ephemeral message as a response URL takes it."""
-    return {
-        "response_type": "ephemeral",
-        "replace_original": replace,
-        "text": form.text,
-        **({"blocks": blocks_of(form)} if form.blocks else {}),
-        **({"thread_ts": thread_ts} if thread_ts else {}),
-        "unfurl_links": False,
-        "unfurl_media": False,
-    }
+@dataclass(frozen=True, slots=True)
+class ResponseOptions:
+    """How a message goes to a response URL.
+
+    Attributes:
+        replace: It replaces the message whose button was pressed.
+        thread_ts: The thread to show it in, if any.
+        command_reply: It replies to a command, so it takes the token and the time of an API call.
+    """
+
+    replace: bool = False
+    thread_ts: str = ""
+    command_reply: bool = False
 
 
 async def send_response(
-    web: AsyncWebClient, url: str, payload: Mapping[str, object]
-) -> AsyncSlackResponse:
-    """Post to a response URL.
+    web: AsyncWebClient, caller: ApiCaller, url: str, form: MessageForm, options: ResponseOptions
+) -> None:
+    """Send an ephemeral message to a response URL.
 
     Raises NeverPermitted for one that is used up or not Slack's, and DeliveryFailed.
     """
+    payload = {
+        "response_type": "ephemeral",
+        "replace_original": options.replace,
+        "text": form.text,
+        **({"blocks": blocks_of(form)} if form.blocks else {}),
+        **({"thread_ts": options.thread_ts} if options.thread_ts else {}),
+        "unfurl_links": False,
+        "unfurl_media": False,
+    }
+    await caller.call(
+        _RESPONSE_URL,
+        lambda: _post_response(web, url, payload, command_reply=options.command_reply),
+        # Slack limits each URL by itself: one user must not hold the others.
+        channel=url,
+        needs_token=options.command_reply,
+    )
+
+
+async def _post_response(
+    web: AsyncWebClient, url: str, payload: Mapping[str, object], *, command_reply: bool
+) -> AsyncSlackResponse:
     if not is_slack_url(url, web.base_url):
         raise NeverPermitted("The response URL is not Slack's. Nothing was sent.", "not_slacks")
+    seconds = web.timeout if command_reply else _TIMEOUT_SECONDS
     async with AsyncExitStack() as stack:
         session = web.session
         if session is None:
@@ -151,26 +187,41 @@ async def send_response(
             json=payload,
             proxy=web.proxy,
             ssl=web.ssl or True,
-            timeout=_TIMEOUT,
-            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(total=seconds),
+            allow_redirects=command_reply,
         )
         response = await stack.enter_async_context(posting)
-        body = await response.text()
+        return _checked(web, response, await _text(response))
+
+
+def _checked(
+    web: AsyncWebClient, response: aiohttp.ClientResponse, body: str
+) -> AsyncSlackResponse:
+    """Return the response as one of the Web API. Raises DeliveryFailed for an error."""
     answer = AsyncSlackResponse(
         client=web,
         http_verb="POST",
-        api_url=RESPONSE_URL,
+        api_url=_RESPONSE_URL,
         req_args={},
         data=_response_data(response.status, body),
-        headers=dict(response.headers),
+        # As they are: a dict would find no header that is spelled in another case.
+        headers=cast("dict[str, str]", response.headers),
         status_code=response.status,
     )
     if response.status == _OK and answer.get("ok") is not False:
         return answer
-    error = error_from_response(RESPONSE_URL, answer)
+    error = error_from_response(_RESPONSE_URL, answer)
     if response.status in _USED_UP and not isinstance(error, FormRefused):
         raise NeverPermitted("The response URL is used up, or was never valid.", "used_url")
     raise error
+
+
+async def _text(response: aiohttp.ClientResponse) -> str:
+    """Return a response's body. Raises ResultUnknown for one that is no text."""
+    try:
+        return await response.text()
+    except (UnicodeDecodeError, LookupError) as error:
+        raise result_unknown(f"{_RESPONSE_URL}: the answer can't be read as text.") from error
 
 
 def _response_data(status: int, body: str) -> dict[str, object]:

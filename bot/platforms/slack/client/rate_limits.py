@@ -161,9 +161,6 @@ ApiCall = Callable[[], Awaitable[AsyncSlackResponse]]
 PATIENCE_SECONDS = 2.0
 """How long a call waits for a rate limit; a longer wait costs nothing in the inbox."""
 
-RESPONSE_URL = "response_url"
-"""The name of a post to a response URL, which needs no token."""
-
 
 class ApiCaller:
     """Makes paced calls of Slack's Web API, and repeats those that Slack rate-limits.
@@ -186,17 +183,19 @@ class ApiCaller:
         patience_seconds: float = PATIENCE_SECONDS,
         turn_seconds: float | None = None,
         call_seconds: float | None = None,
+        needs_token: bool = True,
     ) -> AsyncSlackResponse:
         """Make a call, and repeat it while Slack rate-limits it and the patience lasts.
 
-        ``what`` is the method, ``channel`` the channel if it is paced by channel. The wait for its
+        ``what`` is the method, ``channel`` the channel, or response URL, if it is paced by that;
+        without ``needs_token`` it is made also after the token is lost. The wait for its
         turn does not count as patience, and is unlimited unless ``turn_seconds`` limits it; nor
         does the call itself, limited by ``call_seconds``. Without any patience, a call that can't
         be made at once fails.
         Raises FormRefused, RateLimited, ResultUnknown, NotPermitted, NeverPermitted,
         DeliveryFailed.
         """
-        if self.barred and what != RESPONSE_URL:
+        if self.barred and needs_token:
             raise NotPermitted(f"{what} was not called. {self.barred}", "token_revoked")
         try:
             async with asyncio.timeout(turn_seconds):

@@ -115,7 +115,7 @@ class RunMessages:
         label = MessageLabel(f"reindex:{lease.run_id}", _run_label_id(lease), _RUN_PART, 1)
         with _as_refusal():
             return await self._client.chat_post_message(
-                _place(lease), self._forms(lease, status), label
+                _place(lease), self._forms(lease, status), label, kind="run"
             )
 
     async def find(self, lease: RunLease, besides: str) -> str:
@@ -133,7 +133,7 @@ class RunMessages:
         """Update a run's message."""
         with _as_refusal():
             await self._client.chat_update(
-                PostedRef(lease.place, lease.posted), self._forms(lease, status)
+                PostedRef(lease.place, lease.posted), self._forms(lease, status), kind="run"
             )
 
     def _forms(self, lease: RunLease, status: RunStatus) -> MessageForms:

@@ -157,12 +157,12 @@ class AskerNotices:
     def __init__(self, client: SlackClient, notes: Notes) -> None:
         self._client = client
         self._latest = LatestNotice(self, notes, "slack")
-        self._cases: Casework | None = None
+        self._casework: Casework | None = None
 
-    def use_casework(self, cases: Casework) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of case views."""
-        self._cases = cases
-        self._latest.use_casework(cases)
+        self._casework = casework
+        self._latest.use_casework(casework)
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
         posted = await self._posted_parts(message, notice) if notice.attempts else {}
@@ -173,7 +173,11 @@ class AskerNotices:
         for number, forms in enumerate(messages, start=1):
             label = label_of(notice, str(number), total=len(messages))
             known = posted.get(label.part)
-            ts = known.ts if known else await self._client.chat_post_message(place, forms, label)
+            ts = (
+                known.ts
+                if known
+                else await self._client.chat_post_message(place, forms, label, kind="notice")
+            )
         ref = PostedRef(place.channel, ts)
         if state:
             await self._latest.came(message, notice, ref, state)
@@ -196,7 +200,8 @@ class AskerNotices:
         remark: str,
     ) -> None:
         """Replace the last message of a notice: its buttons, and a remark below it."""
-        await self._client.chat_update(at, notice_messages(notice, offers, remark)[-1])
+        forms = notice_messages(notice, offers, remark)[-1]
+        await self._client.chat_update(at, forms, kind="notice")
 
     async def _place(self, message: Message) -> Place:
         """Return the thread of a question; for a command, which has none, a direct message."""
@@ -220,10 +225,10 @@ class AskerNotices:
 
     async def _question(self, message: Message) -> str:
         """Return the question as people see it: a press that asks for them has no text."""
-        if self._cases is None:
+        if self._casework is None:
             return message.text
         try:
-            view = await self._cases.bare(message.thread.tenant, message.interaction_id)
+            view = await self._casework.bare(message.thread.tenant, message.interaction_id)
         except BotError:
             return message.text
         return view.case.question

@@ -73,9 +73,9 @@ class PeopleChannel:
         self._health = health
         self._updates = CardUpdates()
 
-    def use_casework(self, cases: Casework) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of case views; until then a card shows what its question came with."""
-        self._updates.use_casework(cases)
+        self._updates.use_casework(casework)
 
     def are_asked(self, delivery: Delivery) -> bool:
         """Return whether a delivery has a card."""
@@ -139,7 +139,7 @@ class PeopleChannel:
         links = await self._links(case.interaction_id, _card_ref(found, card))
         forms = reminder_message(case, notice, now=datetime.now(UTC), links=links)
         ts = await self._client.chat_post_message(
-            place, forms, label_of(notice, _REMINDER_PART, total=1)
+            place, forms, label_of(notice, _REMINDER_PART, total=1), kind="reminder"
         )
         posted = PostedRef(channel, ts)
         await self._note_reminder(case, posted)
@@ -152,7 +152,7 @@ class PeopleChannel:
         line = escaped_label(disarm(without_code(text)))
         forms = (MessageForm(line, (section(line),)), MessageForm(line))
         await self._client.chat_post_message(
-            Place(self._channel, None, since="0"), forms, _UNTRACKED
+            Place(self._channel, None, since="0"), forms, _UNTRACKED, kind="reminder"
         )
 
     async def cards(self, message: Message) -> tuple[PostedMessage, ...]:
@@ -185,7 +185,7 @@ class PeopleChannel:
         place = Place(channel, None, since=ts_of(message))
         forms = await self._forms(message, view)
         ts = await self._client.chat_post_message(
-            place, forms, label_of(delivery, CARD_PART, total=1)
+            place, forms, label_of(delivery, CARD_PART, total=1), kind="card"
         )
         await self._note(message, PostedRef(channel, ts))
         self._updates.shown(view)
@@ -220,7 +220,7 @@ class PeopleChannel:
     async def _edit(self, message: Message, view: CaseView) -> bool:
         ref = await self.card_of(message)
         if ref is not None:
-            await self._client.chat_update(ref, await self._forms(message, view))
+            await self._client.chat_update(ref, await self._forms(message, view), kind="card")
         return ref is not None
 
     async def _forms(self, message: Message, view: CaseView) -> MessageForms:

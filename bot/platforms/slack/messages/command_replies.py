@@ -97,13 +97,13 @@ class CommandReplies:
         url = response_url_of(message)
         if url and datetime.now(UTC) - message.received_at < _URL_LIFETIME:
             try:
-                await self._client.respond(url, forms)
+                await self._client.respond(url, forms, command_reply=True)
             except (NotPermitted, NeverPermitted) as error:
                 log.info("slack.response_url_closed", error=str(error))
             except FormsRefused:
                 line = MessageForm(undelivered_text(message, delivery.outcome, "Slack"))
                 with suppress(DeliveryFailed):
-                    await self._client.respond(url, (line,))
+                    await self._client.respond(url, (line,), command_reply=True)
                 raise
             else:
                 return _ephemeral_ref(delivery)
@@ -114,7 +114,7 @@ class CommandReplies:
             raise DeliveryFailed(str(error)) from error
         place = Place(direct, None, since=ts_of(message))
         ts = await self._client.chat_post_message(
-            place, forms, label_of(delivery, str(number), total=total)
+            place, forms, label_of(delivery, str(number), total=total), kind="private reply"
         )
         return PostedRef(place.channel, ts)
 

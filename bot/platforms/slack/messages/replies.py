@@ -195,7 +195,9 @@ class PrivateReplies:
             return
         forms = private_answer_offer(delivery.interaction_id)
         try:
-            await self._client.chat_post_ephemeral(thread_of(message), message.author.id, forms)
+            await self._client.chat_post_ephemeral(
+                thread_of(message), message.author.id, forms, kind="private reply"
+            )
         except DeliveryFailed as error:
             log.warning("slack.offer_failed", error=str(error))
 
@@ -209,7 +211,9 @@ class PrivateReplies:
         place = _ephemeral_place(message)
         for forms in reply_messages(rendered, now=datetime.now(UTC)):
             try:
-                await self._client.chat_post_ephemeral(place, message.author.id, forms)
+                await self._client.chat_post_ephemeral(
+                    place, message.author.id, forms, kind="private reply"
+                )
             except (ResultUnknown, NotPermitted, NeverPermitted) as error:
                 log.info("slack.notice_not_shown", error=str(error))
         return PostedRef(place.channel, delivery.id)
@@ -219,7 +223,9 @@ class PrivateReplies:
         # No footer: it is read in a channel, where the bot does not receive a plain reply.
         rendered = replace(render(reply, private=False), footer="")
         for forms in reply_messages(rendered, now=datetime.now(UTC)):
-            await self._client.chat_post_ephemeral(thread_of(message), message.author.id, forms)
+            await self._client.chat_post_ephemeral(
+                thread_of(message), message.author.id, forms, kind="private reply"
+            )
 
 
 def _ephemeral_place(message: Message) -> Place:

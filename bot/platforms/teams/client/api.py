@@ -226,12 +226,14 @@ class TeamsClient:
         )
         return _member_body(await self._run(call))
 
-    async def members(self, reply_to: str, page: str = "", *, size: int = PAGE_SIZE) -> MembersPage:
+    async def members(self, reply_to: str, page: str = "") -> MembersPage:
         """Return a page of the members of a reference's conversation."""
         where, token = channel_in(reply_to), page or None
         call = _Call(
             reply_to,
-            lambda conversations: conversations.get_conversation_paged_members(where, size, token),
+            lambda conversations: conversations.get_conversation_paged_members(
+                where, PAGE_SIZE, token
+            ),
             limits=LOOKUP_LIMITS,
         )
         answer = await self._run(call)

@@ -32,7 +32,7 @@ _MOST_SERVICES = 10
 class Conversations:
     """Stores the connector's service URL and the ids of personal chats. Raises StoreUnavailable.
 
-    All methods return a ``reply_to`` for bot.platforms.teams.client.api.TeamsClient.
+    What it finds it returns as a ``reply_to`` for bot.platforms.teams.client.api.TeamsClient.
     """
 
     def __init__(self, notes: Notes, settings: Settings) -> None:

@@ -108,7 +108,6 @@ class MessageCommands:
     settings: SettingsDialog
     explain: ExplainAction
     reindexing: ReindexListener
-    soon_seconds: float = SOON_SECONDS
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_activity("message", self._take)
@@ -125,7 +124,7 @@ class MessageCommands:
                 self._answer(message, command, done), what="answer to an order"
             )
             with suppress(TimeoutError):
-                await asyncio.wait_for(done.wait(), self.soon_seconds)
+                await asyncio.wait_for(done.wait(), SOON_SECONDS)
         return True
 
     async def _skip_edit(self, body: Body) -> bool:

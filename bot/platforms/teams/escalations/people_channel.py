@@ -57,9 +57,9 @@ class CaseCards:
         self._updates = CardUpdates()
         self._known: OrderedDict[InteractionId, PostedRef] = OrderedDict()
 
-    def use_casework(self, sees: Casework) -> None:
+    def use_casework(self, casework: Casework) -> None:
         """Set the source of current case views; without one a card keeps its first view."""
-        self._updates.use_casework(sees)
+        self._updates.use_casework(casework)
 
     async def post(self, delivery: Delivery, channel: str) -> None:
         """Post the card of a question, unless it is known to be posted. Raises DeliveryFailed."""

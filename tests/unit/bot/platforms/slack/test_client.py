@@ -20,9 +20,9 @@ from bot.platforms.slack.client.errors import RateLimited, ResultUnknown
 from bot.platforms.slack.client.posting import RefusedBlocks
 from bot.platforms.slack.client.rate_limits import ApiCaller, RateLimiter
 from bot.platforms.slack.rendering import MessageForm
-from tests.fakes.desk import ANSWER, OFFERED, delivery
+from tests.fakes.desk import ANSWER, HANDED_OVER, OFFERED, delivery
 from tests.fakes.slack.blocks import BLOCK_TYPES
-from tests.fakes.slack.builders import HELP, ROOT, Clock, question, replies
+from tests.fakes.slack.builders import HELP, PEOPLE, ROOT, Clock, question, replies
 from tests.fakes.slack.exchange import Fault
 from tests.fakes.slack.posts import Post
 from tests.fakes.slack.server import FakeSlack
@@ -354,6 +354,18 @@ async def test_what_is_refused_of_a_whisper_is_not_missing_in_the_thread(
     await channel.private_replies.whisper(question(), ANSWER)
     await channel.deliver(delivery(question()))
     assert "markdown" in kinds(replies(slack)[-1])
+
+
+async def test_refused_cards_cost_answers_none_of_their_buttons(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    for number in range(2):
+        slack.fail("chat.postMessage", *[UNNAMED] * 2)
+        asked = replace(question(id=f"1700000000.00010{number}"), text=f"vpn down? {number}")
+        assert await channel.people.ask(delivery(asked, HANDED_OVER))
+    assert [kinds(card) for card in slack.in_channel(PEOPLE)] == [set()] * 2
+    await channel.deliver(delivery(question()))
+    assert kinds(replies(slack)[-1]) >= PRESSED
 
 
 @pytest.mark.mended(id="slack-6")

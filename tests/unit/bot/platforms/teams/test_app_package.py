@@ -578,6 +578,37 @@ def test_what_the_schema_does_not_know_is_refused_by_its_place(place: str, value
     assert manifest_problems(manifest)[0].startswith(dotted(place))
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "problem"),
+    [
+        ("name/short", 5, "name.short is no text"),
+        ("bots", {}, "bots is no list"),
+        ("name", "Frontdesk", "name is no object"),
+        ("bots/0/supportsFiles", "yes", "bots[0].supportsFiles='yes' is neither true nor false"),
+        ("accentColor", "teal", "accentColor='teal' is not of the form #[0-9a-fA-F]{6}"),
+        (
+            "developer/websiteUrl",
+            "x" * 3000,
+            "developer.websiteUrl has 3000 characters; Teams takes 2048",
+        ),
+    ],
+)
+def test_a_problem_is_told_once_in_an_operators_words(
+    place: str, value: object, problem: str
+) -> None:
+    manifest = least()
+    inside, key = at(manifest, place)
+    inside[key] = value
+
+    assert manifest_problems(manifest) == (problem,)
+
+
+def test_a_long_value_is_not_repeated_in_full() -> None:
+    (problem,) = manifest_problems({**least(), "supportsChannelFeatures": "x" * 3000})
+    assert len(problem) < 300
+    assert problem.endswith("is none of tier1")
+
+
 @pytest.mark.parametrize("place", REQUIRED)
 def test_what_is_required_is_missed_by_its_place(place: str) -> None:
     manifest = least()

@@ -7,9 +7,11 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import aiohttp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from multidict import CIMultiDict, CIMultiDictProxy
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
@@ -20,7 +22,8 @@ from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.client.api import SlackClient
-from bot.platforms.slack.rendering import MessageForm
+from bot.platforms.slack.client.errors import RateLimited
+from bot.platforms.slack.rendering import MessageForm, section
 from bot.store.database import Store
 from tests.fakes.desk import ANSWER, HANDED_OVER, delivery
 from tests.fakes.slack.builders import HELP, PEOPLE, question, unhurried
@@ -34,6 +37,9 @@ from tests.fakes.slack.posts import Post
 from tests.fakes.slack.server import FakeSlack
 
 HELLO = (MessageForm("hello"),)
+LONG = replace(ANSWER, text="\n\n".join(f"{n}: " + "word " * 100 for n in range(60)))
+LOST = Fault(status=0, after=True)
+LIMITED = Fault(status=429, retry_after="30")
 
 
 @pytest.fixture
@@ -57,7 +63,7 @@ async def test_it_is_said_where_the_bot_is_not(slack: FakeSlack, client: SlackCl
 
 async def test_what_was_pressed_on_is_replaced(slack: FakeSlack, client: SlackClient) -> None:
     url = response_url(slack, ALICE_ID, HELP_ROOM, None)
-    await client.respond(url, (MessageForm("before"),))
+    await client.respond(url, (MessageForm("before", (section("blocks before"),)),))
     shown = response_url(slack, ALICE_ID, HELP_ROOM, slack.posts[0].ts)
     await client.respond(shown, (MessageForm("after"),), replace=True)
     assert [post.shown for post in slack.posts] == ["after"]
@@ -82,6 +88,30 @@ async def test_what_did_not_get_through_is_an_error(
         await client.respond(response_url(slack, ALICE_ID, HELP_ROOM, None), HELLO)
 
 
+async def test_a_limit_at_one_address_holds_nobody_elses(
+    slack: FakeSlack, client: SlackClient
+) -> None:
+    slack.fail("response_url", LIMITED)
+    mine, other = (response_url(slack, ALICE_ID, HELP_ROOM, None) for _ in range(2))
+    with pytest.raises(RateLimited):
+        await client.respond(mine, HELLO)
+    await client.respond(other, HELLO)
+    with pytest.raises(RateLimited):
+        await client.respond(mine, HELLO)
+    assert slack.calls == ["response_url"] * 2
+
+
+async def test_without_a_token_presses_are_replied_to_and_commands_are_not(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    channel.identity.token_lost("The app was removed from the workspace.")
+    with pytest.raises(DeliveryFailed, match="was not called"):
+        await channel.deliver(sent(slack))
+    assert not slack.calls
+    await channel.client.respond(response_url(slack, ALICE_ID, HELP_ROOM, None), HELLO)
+    assert [post.shown for post in slack.posts] == ["hello"]
+
+
 @pytest.mark.parametrize(
     "url",
     ["", "https://evil.example/x", "https://hooks.slack.com@evil.example/x", "http://[", "hooks"],
@@ -89,11 +119,6 @@ async def test_what_did_not_get_through_is_an_error(
 async def test_nothing_is_sent_to_anybody_else(client: SlackClient, url: str) -> None:
     with pytest.raises(DeliveryRefused, match="not Slack's"):
         await client.respond(url, HELLO)
-
-
-LONG = replace(ANSWER, text="\n\n".join(f"{n}: " + "word " * 100 for n in range(60)))
-LOST = Fault(status=0, after=True)
-LIMITED = Fault(status=429, retry_after="30")
 
 
 def asked(slack: FakeSlack, key: str = "") -> Message:
@@ -200,7 +225,14 @@ async def test_no_answer_goes_to_an_address_that_is_not_slacks(
 
 
 @pytest.mark.parametrize(
-    "fault", [LOST, Fault(status=500, after=True), Fault(status=502, page="x")]
+    "fault",
+    [
+        LOST,
+        Fault(status=500, after=True),
+        Fault(status=502, page="x"),
+        Fault(page="\xff", charset="utf-8"),
+        Fault(page="ok", charset="hex"),
+    ],
 )
 async def test_what_may_have_got_through_is_not_sent_again(
     slack: FakeSlack, channel: SlackChannel, fault: Fault
@@ -220,6 +252,29 @@ async def test_what_was_refused_is_sent_again(slack: FakeSlack, settings: Settin
         await channel.deliver(one)
     assert failed.value.retry_after_seconds == 30
     assert await channel.find(one) is None
+
+
+class LowerCaseResponse(aiohttp.ClientResponse):
+    """A response with its headers as the bytes spell them; the C parser of aiohttp respells some.
+
+    aiohttp's Python parser, which it uses where no C one is built, does not.
+    """
+
+    @property
+    def headers(self) -> CIMultiDictProxy[str]:
+        spelled = ((name.decode().lower(), value.decode()) for name, value in self.raw_headers)
+        return CIMultiDictProxy(CIMultiDict(spelled))
+
+
+async def test_the_wait_is_read_however_its_header_is_spelled(
+    slack: FakeSlack, client: SlackClient
+) -> None:
+    slack.fail("response_url", LIMITED)
+    async with aiohttp.ClientSession(response_class=LowerCaseResponse) as session:
+        client.web.session = session
+        with pytest.raises(RateLimited) as failed:
+            await client.respond(response_url(slack, ALICE_ID, HELP_ROOM, None), HELLO)
+    assert failed.value.retry_after_seconds == 30
 
 
 async def test_another_process_knows_what_may_have_been_shown(

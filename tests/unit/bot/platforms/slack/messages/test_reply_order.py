@@ -227,7 +227,7 @@ async def test_answers_that_slack_took_without_saying_so_are_there_once(
     assert answered(busy) == [sent.interaction_id for sent in burst_questions]
 
 
-@sizes("burst", smoke=40, whole=BURST)
+@sizes("burst", smoke=20, whole=BURST)
 async def test_a_burst_of_mentions_is_taken_and_answered_in_order_and_once(
     burst: int, slack: FakeSlack, channel: SlackChannel, clock: Clock, store: Store, tmp_path: Path
 ) -> None:
@@ -244,13 +244,14 @@ async def test_a_burst_of_mentions_is_taken_and_answered_in_order_and_once(
             await alice.say(HELP, "What does vpn error 809 mean?", mention=True)
             for _ in range(burst)
         ]
-        patient = WebDoor(bot.client, patience_seconds=60)
-        answers = await deliver(patient, alice.held, at_once=True)
+        # A busy machine takes nearly as long as Slack waits to acknowledge the whole.
+        door = alice.door if burst < BURST else WebDoor(bot.client, patience_seconds=60)
+        answers = await deliver(door, alice.held, at_once=True)
         await wait_until(lambda: len(slack.answers(HELP)) >= burst, seconds=10 * burst)
     await index.close()
 
     replies = slack.answers(HELP)
-    assert {answer.status for answer in answers} == {200}
+    assert {answer.status for answer in answers} == {200}, "0 is one that was not taken in time"
     assert [post.thread_ts for post in replies] == asked
     assert all("blue socket" in post.shown for post in replies)
     assert slack.refused_for_rate == 0
