@@ -17,7 +17,7 @@ run: $(RUN) ## Serve the sample company on http://127.0.0.1:3978
 	@$(BIN)/python -m bot serve --sample
 
 test: $(DEV) $(PLAYGROUND)/.installed ## Run all tests; no account, no network
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadgroup $(ARGS)
 
 sweeps: $(DEV) ## Run the long sweeps, which make test runs in small: events, kills, attacks
 	@$(BIN)/python -m pytest --sweeps -n 2 --dist loadgroup $(ARGS)
