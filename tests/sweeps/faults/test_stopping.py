@@ -33,7 +33,7 @@ from tests.sweeps.faults.server import (
 )
 from tests.sweeps.sizes import SWEEP
 
-NEVER_SECONDS = "3600"
+NEVER_SECONDS = "300"
 
 
 @pytest.mark.sweep
