@@ -106,7 +106,9 @@ class StoredWork:
                 # Store the message that was answered; the last edit came too late.
                 text = self._rows.message(interaction.message)
                 await connection.execute(queries.keep_message(interaction.id, text))
-            await self._close(connection, interaction.message, outcome, posting, stages)
+            await self._close(
+                connection, interaction.message, outcome, posting=posting, stages=stages
+            )
             return True
 
     async def posting(self, interaction: Interaction) -> None:
@@ -189,7 +191,8 @@ class StoredWork:
         connection: AsyncConnection,
         message: Message,
         outcome: Outcome,
-        posting: bool,  # noqa: FBT001 - as in close
+        *,
+        posting: bool,
         stages: Sequence[Activity],
     ) -> None:
         kept, outcome = without_text(_storable_message(message, outcome), outcome)

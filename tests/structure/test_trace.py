@@ -9,7 +9,7 @@ import pytest
 from tests.structure.trace import WAYS
 
 MOST_FILES = {"the web": 85, "Slack": 87, "Teams": 96}
-"""Files that every answered question passes. The aim is 60 for Slack and 70 for Teams."""
+"""Files that an answered question passes. The aim is 60 for Slack and 70 for Teams."""
 
 
 @pytest.mark.parametrize("platform", WAYS)

@@ -56,7 +56,7 @@ TOPICS = (
     Topic(
         "Laptop encryption",
         "Which tool encrypts laptop disks?",
-        "Laptop disks are encrypted with Padlockian before they leave the context.",
+        "Laptop disks are encrypted with Padlockian before they leave the office.",
         "Padlockian",
     ),
     Topic(

@@ -23,7 +23,7 @@ def held(result: Result) -> bool:
     """Tell whether all promises were kept; print what is needed to see why not."""
     print("\n".join([*result.evidence, *result.timeline]))
     print(result.verdict)
-    return not result.verdict.broken and not result.ended_by_themselves
+    return result.verdict.kept and not result.ended_by_themselves
 
 
 @sizes("plan", smoke=ONE_KILL, whole=replace(ONE_KILL, questions=40, kills=3))

@@ -63,13 +63,8 @@ class Verdict:
 
     @property
     def kept(self) -> bool:
-        """Whether everything that is promised was kept, and in time."""
-        return not self.broken and (self.seconds or 0.0) <= LONGEST_SECONDS
-
-    @property
-    def broken(self) -> bool:
-        """Whether anything that is promised was not kept, at whatever time."""
-        wrong = (
+        """Whether everything that is promised was kept."""
+        broken = (
             self.lost,
             self.twice,
             self.unexpected,
@@ -78,7 +73,7 @@ class Verdict:
             self.cards_twice,
             self.strays,
         )
-        return any(wrong)
+        return not any(broken) and (self.seconds or 0.0) <= LONGEST_SECONDS
 
     @property
     def suspects(self) -> tuple[int, ...]:

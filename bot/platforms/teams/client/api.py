@@ -267,7 +267,7 @@ class TeamsClient:
         chat = str(getattr(created, "id", None) or "")
         if not chat:
             raise DeliveryRefused("Teams did not say where the chat is.")
-        await self.conversations.keep_chat(person_id, chat, anew=True)
+        await self.conversations.keep_chat(person_id, chat, rewrite=True)
         return reference_to(service, chat, kind="personal")
 
     async def _run(self, call: _Call) -> Any:  # noqa: ANN401  # botbuilder has no types

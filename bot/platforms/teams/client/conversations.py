@@ -49,16 +49,16 @@ class Conversations:
             self._store_service, seconds=_SERVICE_SECONDS, most=_MOST_SERVICES
         )
 
-    async def note(self, body: Body, *, anew: bool = False) -> None:
+    async def note(self, body: Body, *, rewrite: bool = False) -> None:
         """Store where an activity came from, unless that is stored already.
 
-        ``anew``: write even if it is cached, as another process may just have removed it.
+        ``rewrite``: write even if it is cached, as another process may just have removed it.
         """
         if text_at(body, "serviceUrl"):
             await self._services.get(service_reference_of(body))
         person = person_of(body).id
         if is_private(body) and person:
-            await self.keep_chat(person, conversation_of(body), anew=anew)
+            await self.keep_chat(person, conversation_of(body), rewrite=rewrite)
 
     async def service(self) -> str:
         """Return a reference to the service, without a conversation."""
@@ -86,10 +86,10 @@ class Conversations:
             await self._notes.put(self._tenant, _SERVICE_KEY, service)
         return service
 
-    async def keep_chat(self, person_id: str, chat: str, *, anew: bool) -> None:
-        """Store a person's personal chat; ``anew`` is as in ``note``."""
+    async def keep_chat(self, person_id: str, chat: str, *, rewrite: bool) -> None:
+        """Store a person's personal chat; ``rewrite`` is as in ``note``."""
         key = _chat_key(person_id)
-        if anew or await self._noted.get(key) != chat:
+        if rewrite or await self._noted.get(key) != chat:
             await self._notes.put(self._tenant, key, chat)
             self._noted.put(key, chat)
 

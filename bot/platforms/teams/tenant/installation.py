@@ -121,7 +121,7 @@ class InstallationEvents:
             self._background.run(self._conversations.note(body), what="place noted")
         else:
             await self._removals.clear_added(changed_conversation_of(body))
-            await self._conversations.note(body, anew=change == "added")
+            await self._conversations.note(body, rewrite=change == "added")
         await self._outside_readers.note(body)
 
     async def _store_removal(self, body: Body, why: str) -> None:
