@@ -102,7 +102,7 @@ def test_every_process_knows_a_chat_as_it_was_left_last(steps: list[tuple[str, s
             places, chat = processes[by], f"a:{number}"
             left[person] = chat if what == "add" else None
             if what == "add":
-                await places.note(said(person, chat), anew=True)
+                await places.note(said(person, chat), rewrite=True)
                 await places.note(said(person, chat))
             else:
                 await places.forget_chat(person)
