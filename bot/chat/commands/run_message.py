@@ -126,6 +126,8 @@ class RunMessage:
                 await self._end(status)
                 return
             await self._update(status)
+            # From the response on: a slow request is not followed by a hasty one.
+            self._due = self._time.clock() + EDIT_SECONDS
 
     async def beat(self) -> None:
         """Write the heartbeat. Raises TakenOver, StoreUnavailable."""
@@ -205,7 +207,6 @@ class RunMessage:
         await self.beat()
         if not self._lease.place:
             await self._keep(replace(self._lease, place=await self._screen.place_of(self._lease)))
-        self._due = self._time.clock() + EDIT_SECONDS
         if self._lease.posted or await self._found():
             await self._screen.edit(self._lease, status)
         elif status.ended or self._lease.tries < _MOST_TRIES:

@@ -171,7 +171,10 @@ async def test_in_doubt_for_long_nothing_more_is_posted_until_the_end(
     scenario.teams.fail(*[Fault(502, after=True)] * 2)
     async with scenario.process() as followers:
         await scenario.order(followers)
-        for page in range(2, 5):
+        await wait_until(lambda: scenario.teams.calls.count("message") == 1)
+        scenario.goes(pages=2)
+        await wait_until(lambda: scenario.teams.calls.count("message") == 2)
+        for page in range(3, 5):
             scenario.goes(pages=page)
             await hurried(4)
         assert scenario.teams.calls.count("message") == 2
