@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -66,6 +68,26 @@ class Deadline:
     @property
     def remaining_seconds(self) -> float:
         return self._ends - asyncio.get_running_loop().time()
+
+
+# A context variable, as OpenTelemetry's spans: the calls of one question are made in many places.
+_QUESTION: ContextVar[Deadline | None] = ContextVar("question_deadline", default=None)
+
+
+@contextmanager
+def question_deadline(seconds: float) -> Iterator[None]:
+    """Let all model calls in the block, and in the tasks that it starts, share one time limit."""
+    token = _QUESTION.set(Deadline(seconds))
+    try:
+        yield
+    finally:
+        _QUESTION.reset(token)
+
+
+def within_question(seconds: float) -> float:
+    """Return the time limit of a call: ``seconds``, or what is left of the question's if less."""
+    question = _QUESTION.get()
+    return seconds if question is None else min(seconds, question.remaining_seconds)
 
 
 async def with_retries(

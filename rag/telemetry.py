@@ -118,6 +118,11 @@ def describe(current: Span, attributes: Attributes) -> None:
                 current.set_attribute(name, value)
 
 
+def describe_current(attributes: Attributes) -> None:
+    """Set those attributes of the current span that are not None."""
+    describe(trace.get_current_span(), attributes)
+
+
 @contextmanager
 def counting(current: Span) -> Iterator[None]:
     """Record the model calls of a RagError raised in the block as attributes of a span."""

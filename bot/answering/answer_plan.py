@@ -58,6 +58,11 @@ class ModelProfiles:
         self._without = others.get(NO_MODEL, configured)
         self._others = others
 
+    @property
+    def without_model(self) -> ModelProfile:
+        """The profile that calls no model."""
+        return self._without
+
     def of(self, model: str, *, quiet: bool) -> ModelProfile:
         """Return the profile for a policy's model.
 

@@ -27,8 +27,7 @@ from bot.answering.escalation_reply import (
     unanswered_reason,
     with_nothing_indexed,
 )
-from bot.answering.gate import Judgement, calibration_name
-from bot.answering.gate_file import MODEL
+from bot.answering.gate import Judgement, calibration_of
 from bot.answering.grounded_answer import (
     GroundedAnswer,
     gate_attributes,
@@ -46,10 +45,14 @@ from bot.domain.messages import Inquiry, Intent, Stage
 from bot.domain.outcomes import error_code
 from bot.domain.ports import RechecksPermissions, ReportStage
 from rag import telemetry
-from rag.errors import RagError
+from rag.errors import RagError, after_calls
 from rag.pipeline import Retrieval
+from rag.retrying import question_deadline
 from rag.telemetry import describe, span
 from rag.types import Answer, ModelCall
+
+MODEL_FAILED = "The language model isn't answering just now, so I looked without it."
+"""Remark below a response to a question that the model failed to answer."""
 
 _log = structlog.get_logger(__name__)
 
@@ -62,9 +65,10 @@ class Desk:
         gate: Judges an answer's features with the calibration of a name (``Gate.judge``).
         wording: The texts of an escalation.
         others: Other profiles, by the model that a channel's policy names.
-        recheck: Checks the permissions of pages at their source before they are shown; None
-            trusts the index.
+        recheck: Checks the permissions of pages at their source; None trusts the index.
         superseded: The labels of superseded pages, whose sources are marked.
+        model_seconds: The time limit of all model calls for one inquiry together.
+        falls_back: Whether an inquiry that the model fails to answer is answered without one.
     """
 
     def __init__(
@@ -76,12 +80,16 @@ class Desk:
         others: Mapping[str, ModelProfile] | None = None,
         recheck: RechecksPermissions | None = None,
         superseded: Collection[str] = (),
+        model_seconds: float = 20.0,
+        falls_back: bool = True,
     ) -> None:
         self._profiles = ModelProfiles(default, others or {})
         self._judge = gate
         self._wording = wording
         self._recheck = recheck
         self._superseded = superseded
+        self._model_seconds = model_seconds
+        self._falls_back = falls_back
 
     async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
         """Return an answer from pages the audience may read, a clarification or an escalation.
@@ -89,6 +97,11 @@ class Desk:
         An unsure answer is worded as a guess. Failures of a model or the index never raise. An
         overheard message is answered from the pages or not at all.
         """
+        with question_deadline(self._model_seconds):
+            outcome = await self._respond_to(inquiry, report)
+        return with_admission_results(inquiry, with_superseded_marks(outcome, self._superseded))
+
+    async def _respond_to(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
         await report(Stage.ROUTING)
         # Model calls are paid for: none to route or chat unasked or with people from outside.
         quiet = inquiry.message.overheard or inquiry.outsiders
@@ -96,14 +109,12 @@ class Desk:
         trace = await _route(inquiry, profile)
         match trace.route.intent:
             case Intent.GENERIC:
-                outcome = await _reply_generically(inquiry, profile, trace)
+                return await _reply_generically(inquiry, profile, trace)
             case Intent.HUMAN:
                 escalation = escalation_of("asked_for_human", inquiry, trace.route, self._wording)
-                outcome = Outcome(ask_topic(inquiry, trace.route) or escalation, trace)
+                return Outcome(ask_topic(inquiry, trace.route) or escalation, trace)
             case Intent.DOMAIN | Intent.UNKNOWN:
-                outcome = await self._answer_from_pages(inquiry, profile, trace, report)
-        outcome = with_superseded_marks(outcome, self._superseded)
-        return with_admission_results(inquiry, outcome)
+                return await self._answer_from_pages(inquiry, profile, trace, report)
 
     async def _answer_from_pages(
         self, inquiry: Inquiry, profile: ModelProfile, trace: Trace, report: ReportStage
@@ -121,11 +132,16 @@ class Desk:
             )
             return Outcome(response, trace_with_calls(trace, error.calls))
         trace = trace_with_answer(trace, grounded)
+        if grounded.model_failed:
+            profile = self._profiles.without_model
         private, calls = await self._private_reply(inquiry, profile, request, grounded)
         response = self._respond(inquiry, profile, trace.route, grounded)
-        if not grounded.retrieval.passages and not await _has_indexed_pages(profile, request):
-            response = with_nothing_indexed(response, self._wording)
-        return Outcome(response, trace_with_calls(trace, calls), private)
+        if not grounded.retrieval.passages:
+            response = await with_nothing_indexed(
+                response, self._wording, profile.pipeline, request.scope.tenant
+            )
+        remarks = (MODEL_FAILED,) if grounded.model_failed else ()
+        return Outcome(response, trace_with_calls(trace, calls), private, remarks=remarks)
 
     async def _answer(
         self, profile: ModelProfile, report: ReportStage, request: SearchRequest
@@ -138,19 +154,29 @@ class Desk:
             answer = await profile.pipeline.compose(retrieval, request.scope, request.attached)
         except RagError as error:
             _log.exception("composing_failed")
-            code = error_code(error)
-            return GroundedAnswer(retrieval, None, earlier=error.calls, error=code)
+            return await self._without_model(profile, request, retrieval, error)
         await report(Stage.CHECKING)
         return self._gate(profile, retrieval, answer)
 
+    async def _without_model(
+        self, profile: ModelProfile, request: SearchRequest, retrieval: Retrieval, error: RagError
+    ) -> GroundedAnswer:
+        """Answer as if no model were configured, from a search of its own. Raises RagError."""
+        code, plain = error_code(error), self._profiles.without_model
+        if not self._falls_back or not profile.model or plain.model:
+            return GroundedAnswer(retrieval, None, earlier=error.calls, error=code)
+        with after_calls(error.calls):
+            retrieval = await plain.pipeline.retrieve(request.question, request.scope)
+            answer = await plain.pipeline.compose(retrieval, request.scope)
+        note = f"the model failed ({code}): answered without one"
+        return replace(
+            self._gate(plain, retrieval, answer), earlier=error.calls, error=code, notes=(note,)
+        )
+
     def _gate(self, profile: ModelProfile, retrieval: Retrieval, answer: Answer) -> GroundedAnswer:
         """Judge an answer with the calibration of its composer, or of its model and prompt."""
-        calibration: str = answer.composer
-        if answer.composer == MODEL:
-            prompt = answer.calls[-1].prompt if answer.calls else ""
-            calibration = calibration_name(profile.model, prompt)
         with span(telemetry.GATE) as current:
-            judgement = self._judge(answer.features, calibration)
+            judgement = self._judge(answer.features, calibration_of(answer, profile.model))
             grounded = GroundedAnswer(retrieval, answer, judgement)
             describe(current, gate_attributes(grounded))
             return grounded
@@ -216,14 +242,6 @@ async def _reply_generically(inquiry: Inquiry, profile: ModelProfile, trace: Tra
     )
     timings = {**trace.timings_ms, "generate": _ms_since(started)}
     return Outcome(reply, trace_with_calls(replace(trace, timings_ms=timings), calls))
-
-
-async def _has_indexed_pages(profile: ModelProfile, request: SearchRequest) -> bool:
-    try:
-        return await profile.pipeline.has_pages(request.scope.tenant)
-    except RagError:
-        # Not known: do not claim that the index is empty.
-        return True
 
 
 def _ms_since(started: float) -> float:

@@ -27,6 +27,7 @@ from bot.domain.interactions import (
     Route,
 )
 from bot.domain.messages import Inquiry, Intent
+from rag.errors import RagError
 from rag.pipeline import Pipeline
 from rag.types import Answer
 
@@ -73,13 +74,23 @@ def unanswered_reason(
     return "low_confidence"
 
 
-def with_nothing_indexed(response: Response, wording: HandoffWording) -> Response:
-    """Replace "not found" in an escalation by a note that the index is empty."""
-    if not isinstance(response, Escalation):
+async def with_nothing_indexed(
+    response: Response, wording: HandoffWording, pipeline: Pipeline, tenant: str
+) -> Response:
+    """Replace "not found" in an escalation by a note that the index is empty, if it is."""
+    if not isinstance(response, Escalation) or await _has_pages(pipeline, tenant):
         return response
     text = response.text.replace(wording.not_found, NOTHING_INDEXED, 1)
     statement = response.statement.replace(wording.not_found, NOTHING_INDEXED, 1)
     return replace(response, text=text, statement=statement)
+
+
+async def _has_pages(pipeline: Pipeline, tenant: str) -> bool:
+    try:
+        return await pipeline.has_pages(tenant)
+    except RagError:
+        # Not known: do not claim that the index is empty.
+        return True
 
 
 def ask_topic(inquiry: Inquiry, route: Route) -> Clarification | None:

@@ -23,6 +23,7 @@ from bot.answering.gate_file import (
 )
 from bot.domain.errors import SettingInvalid
 from bot.domain.interactions import ConfidenceLevel
+from rag.types import Answer
 
 CAREFUL_RULE = "careful_rule"
 """Feature that holds ``careful_probability``: so doubts too rare in training keep a weight."""
@@ -131,6 +132,13 @@ def calibration_name(model: str, prompt: str) -> str:
         prompt: The prompt with its version, such as ``answer@2``.
     """
     return f"{MODEL}:{model}:{prompt}"
+
+
+def calibration_of(answer: Answer, model: str) -> str:
+    """Return the name of the calibration for an answer composed by, or without, a model."""
+    if answer.composer != MODEL:
+        return answer.composer
+    return calibration_name(model, answer.calls[-1].prompt if answer.calls else "")
 
 
 def is_of_model(name: str) -> bool:

@@ -22,8 +22,9 @@ from rag.types import Answer, Chunk, ModelCall
 class GroundedAnswer:
     """The retrieved passages, the answer composed from them and the gate's judgement.
 
-    ``answer`` is None if composing failed; ``error`` is the reason. ``earlier`` are the model calls
-    of a discarded first answer or of a failed one; ``notes`` give the reason.
+    ``answer`` is None if composing failed; ``error`` is the reason. With an ``error`` and an answer
+    the model failed, and the answer was composed without one. ``earlier`` are the model calls of a
+    discarded first answer or of a failed one; ``notes`` give the reason.
     """
 
     retrieval: Retrieval
@@ -37,6 +38,11 @@ class GroundedAnswer:
     def calls(self) -> tuple[ModelCall, ...]:
         """Return all model calls, those of discarded answers too."""
         return (*self.earlier, *(self.answer.calls if self.answer else ()))
+
+    @property
+    def model_failed(self) -> bool:
+        """Return whether the answer was composed without a model because the model failed."""
+        return self.error is not None and self.answer is not None
 
     @property
     def probability(self) -> float:

@@ -84,6 +84,7 @@ class RefusalLog:
             tenant=tenant,
             calls=calls,
             cure="MODEL_USD_PER_DAY does not count calls of unknown price. Set "
+            "OPENAI_INPUT_USD_PER_MILLION and OPENAI_OUTPUT_USD_PER_MILLION, or "
             "MODEL_TOKENS_PER_DAY too.",
         )
 

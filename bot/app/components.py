@@ -12,12 +12,12 @@ from collections.abc import (
     Callable,
     Collection,
     Iterable,
-    Mapping,
     Sequence,
 )
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 
 from bot.answering.answer_plan import ModelProfile
@@ -43,6 +43,7 @@ from rag.answer.extractive import ExtractiveComposer
 from rag.answer.grounded import GroundedComposer, approximate_tokens, utc_today
 from rag.errors import ModelUnavailable, RagError
 from rag.factory import open_embedder, open_installed_embedder, open_search_index
+from rag.models.protocol import Prices
 from rag.pipeline import Pipeline
 from rag.ports import ChatModel, Composer, Embedder, SearchIndex
 
@@ -69,14 +70,10 @@ class Components:
     uncalibrated: tuple[str, ...] = ()
 
 
-def _unwrapped(composer: Composer) -> Composer:
-    return composer
-
-
 @asynccontextmanager
 async def open_components(
     settings: Settings,
-    observe: Callable[[Composer], Composer] = _unwrapped,
+    observe: Callable[[Composer], Composer] | None = None,
     *,
     fills: bool = False,
     recheck: RechecksPermissions | None = None,
@@ -85,7 +82,9 @@ async def open_components(
 ) -> AsyncIterator[Components]:
     """Open index, embedder and model, and build the desk from them.
 
-    ``observe`` may wrap the composer; evaluation uses it to record what the gate holds back.
+    ``observe`` wraps the composer; evaluation uses it to record what the gate holds back. What is
+    observed is the model alone: its failures are neither answered without it nor counted against
+    it.
     ``fills``: this process writes pages itself, so a missing index is created in Azure too; a
     process that only answers lacks that right, and does not need it. ``today`` returns the day that
     the model is given, which evaluation fixes; ``superseded`` are the labels of pages that the
@@ -97,14 +96,15 @@ async def open_components(
     async with AsyncExitStack() as closing:
         embedder, trouble = await _open_embedder(settings, closing)
         index = await _open_index(settings, embedder, closing, fills=fills)
-        model = _open_model(settings, settings.openai_model, closing)
+        open_model = partial(_open_model, settings, closing, guarded=observe is None)
+        model = open_model(settings.openai_model)
         near = await _open_local_embedder(settings, embedder, closing)
         context = _PromptContext(today, superseded)
         pipelines = _ModelPipelines(settings, index, embedder, near, load_classifier(), context)
         configured = pipelines.build(model, observe)
         others = {NO_MODEL: pipelines.build(None)}
         for name in settings.openai_channel_models:
-            other = None if name == settings.openai_model else _open_model(settings, name, closing)
+            other = None if name == settings.openai_model else open_model(name)
             others[name] = pipelines.build(other) if other else configured
         gate = load_gate(settings.confidence_threshold, gate_path(settings))
         yield Components(
@@ -113,7 +113,16 @@ async def open_components(
             embedder_trouble=trouble,
             model=model,
             pipeline=configured.pipeline,
-            desk=_build_desk(settings, configured, others, recheck, gate, superseded),
+            desk=Desk(
+                configured,
+                others=others,
+                gate=gate.judge,
+                wording=_handoff_wording(settings),
+                recheck=recheck,
+                superseded=superseded,
+                model_seconds=settings.openai_timeout_seconds,
+                falls_back=observe is None,
+            ),
             recheck=recheck,
             uncalibrated=_uncalibrated_models(gate, (configured, *others.values())),
         )
@@ -169,10 +178,14 @@ def _create_data_dir(data_dir: Path) -> None:
         ) from error
 
 
-def _open_model(settings: Settings, name: str | None, closing: AsyncExitStack) -> ChatModel | None:
+def _open_model(
+    settings: Settings, closing: AsyncExitStack, name: str | None, *, guarded: bool
+) -> ChatModel | None:
+    """Open a model of the configured server; ``guarded`` by a circuit breaker."""
     if name is None:
         return None
     from rag.models.chat_model import ModelSettings, TracedModel, open_model
+    from rag.models.circuit_breaker import CircuitBreaker
 
     key = settings.openai_api_key
     model = open_model(
@@ -181,10 +194,21 @@ def _open_model(settings: Settings, name: str | None, closing: AsyncExitStack) -
             base_url=settings.openai_base_url,
             api_key=key.get_secret_value() if key else None,
             timeout_seconds=settings.openai_timeout_seconds,
+            reasoning_effort=settings.openai_reasoning_effort,
+            prices=_own_prices(settings),
         )
     )
     closing.push_async_callback(model.close)
-    return TracedModel(model, settings.openai_base_url)
+    traced = TracedModel(model, settings.openai_base_url)
+    return CircuitBreaker(traced) if guarded else traced
+
+
+def _own_prices(settings: Settings) -> Prices | None:
+    input_usd = settings.openai_input_usd_per_million
+    output_usd = settings.openai_output_usd_per_million
+    if input_usd is None or output_usd is None:
+        return None
+    return Prices(input_usd, output_usd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,11 +231,12 @@ class _ModelPipelines:
     context: _PromptContext
 
     def build(
-        self, model: ChatModel | None, observe: Callable[[Composer], Composer] = _unwrapped
+        self, model: ChatModel | None, observe: Callable[[Composer], Composer] | None = None
     ) -> ModelProfile:
         """Return the profile that answers with a model, or without one."""
         mode = self.settings.router if model else "cascade"
-        composer = observe(_composer_for(model, self.near, self.context))
+        composer = _composer_for(model, self.near, self.context)
+        composer = observe(composer) if observe else composer
         top_k = self.settings.model_top_k if model else self.settings.top_k
         return ModelProfile(
             route=Router(self.near, self.classifier, model, mode=mode).route,
@@ -263,26 +288,12 @@ def _uncalibrated_models(gate: Gate, profiles: Iterable[ModelProfile]) -> tuple[
     )
 
 
-def _build_desk(
-    settings: Settings,
-    configured: ModelProfile,
-    others: Mapping[str, ModelProfile],
-    recheck: RechecksPermissions | None,
-    gate: Gate,
-    superseded: Collection[str],
-) -> Desk:
-    return Desk(
-        configured,
-        others=others,
-        gate=gate.judge,
-        wording=HandoffWording(
-            not_found=settings.not_found_message,
-            uncertain=settings.escalation_message,
-            asks_people=_platforms_with_experts(settings),
-            asks_named=_platforms_naming_experts(settings),
-        ),
-        recheck=recheck,
-        superseded=superseded,
+def _handoff_wording(settings: Settings) -> HandoffWording:
+    return HandoffWording(
+        not_found=settings.not_found_message,
+        uncertain=settings.escalation_message,
+        asks_people=_platforms_with_experts(settings),
+        asks_named=_platforms_naming_experts(settings),
     )
 
 

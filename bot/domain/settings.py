@@ -149,7 +149,30 @@ class Settings(SearchSettings):
         description="More models or deployments there, by comma, that single channels may be "
         "answered with.",
     )
-    openai_timeout_seconds: float = Field(20.0, gt=0, le=300, description="Deadline of a call.")
+    openai_timeout_seconds: float = Field(
+        20.0,
+        gt=0,
+        le=300,
+        description="Time limit of all calls for one question together, in seconds.",
+    )
+    openai_reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = Field(
+        None,
+        description="How long reasoning models may think; none: as little as they accept. Left out "
+        "where the server refuses it.",
+    )
+    openai_input_usd_per_million: float | None = Field(
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        description="US dollars for a million tokens of input, where the price list does not know "
+        "the server, such as a gateway; with the next.",
+    )
+    openai_output_usd_per_million: float | None = Field(
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        description="US dollars for a million tokens of output; with the one before.",
+    )
 
     # Slack
     slack_bot_token: SecretStr | None = Field(None, description="xoxb-…")

@@ -41,6 +41,12 @@ def _check_together(settings: Settings) -> None:
             f"OPENAI_CHANNEL_MODELS names {NO_MODEL!r}, which stands for no model. Leave it out; "
             "every channel may be answered without one."
         )
+    prices = (settings.openai_input_usd_per_million, settings.openai_output_usd_per_million)
+    if prices.count(None) == 1:
+        raise SettingInvalid(
+            "One of OPENAI_INPUT_USD_PER_MILLION and OPENAI_OUTPUT_USD_PER_MILLION is set. Set "
+            "both, or none: without them prices come from the list that is installed."
+        )
     _check_signing_in(settings)
     if settings.router == "llm" and not settings.model_configured:
         raise SettingInvalid(

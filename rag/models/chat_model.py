@@ -21,9 +21,9 @@ from rag import telemetry
 from rag.errors import ModelAnswerInvalid, ModelUnavailable, RagError
 from rag.models.chat_transport import CallTally, ChatTransport, Exchange, model_call
 from rag.models.client import Connection, Endpoint, connect, is_azure
-from rag.models.protocol import ChatReply, Dialect, WantedShape
+from rag.models.protocol import ChatReply, Dialect, Prices, ReasoningEffort, WantedShape
 from rag.ports import ChatMessage, ChatModel, Completion, Prompt, Shape, Structured
-from rag.retrying import Deadline, RetryPolicy
+from rag.retrying import Deadline, RetryPolicy, within_question
 from rag.telemetry import Attributes, counting, describe, span
 from rag.types import FilterVerdict, ModelCall
 
@@ -130,8 +130,11 @@ class ModelSettings:
         model: the model's name; on Azure the deployment's.
         base_url: the URL before ``/chat/completions``; None for OpenAI itself.
         api_key: None for servers without keys, and on Azure to use the process's identity.
-        timeout_seconds: deadline of one call with all its retries and its repair.
+        timeout_seconds: deadline of one call with all its retries and its repair; within
+            `rag.retrying.question_deadline` what is left of the question's, if that is less.
         retry: the retry policy.
+        reasoning_effort: None asks reasoning models for the least that they accept.
+        prices: what the server charges; None looks it up.
     """
 
     model: str
@@ -139,6 +142,8 @@ class ModelSettings:
     api_key: str | None = field(default=None, repr=False)
     timeout_seconds: float = 20.0
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    reasoning_effort: ReasoningEffort | None = None
+    prices: Prices | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,23 +196,30 @@ class OpenAICompatibleModel:
         self, prompt: Prompt, shape: WantedShape | None, read: Reader[Value]
     ) -> _Outcome[Value]:
         started, tally = time.perf_counter(), CallTally()
+        deadline = Deadline(within_question(self._timeout_seconds))
         try:
-            value, refusal = await self._in_time(prompt, shape, read, tally)
+            value, refusal = await self._in_time(prompt, shape, read, deadline, tally)
         except RagError as error:
             error.calls = (self._call(prompt, tally, started),) if tally.counted else ()
             raise
         return _Outcome(value, refusal, self._call(prompt, tally, started))
 
     async def _in_time(
-        self, prompt: Prompt, shape: WantedShape | None, read: Reader[Value], tally: CallTally
+        self,
+        prompt: Prompt,
+        shape: WantedShape | None,
+        read: Reader[Value],
+        deadline: Deadline,
+        tally: CallTally,
     ) -> tuple[Value | None, str | None]:
         try:
-            async with asyncio.timeout(self._timeout_seconds):
-                return await self._ask_twice_at_most(prompt, shape, read, tally)
+            async with asyncio.timeout(deadline.seconds):
+                return await self._ask_twice_at_most(prompt, shape, read, deadline, tally)
         except TimeoutError:
             raise ModelUnavailable(
-                f"The model {self.name!r} did not answer within {self._timeout_seconds:g} seconds; "
-                "raise OPENAI_TIMEOUT_SECONDS or choose a faster model."
+                f"The model {self.name!r} did not answer within the {max(deadline.seconds, 0):.3g} "
+                f"seconds left of {self._timeout_seconds:g} for a question; raise "
+                "OPENAI_TIMEOUT_SECONDS or choose a faster model."
             ) from None
 
     def _call(self, prompt: Prompt, tally: CallTally, started: float) -> ModelCall:
@@ -215,15 +227,19 @@ class OpenAICompatibleModel:
             prompt,
             tally,
             model=self.name,
-            base_url=self._transport.base_url,
+            price=self._transport.price,
             duration_ms=(time.perf_counter() - started) * 1000,
         )
 
     async def _ask_twice_at_most(
-        self, prompt: Prompt, shape: WantedShape | None, read: Reader[Value], tally: CallTally
+        self,
+        prompt: Prompt,
+        shape: WantedShape | None,
+        read: Reader[Value],
+        deadline: Deadline,
+        tally: CallTally,
     ) -> tuple[Value | None, str | None]:
         """Ask, and once more with the error. Raises ModelAnswerInvalid if both answers fail."""
-        deadline = Deadline(self._timeout_seconds)
         messages, problem = prompt.messages, ""
         for _ in range(2):
             exchange = await self._transport.ask(prompt, messages, shape, deadline, tally)
@@ -252,8 +268,13 @@ def open_model(
     """
     endpoint = Endpoint(settings.base_url, settings.api_key)
     connection = connect(endpoint, settings.timeout_seconds, credential)
-    dialect = Dialect("max_completion_tokens" if endpoint.is_vendor else "max_tokens")
-    transport = ChatTransport(connection.client, settings.model, dialect, settings.retry)
+    dialect = Dialect(
+        "max_completion_tokens" if endpoint.is_vendor else "max_tokens",
+        effort=settings.reasoning_effort,
+    )
+    transport = ChatTransport(
+        connection.client, settings.model, dialect, settings.retry, prices=settings.prices
+    )
     return OpenAICompatibleModel(transport, settings.timeout_seconds, connection)
 
 
@@ -309,8 +330,6 @@ class TracedModel:
             telemetry.PROVIDER_NAME: self._provider,
             telemetry.SERVER_ADDRESS: self._host,
             telemetry.REQUEST_MODEL: self._model.name,
-            telemetry.REQUEST_TEMPERATURE: prompt.temperature,
-            telemetry.REQUEST_MAX_TOKENS: prompt.max_output_tokens,
             **telemetry.of_prompt(prompt.id),
         }
 

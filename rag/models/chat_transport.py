@@ -7,18 +7,27 @@ output.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import httpx2
 from openai import APIError, APIStatusError, AsyncOpenAI
 
+from rag import telemetry
 from rag.errors import ModelUnavailable
-from rag.models.client import TryAgain, cost_micro_usd, read_body, rejection_of, translate_error
+from rag.models.client import (
+    TryAgain,
+    cost_micro_usd,
+    read_body,
+    rejection_of,
+    translate_error,
+)
 from rag.models.protocol import (
     ChatReply,
     Dialect,
+    Prices,
     Rejection,
     Usage,
     WantedShape,
@@ -131,20 +140,40 @@ class _Blocked:
     filters: tuple[FilterVerdict, ...]
 
 
+FORMAT_KEPT_SECONDS = 3600.0
+"""A rejected JSON format is tried again after this long: one odd rejection is not for ever."""
+
+
 class ChatTransport:
-    """Sends chat-completion requests for one model; remembers the dialect its server accepts."""
+    """Sends chat-completion requests for one model; remembers the dialect its server accepts.
+
+    ``prices`` None looks prices up. ``clock`` returns seconds that only grow.
+    """
 
     def __init__(
-        self, client: AsyncOpenAI, model: str, dialect: Dialect, policy: RetryPolicy
+        self,
+        client: AsyncOpenAI,
+        model: str,
+        dialect: Dialect,
+        policy: RetryPolicy,
+        *,
+        prices: Prices | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.model = model
         self._client = client
         self._dialect = dialect
+        self._best_format = dialect.format
+        self._format_until = 0.0
         self._policy = policy
+        self._prices = prices
+        self._clock = clock
 
-    @property
-    def base_url(self) -> str:
-        return str(self._client.base_url)
+    def price(self, usage: Usage, models: tuple[str, ...]) -> int | None:
+        """Return a price in millionths of a US dollar, by the likeliest of some model names."""
+        if self._prices is not None:
+            return self._prices.micro_usd(usage)
+        return cost_micro_usd(usage, models, str(self._client.base_url))
 
     async def ask(
         self,
@@ -159,7 +188,7 @@ class ChatTransport:
         Retries transient failures, and changes the dialect when the server rejects it. Raises
         ModelUnavailable.
         """
-        dialect, tried = self._dialect, set[Dialect]()
+        dialect, tried = self._current_dialect(), set[Dialect]()
 
         async def post() -> ChatReply | Rejection | _Blocked:
             tally.requests += 1
@@ -170,13 +199,25 @@ class ChatTransport:
             if isinstance(answer, _Blocked):
                 return _usage_of_error(tally, Exchange(None, answer.filters))
             if isinstance(answer, ChatReply):
-                self._dialect = dialect
+                self._keep(dialect)
+                telemetry.describe_current(_request_attributes(dialect, prompt))
                 return _usage_of_error(tally, Exchange(answer, reply_verdicts(answer)))
             tried.add(dialect)
             other = dialect.after(answer, structured=shape is not None)
             if other is None or other in tried:
                 raise ModelUnavailable(_not_accepted(self.model, answer))
             dialect = other
+
+    def _current_dialect(self) -> Dialect:
+        """Return the dialect to begin with: the last accepted, with the best format in time."""
+        if self._clock() < self._format_until:
+            return self._dialect
+        return replace(self._dialect, format=self._best_format)
+
+    def _keep(self, dialect: Dialect) -> None:
+        if dialect.format != self._best_format and self._clock() >= self._format_until:
+            self._format_until = self._clock() + FORMAT_KEPT_SECONDS
+        self._dialect = dialect
 
     async def _post(
         self, body: dict[str, object], tally: CallTally
@@ -227,6 +268,16 @@ class ChatTransport:
         raise translate_error(error, self.model) from None
 
 
+def _request_attributes(dialect: Dialect, prompt: Prompt) -> telemetry.Attributes:
+    """Return the span attributes of the parameters that were sent."""
+    body = dialect.body("", prompt, (), None)
+    limit, temperature = body[dialect.limit], body.get("temperature")
+    return {
+        telemetry.REQUEST_MAX_TOKENS: limit if isinstance(limit, int) else None,
+        telemetry.REQUEST_TEMPERATURE: temperature if isinstance(temperature, float) else None,
+    }
+
+
 def _usage_of_error(tally: CallTally, exchange: Exchange) -> Exchange:
     tally.exchanges.append(exchange)
     return exchange
@@ -245,8 +296,12 @@ _WITHOUT_REPLY = {True: "content_filter", False: "error"}
 """Finish reason of a call without a reply, by whether the server answered at all."""
 
 
+PriceOf = Callable[[Usage, tuple[str, ...]], int | None]
+"""Returns the price of tokens in millionths of a US dollar, by the likeliest of model names."""
+
+
 def model_call(
-    prompt: Prompt, tally: CallTally, *, model: str, base_url: str, duration_ms: float
+    prompt: Prompt, tally: CallTally, *, model: str, price: PriceOf, duration_ms: float
 ) -> ModelCall:
     """Return the record of a call: a request and its repair, if any, also if they failed.
 
@@ -266,7 +321,7 @@ def model_call(
         input_tokens=sum(usage.prompt_tokens for usage in usages if usage),
         output_tokens=sum(usage.completion_tokens for usage in usages if usage),
         duration_ms=duration_ms,
-        cost_micro_usd=_cost(usages, names, base_url) if whole else None,
+        cost_micro_usd=_cost(usages, names, price) if whole else None,
         finish_reason=last.finish_reason if last else _WITHOUT_REPLY[bool(exchanges)],
         attempts=tally.requests,
         repaired=len(exchanges) > 1,
@@ -274,10 +329,10 @@ def model_call(
     )
 
 
-def _cost(usages: Sequence[Usage | None], names: tuple[str, ...], base_url: str) -> int | None:
+def _cost(usages: Sequence[Usage | None], names: tuple[str, ...], price: PriceOf) -> int | None:
     total = 0
     for usage in usages:
-        cost = cost_micro_usd(usage, names, base_url) if usage else None
+        cost = price(usage, names) if usage else None
         if cost is None:
             return None
         total += cost

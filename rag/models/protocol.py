@@ -1,9 +1,9 @@
 """Requests and replies of OpenAI's chat completions and embeddings, in a server's dialect.
 
-Compatible servers differ in three ways: the name of the output limit, whether a temperature is
-accepted (reasoning models reject it), and how JSON output is requested. Each is learned from the
-server's rejections. Replies are validated strictly where it matters, else leniently; vectors are
-accepted only if they can be compared.
+Compatible servers differ in four ways: the name of the output limit, whether a temperature is
+accepted (reasoning models reject it), how little reasoning can be asked for, and how JSON output is
+requested. Each is learned from the server's rejections. Replies are validated strictly where it
+matters, else leniently; vectors are accepted only if they can be compared.
 """
 
 from __future__ import annotations
@@ -24,9 +24,14 @@ from rag.types import Vectors
 
 LimitField = Literal["max_completion_tokens", "max_tokens"]
 JsonFormat = Literal["json_schema", "json_object", "text"]
+ReasoningEffort = Literal["none", "minimal", "low", "medium", "high"]
 
 REASONING_RESERVE_TOKENS = 4096
-"""Added to the output limit of models that reject a temperature: reasoning counts as output."""
+"""Added to the output limit of reasoning models: reasoning counts as output."""
+
+_LEAST_EFFORT: ReasoningEffort = "minimal"
+"""What reasoning models are asked for first; an answer from given lines needs hardly any."""
+_NEXT_EFFORT: Mapping[ReasoningEffort, ReasoningEffort] = {"none": "minimal", "minimal": "low"}
 
 _NEXT_FORMAT: Mapping[JsonFormat, JsonFormat] = {
     "json_schema": "json_object",
@@ -57,10 +62,14 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The variant of chat completions that a server accepts."""
+    """The variant of chat completions that a server accepts.
+
+    ``effort`` is sent if it is not None. A model that rejects a temperature is a reasoning model.
+    """
 
     limit: LimitField
     temperature: bool = True
+    effort: ReasoningEffort | None = None
     format: JsonFormat = "json_schema"
 
     def after(self, rejection: Rejection, *, structured: bool) -> Dialect | None:
@@ -68,8 +77,10 @@ class Dialect:
         if rejection.code in _NOT_ABOUT_THE_DIALECT:
             return None
         about = f"{rejection.param} {rejection.message}".lower()
+        if self.effort is not None and "reasoning" in about:
+            return replace(self, effort=_NEXT_EFFORT.get(self.effort))
         if self.temperature and "temperature" in about:
-            return replace(self, temperature=False)
+            return replace(self, temperature=False, effort=self.effort or _LEAST_EFFORT)
         if self.limit in about:
             return self._with_other_limit()
         if structured and self.format in _NEXT_FORMAT:
@@ -80,7 +91,8 @@ class Dialect:
         self, model: str, prompt: Prompt, messages: Sequence[ChatMessage], shape: WantedShape | None
     ) -> dict[str, object]:
         """Return the JSON body of a request."""
-        limit = prompt.max_output_tokens + (0 if self.temperature else REASONING_RESERVE_TOKENS)
+        reasons = self.effort is not None or not self.temperature
+        limit = prompt.max_output_tokens + (REASONING_RESERVE_TOKENS if reasons else 0)
         body: dict[str, object] = {
             "model": model,
             "messages": _message_body((*messages, *self._reminder(shape))),
@@ -88,6 +100,8 @@ class Dialect:
         }
         if self.temperature:
             body["temperature"] = prompt.temperature
+        if self.effort is not None:
+            body["reasoning_effort"] = self.effort
         if shape is not None and self.format != "text":
             body["response_format"] = self._response_format(shape)
         return body
@@ -165,6 +179,21 @@ class Usage(BaseModel):
     @property
     def cached_tokens(self) -> int:
         return (self.prompt_tokens_details.cached_tokens or 0) if self.prompt_tokens_details else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a server charges, in US dollars for a million tokens of input and of output."""
+
+    input_usd: float
+    output_usd: float
+
+    def micro_usd(self, usage: Usage) -> int:
+        """Return the price of a call in millionths of a US dollar."""
+        # Dollars a million tokens are millionths of a dollar a token.
+        return round(
+            usage.prompt_tokens * self.input_usd + usage.completion_tokens * self.output_usd
+        )
 
 
 class ReplyMessage(BaseModel):

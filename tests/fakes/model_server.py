@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field
 
 from rag.models.chat_model import ModelSettings, OpenAICompatibleModel, open_model
 from rag.models.client import Endpoint, SettingNames
+from rag.models.protocol import ReasoningEffort
 from rag.models.openai_embedder import (
     EmbedderSettings,
     OpenAIEmbedder,
@@ -227,7 +228,10 @@ class Days(BaseModel):
 
 @asynccontextmanager
 async def open_test_model(
-    *answers: Answer, timeout_seconds: float = 5, api_key: str | None = KEY
+    *answers: Answer,
+    timeout_seconds: float = 5,
+    api_key: str | None = KEY,
+    reasoning_effort: ReasoningEffort | None = None,
 ) -> AsyncIterator[tuple[OpenAICompatibleModel, OpenAIServer]]:
     async with openai_server(*answers) as server:
         settings = ModelSettings(
@@ -236,6 +240,7 @@ async def open_test_model(
             api_key=api_key,
             timeout_seconds=timeout_seconds,
             retry=QUICK_RETRIES,
+            reasoning_effort=reasoning_effort,
         )
         model = open_model(settings)
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from bot.answering.answer_plan import ModelProfile
-from bot.answering.desk import Desk
+from bot.answering.desk import MODEL_FAILED, Desk
 from bot.answering.gate import Judgement, calibration_name
 from bot.answering.reply_text import (
     MISSING_INTRO,
@@ -340,6 +340,20 @@ async def test_a_failing_model_hands_over_what_was_found(bench: Bench) -> None:
     assert outcome.response.error == "model_unavailable"
     assert [source.page_id for source in outcome.response.suggestions] == ["vpn.md"]
     assert "slow" not in outcome.response.text
+
+
+async def test_what_the_model_fails_to_answer_is_answered_without_it(bench: Bench) -> None:
+    failing = replace(bench.way(FirstLine(name="model", fails=True)), model="gpt-own")
+    bench.others["gpt-own"] = failing
+    asked = replace(inquiry(message("what is error 809")), policy=Policy(model="gpt-own"))
+
+    outcome = await bench.handle(asked)
+
+    plain = await bench.ask()
+    assert outcome.response == plain.response
+    assert (outcome.remarks, plain.remarks) == ((MODEL_FAILED,), ())
+    assert outcome.trace.calibration == plain.trace.calibration == "extractive"
+    assert any("model_unavailable" in note for note in outcome.trace.notes)
 
 
 async def test_a_failing_index_hands_over(bench: Bench) -> None:

@@ -9,20 +9,33 @@ from pathlib import Path
 
 import pytest
 
+from bot.answering.desk import MODEL_FAILED
 from bot.answering.gate import GATE_FILE, calibration_name, load_gate_file
 from bot.answering.gate_file import CAREFUL
 from bot.app.components import Components, open_components, status
 from bot.app.documents import reindex_sample
 from bot.domain.errors import SettingInvalid
 from bot.domain.health import calibration
-from bot.domain.interactions import Outcome, Reply
+from bot.domain.interactions import Escalation, Outcome, Reply
 from bot.domain.messages import NO_MODEL, Attached, Policy, Stage
 from bot.domain.settings import Settings
 from prompts.files import load_prompt
 from rag.types import Page
 from tests.fakes.builders import ALL, chunk, inquiry, message
 from tests.fakes.http_server import LIKELY, LOW, settings_for, write_index
-from tests.fakes.model_server import KEY, OpenAIServer, embeds, fails, openai_server, replies_citing
+from tests.fakes.model_server import (
+    KEY,
+    Answer,
+    OpenAIServer,
+    embeds,
+    fails,
+    openai_server,
+    replies_citing,
+    resets,
+    says,
+    sends,
+    slowly,
+)
 from tests.fakes.model_server import VECTOR_LENGTH as VECTOR
 from tests.fakes.search_service.service import SearchService
 
@@ -130,6 +143,63 @@ async def test_a_file_is_read_by_the_model_as_it_is_served(
     assert "end of it all" in json.dumps(server.seen[-1].body)
     assert isinstance(outcome.response, Reply)
     assert outcome.trace.calls[-1].prompt == "answer_attached@2"
+
+
+TOOL_CALL = says(None, tool_calls=[{"id": "1", "type": "function", "function": {}}])
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        fails(401),
+        fails(429, {"Retry-After": "60"}),
+        fails(429, code="insufficient_quota"),
+        fails(500),
+        resets,
+        sends(b"<html>busy</html>", "text/html"),
+        says("I think so."),
+        says('{"parts": [', finish_reason="length"),
+        TOOL_CALL,
+        slowly(30, says("Yes.")),
+    ],
+    ids="key busy quota broken reset html garbage cut tool silence".split(),
+)
+async def test_on_a_bad_day_of_the_model_its_questions_are_answered_without_it(
+    settings: Settings, server: OpenAIServer, failure: Answer
+) -> None:
+    server.answers = [failure]
+    impatient = settings.model_copy(update={"openai_timeout_seconds": 2.0})
+
+    outcome = await asked(impatient, Policy())
+
+    plain = await asked(settings, Policy(model=NO_MODEL))
+    assert outcome.response == plain.response
+    assert isinstance(outcome.response, Reply)
+    assert outcome.response.sources
+    assert outcome.remarks == (MODEL_FAILED,)
+    assert server.seen
+
+
+async def test_after_three_failures_the_model_is_left_alone(
+    settings: Settings, server: OpenAIServer
+) -> None:
+    server.answers = [fails(401)]
+    async with open_components(settings) as parts:
+        for _ in range(5):
+            outcome = await parts.desk.handle(inquiry(message(LIKELY, private=False)), quiet)
+            assert outcome.remarks == (MODEL_FAILED,)
+    assert len(server.seen) == 3
+
+
+async def test_an_evaluation_measures_the_model_and_nothing_in_its_place(
+    settings: Settings, server: OpenAIServer
+) -> None:
+    server.answers = [fails(401)]
+    async with open_components(settings, lambda composer: composer) as parts:
+        for _ in range(5):
+            outcome = await parts.desk.handle(inquiry(message(LIKELY, private=False)), quiet)
+            assert isinstance(outcome.response, Escalation)
+    assert len(server.seen) == 5
 
 
 async def test_models_without_a_calibration_are_named_until_there_is_one(

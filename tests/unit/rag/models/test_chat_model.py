@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Literal, Self
 
 import pytest
@@ -20,12 +21,18 @@ from rag.models.chat_model import (
     read_shape,
     wanted_shape,
 )
+from rag.models.chat_transport import FORMAT_KEPT_SECONDS, CallTally, ChatTransport
+from rag.models.client import Endpoint, connect
+from rag.models.protocol import Dialect
 from rag.ports import ChatMessage, Prompt
+from rag.retrying import Deadline
 from rag.types import FilterVerdict, ModelCall
 from tests.fakes.model_server import (
     DAYS_PROMPT,
     DAYS_REPLY,
+    KEY,
     QUICK_RETRIES,
+    Answer,
     Days,
     fails,
     open_test_model,
@@ -194,6 +201,81 @@ async def test_a_model_that_rejects_a_temperature_is_asked_without_and_with_room
     assert first.call.attempts == 2
     assert ["temperature" in request.body for request in server.seen] == [True, False, False]
     assert server.seen[1].body["max_tokens"] == 1024 + 4096
+
+
+NO_TEMPERATURE = partial(rejects, "temperature", "Only the default (1) value is supported.")
+NO_EFFORT = partial(rejects, "reasoning_effort")
+
+
+@pytest.mark.parametrize(
+    ("server", "efforts"),
+    [
+        (says("Yes."), [None]),
+        (NO_TEMPERATURE(says("Yes.")), [None, "minimal"]),
+        (
+            NO_TEMPERATURE(NO_EFFORT("Supported values are: 'low'.", says("Yes."), "minimal")),
+            [None, "minimal", "low"],
+        ),
+        (
+            NO_TEMPERATURE(NO_EFFORT("Unrecognized argument supplied: reasoning", says("Yes."))),
+            [None, "minimal", "low", None],
+        ),
+    ],
+    ids=["no reasoning model", "minimal", "low", "none"],
+)
+async def test_a_reasoning_model_is_asked_to_think_as_little_as_it_can(
+    server: Answer, efforts: list[str | None]
+) -> None:
+    async with open_test_model(server) as (model, asked):
+        await model.complete(DAYS_PROMPT)
+        await model.complete(DAYS_PROMPT)
+    seen = [request.body.get("reasoning_effort") for request in asked.seen]
+    assert seen == [*efforts, efforts[-1]]
+
+
+@pytest.mark.parametrize(
+    ("server", "efforts"),
+    [
+        (says("Yes."), ["high"]),
+        (NO_EFFORT("Unrecognized argument supplied: reasoning", says("Yes.")), ["high", None]),
+    ],
+    ids=["accepted", "refused"],
+)
+async def test_the_effort_of_the_settings_is_asked_for(
+    server: Answer, efforts: list[str | None]
+) -> None:
+    async with open_test_model(server, reasoning_effort="high") as (model, asked):
+        await model.complete(DAYS_PROMPT)
+    assert [request.body.get("reasoning_effort") for request in asked.seen] == efforts
+    assert asked.seen[0].body["max_tokens"] == 1024 + 4096
+
+
+async def test_a_refused_form_is_tried_again_after_an_hour() -> None:
+    now = 1000.0
+    flag = rejects("response_format", "policy flag", says(DAYS_REPLY), "json_schema")
+    async with openai_server(flag) as server:
+        client = connect(Endpoint(server.url, KEY), 5).client
+        transport = ChatTransport(
+            client, "gpt-4o-mini", Dialect("max_tokens"), QUICK_RETRIES, clock=lambda: now
+        )
+
+        async def formats() -> list[str]:
+            server.seen.clear()
+            shape = wanted_shape(Days)
+            await transport.ask(DAYS_PROMPT, DAYS_PROMPT.messages, shape, Deadline(5), CallTally())
+            return [request.format for request in server.seen]
+
+        assert await formats() == ["json_schema", "json_object"]
+        assert await formats() == ["json_object"]
+        now += FORMAT_KEPT_SECONDS - 1
+        assert await formats() == ["json_object"]
+        now += 2
+        assert await formats() == ["json_schema", "json_object"]
+        assert await formats() == ["json_object"]
+        now += FORMAT_KEPT_SECONDS + 1
+        server.answers = [says(DAYS_REPLY)]
+        assert await formats() == ["json_schema"]
+        await client.close()
 
 
 async def test_the_name_of_the_output_limit_is_learned() -> None:
@@ -399,8 +481,6 @@ async def test_a_call_is_told_by_the_conventions_names(spans: Spans) -> None:
         "gen_ai.provider.name": "127.0.0.1",
         "server.address": "127.0.0.1",
         "gen_ai.request.model": "scripted",
-        "gen_ai.request.temperature": 0.0,
-        "gen_ai.request.max_tokens": 9,
         "gen_ai.prompt.name": "answer",
         "frontdesk.prompt.version": "3",
         "gen_ai.response.model": "scripted",
@@ -413,6 +493,24 @@ async def test_a_call_is_told_by_the_conventions_names(spans: Spans) -> None:
     }
     assert spans.one("generation").kind is SpanKind.CLIENT
     assert "Anna" not in spans.one("generation").to_json()
+
+
+@pytest.mark.parametrize(
+    ("server", "sent"),
+    [(says("Yes."), (0.0, 9)), (NO_TEMPERATURE(says("Yes.")), (None, 9 + 4096))],
+    ids=["temperature", "reasoning model"],
+)
+async def test_a_span_names_only_parameters_that_were_sent(
+    spans: Spans, server: Answer, sent: tuple[float | None, int]
+) -> None:
+    async with open_test_model(server) as (model, _):
+        await TracedModel(model).complete(TRACED_PROMPT)
+
+    told = spans.told("generation")
+    assert (
+        told.get("gen_ai.request.temperature"),
+        told.get("gen_ai.request.max_tokens"),
+    ) == sent
 
 
 async def test_a_text_is_a_call_like_any_other(spans: Spans) -> None:

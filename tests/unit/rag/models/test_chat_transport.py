@@ -14,8 +14,9 @@ from rag.errors import ModelUnavailable, RagError
 from rag.models.chat_model import ModelSettings
 from rag.models.chat_transport import CallTally, Exchange, model_call
 from rag.models.client import cost_micro_usd
-from rag.models.protocol import CachedTokens, ChatReply, Usage
+from rag.models.protocol import CachedTokens, ChatReply, Prices, Usage
 from rag.ports import Prompt
+from rag.retrying import question_deadline
 from rag.types import ModelCall
 from tests.fakes.model_server import (
     DAYS_PROMPT,
@@ -103,12 +104,25 @@ async def test_the_deadline_covers_all_tries() -> None:
         assert len(server.seen) >= 2
 
 
+async def test_all_calls_for_one_question_share_its_deadline() -> None:
+    slow = slowly(0.3, says("Yes."))
+    async with open_test_model(slow, timeout_seconds=60) as (model, server):
+        with question_deadline(0.5):
+            await model.complete(DAYS_PROMPT)
+            with pytest.raises(ModelUnavailable, match="OPENAI_TIMEOUT_SECONDS"):
+                await model.complete(DAYS_PROMPT)
+            with pytest.raises(ModelUnavailable, match="the 0 seconds left of 60"):
+                await model.complete(DAYS_PROMPT)
+        assert len(server.seen) == 2
+        assert (await model.complete(DAYS_PROMPT)).text == "Yes."
+
+
 async def test_the_deadline_covers_the_repair() -> None:
     async with open_test_model(says("{"), slowly(5, says(DAYS_REPLY)), timeout_seconds=0.4) as (
         model,
         _,
     ):
-        with pytest.raises(ModelUnavailable, match=r"0\.4 seconds"):
+        with pytest.raises(ModelUnavailable, match="OPENAI_TIMEOUT_SECONDS"):
             await model.structured(DAYS_PROMPT, Days)
 
 
@@ -199,12 +213,16 @@ UNCOUNTED = Exchange(ChatReply.model_validate(completion("Yes.", top={"usage": N
 BLOCKED = Exchange(None, ())
 
 
+def azure_price(usage: Usage, models: tuple[str, ...]) -> int | None:
+    return cost_micro_usd(usage, models, AZURE)
+
+
 def record(*exchanges: Exchange, requests: int = 1) -> ModelCall:
     return model_call(
         Prompt(id="rewrite@3", messages=()),
         CallTally(list(exchanges), requests=requests),
         model="helpdesk",
-        base_url=AZURE,
+        price=azure_price,
         duration_ms=12.5,
     )
 
@@ -229,7 +247,7 @@ def test_what_a_failed_call_took_has_the_price_of_a_good_one() -> None:
         Prompt(id="answer@1", messages=()),
         CallTally(unread=[usage], requests=1),
         model="gpt-4o-mini-2024-07-18",
-        base_url=AZURE,
+        price=azure_price,
         duration_ms=1.0,
     )
 
@@ -279,6 +297,11 @@ def test_cached_input_costs_less() -> None:
 def test_more_cached_than_sent_is_no_error() -> None:
     odd = Usage(prompt_tokens=10, prompt_tokens_details=CachedTokens(cached_tokens=99))
     assert cost_micro_usd(odd, ("gpt-4o-mini",), OPENAI_URL) == 1
+
+
+def test_a_gateway_costs_what_its_operator_says() -> None:
+    assert Prices(0.25, 2.0).micro_usd(USAGE) == 2_250_000
+    assert Prices(0.25, 2.0).micro_usd(Usage(prompt_tokens=1000, completion_tokens=10)) == 270
 
 
 def test_ones_own_server_has_no_price() -> None:
