@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -52,7 +53,7 @@ from rag.telemetry import describe, span
 from rag.types import Answer, ModelCall
 
 MODEL_FAILED = "The language model isn't answering just now, so I looked without it."
-"""Remark below a response to a question that the model failed to answer."""
+"""Remark if the model failed."""
 
 _log = structlog.get_logger(__name__)
 
@@ -97,15 +98,17 @@ class Desk:
         An unsure answer is worded as a guess. Failures of a model or the index never raise. An
         overheard message is answered from the pages or not at all.
         """
-        with question_deadline(self._model_seconds):
-            outcome = await self._respond_to(inquiry, report)
-        return with_admission_results(inquiry, with_superseded_marks(outcome, self._superseded))
-
-    async def _respond_to(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
-        await report(Stage.ROUTING)
         # Model calls are paid for: none to route or chat unasked or with people from outside.
         quiet = inquiry.message.overheard or inquiry.outsiders
         profile = self._profiles.of(inquiry.policy.model, quiet=quiet)
+        with question_deadline(self._model_seconds) if profile.model else nullcontext():
+            outcome = await self._respond_to(inquiry, profile, report)
+        return with_admission_results(inquiry, with_superseded_marks(outcome, self._superseded))
+
+    async def _respond_to(
+        self, inquiry: Inquiry, profile: ModelProfile, report: ReportStage
+    ) -> Outcome:
+        await report(Stage.ROUTING)
         trace = await _route(inquiry, profile)
         match trace.route.intent:
             case Intent.GENERIC:
