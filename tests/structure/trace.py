@@ -1,9 +1,9 @@
 """Trace which of our files and functions every answered question passes, platform by platform.
 
 The whole application answers a warm-up question and then three traced ones; what is traced ends
-when its outcome is recorded. Threads that the application starts are traced too. The way is that of
-the question with the fewest files: a beat of background work falls into one or another. The
-platforms are the doubles of the tests.
+when its outcome is recorded. Threads that the application starts are traced too. The way is what
+all of them pass: a beat of background work falls into one or another. The platforms are the doubles
+of the tests.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Way:
 
     @contextmanager
     def tracing(self) -> Iterator[None]:
-        """Note what is called in the block; keep it if it passed fewer files than before."""
+        """Note what is called in the block; keep the files that every block has passed."""
         now = self._now = {}
         sys.setprofile(self._note)
         try:
@@ -80,8 +80,8 @@ class Way:
         finally:
             sys.setprofile(None)
             self._now = None
-        if not self.functions or len(now) < len(self.functions):
-            self.functions = now
+        before = self.functions or now
+        self.functions = {path: names for path, names in before.items() if path in now}
 
     def _note(self, frame: FrameType, event: str, _: object) -> None:
         now = self._now
