@@ -17,12 +17,13 @@ import structlog
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from bot.chat.actions import LATER, ActingUser, ActionRejected
+from bot.chat.actions import LATER, REJECTIONS, ActingUser, rejection_text
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, DeliveryFailed
 from bot.domain.messages import Person
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at, ts_at
+from bot.platforms.slack.payloads.mrkdwn import escaped
 from bot.platforms.slack.rendering import Block, MessageForm, plain_text
 from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 
@@ -91,6 +92,26 @@ def typed_value(view: Event, field: str) -> str:
 log = structlog.get_logger(__name__)
 
 
+async def submit_modal(ack: AsyncAck, field: str, handling: Awaitable[None]) -> bool:
+    """Carry out a submitted modal and acknowledge it; return False if an error is shown at a field.
+
+    The user has 2.5 s of patience, and sees why their text is rejected.
+    """
+    try:
+        async with asyncio.timeout(ACCEPT_SECONDS):
+            await handling
+    except REJECTIONS as error:
+        text = rejection_text(error)
+    except (BotError, TimeoutError) as error:
+        log.warning("slack.form_not_taken", error=type(error).__name__, why=str(error))
+        text = LATER
+    else:
+        await ack()
+        return True
+    await ack(response_action="errors", errors={field: text})
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Press:
     """A button press as Slack reports it; nothing of it is verified yet.
@@ -124,8 +145,8 @@ class PressDispatcher:
     def on(self, bolt: AsyncApp, name: str | re.Pattern[str], handle: PressHandler) -> None:
         """Register a handler for the presses of a button, by action id or a pattern of it.
 
-        ``handle`` has 2.5 s. The text of an ActionRejected is shown to the user who pressed; after
-        any other error, or a timeout, they see a general message.
+        ``handle`` has 2.5 s. The user who pressed sees why their press is rejected; after any other
+        error, or a timeout, they see a general message.
         """
 
         async def listen(ack: AsyncAck, body: dict[str, object], action: dict[str, object]) -> None:
@@ -159,8 +180,8 @@ class PressDispatcher:
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
                 await handle(press)
-        except ActionRejected as error:
-            self.tell(press, str(error))
+        except REJECTIONS as error:
+            self.tell(press, escaped(rejection_text(error)))
         except (BotError, TimeoutError) as error:
             log.warning("slack.press_not_taken", error=type(error).__name__, why=str(error))
             self.tell(press, LATER)

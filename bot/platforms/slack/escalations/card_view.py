@@ -1,4 +1,4 @@
-"""Render the card of a case for the escalation channel. Pure.
+"""Render the card of a case for the escalation channel, and the modals for its texts. Pure.
 
 Text written by people or copied from pages is escaped: nothing in it is live in Slack.
 """
@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.answering.reply_text import MISSING_INTRO
 from bot.chat.response_view import ESCALATION_REASONS, SourceLine, offered_pages, web_url
-from bot.domain.cases import THREAD_NOT_READ, Act, CaseStep
+from bot.domain.cases import THREAD_NOT_READ, Act, Case, CaseStep
 from bot.domain.messages import Message
 from bot.domain.text.markdown import clip, disarm, split, without_direction_marks
 from bot.domain.text.source_links import public_link
@@ -26,13 +26,17 @@ from bot.escalations.case_view import (
     state_since,
     status_text,
 )
+from bot.escalations.casework import LONGEST_REPLY
 from bot.escalations.lifecycle import display_name
+from bot.platforms.slack.actions.interactivity import input_block, modal, text_input
 from bot.platforms.slack.payloads.actions import (
     CASE_CLAIM,
     CASE_DECLINE,
     CASE_RELEASE,
     CASE_REPLY,
     CASE_RESOLVE,
+    DECLINE_FORM,
+    REPLY_FORM,
 )
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label, inert, to_mrkdwn
@@ -121,11 +125,10 @@ def _question(message: Message, view: CaseView, links: CaseLinks) -> str:
     text = split(
         without_direction_marks(case.question), _QUESTION_LIMIT, lambda part: len(escaped(part))
     )[0]
-    quoted = "\n".join(f"> {line}" for line in to_mrkdwn(disarm(text)).split("\n"))
     who = f"{_asker(message, view)}{case.asker_mark}"
     opening = f"*A question for a person* from {who}: {ESCALATION_REASONS[case.reason]}"
     unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.status.state) else ""
-    return f"{opening}\n{quoted}\n{_where(message, links)}{unread}"
+    return f"{opening}\n{_quoted(text)}\n{_where(message, links)}{unread}"
 
 
 def _asker(message: Message, view: CaseView) -> str:
@@ -222,3 +225,42 @@ def _line(text: str) -> str:
         if len(shown) <= _LINE_LENGTH:
             return shown
     return ""
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}" for line in to_mrkdwn(disarm(text)).split("\n"))
+
+
+TEXT_FIELD = "words"
+"""The action id of the text field, and the id of its block."""
+
+CASE_MODALS: Mapping[str, Act] = {REPLY_FORM: "reply", DECLINE_FORM: "decline"}
+"""The acts of the modals, by callback id."""
+
+_LONGEST_FIELD = 3000
+"""Slack's limit for the text of one field."""
+
+_MODAL_QUESTION_LENGTH = 1_000
+
+
+def reply_modal(case: Case) -> Mapping[str, object]:
+    """Return the modal for a reply, with the question above it."""
+    hint = "It is posted where the question was asked, in your name."
+    return _modal(case, REPLY_FORM, title="Reply", label="Your reply", hint=hint)
+
+
+def decline_modal(case: Case) -> Mapping[str, object]:
+    """Return the modal for the reason why a case is declined."""
+    hint = "The one who asked reads it, with your name."
+    return _modal(case, DECLINE_FORM, title="Not for us", label="Why, or who to ask", hint=hint)
+
+
+def _modal(case: Case, name: str, *, title: str, label: str, hint: str) -> Mapping[str, object]:
+    question = split(case.question, _MODAL_QUESTION_LENGTH, lambda part: len(escaped(part)))[0]
+    quoted = _quoted(question)
+    element = {**text_input(min(LONGEST_REPLY, _LONGEST_FIELD)), "focus_on_load": True}
+    blocks = (
+        section(split(quoted, 2 * _MODAL_QUESTION_LENGTH)[0]),
+        input_block(TEXT_FIELD, label, element, hint),
+    )
+    return modal(name, title, blocks, submit="Send", private_metadata=case.interaction_id)

@@ -16,8 +16,12 @@ from bot.domain.cases import Actor, CaseStatus, CaseStep, State, Step
 from bot.domain.interactions import Source
 from bot.domain.messages import InteractionId, Message
 from bot.escalations.case_view import CaseView
-from bot.platforms.slack.escalations.buttons import decline_modal, reply_modal
-from bot.platforms.slack.escalations.card_view import CaseLinks, case_card
+from bot.platforms.slack.escalations.card_view import (
+    CaseLinks,
+    case_card,
+    decline_modal,
+    reply_modal,
+)
 from tests.fakes.desk import LOCAL, VPN
 from tests.fakes.escalations import case_of
 from tests.fakes.slack.blocks import BLOCK_TYPES, block_text, refusal
