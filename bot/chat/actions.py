@@ -96,7 +96,7 @@ class ActionTargets:
             raise ActionRejected(GONE)
         message = interaction.message
         own = message.author.id == presser.person.id
-        there = self._is_there(message, presser, anywhere=own and presser.alone)
+        there = self.is_here(message, presser, anywhere=own and presser.alone)
         if not there or (message.private and not own):
             raise ActionRejected(GONE)
         return interaction
@@ -124,14 +124,15 @@ class ActionTargets:
     async def asker(self, interaction_id: InteractionId, presser: ActingUser) -> Actor:
         """Return the user as an actor on the case of their own question of this channel."""
         interaction = await self.interactions.get(interaction_id)
-        if interaction is None or not self._is_there(interaction.message, presser):
+        if interaction is None or not self.is_here(interaction.message, presser):
             raise ActionRejected(GONE)
         author = interaction.message.author
         if author.id != presser.person.id:
             raise ActionRejected(ASKER_ONLY)
         return Actor(author.id, author.name, "asker")
 
-    def _is_there(self, message: Message, presser: ActingUser, *, anywhere: bool = False) -> bool:
+    def is_here(self, message: Message, presser: ActingUser, *, anywhere: bool = False) -> bool:
+        """Return whether a question was asked in the user's channel, or may be acted on there."""
         thread = message.thread
         if (thread.platform, thread.tenant) != (self.platform, self.tenant):
             return False

@@ -101,18 +101,11 @@ def listeners(
 def answer_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[Listener]:
     """Return the listeners for buttons, reactions and the message shortcut."""
     presses = PressDispatcher(channel.client, channel.background)
-    targets, answers = _targets(channel, context), AnswerLookup(channel.client)
+    targets, answers = _targets(channel, context), AnswerLookup(context, channel.client)
     return (
         FeedbackListener(channel, context, targets, answers, presses),
         AnswerButtons(channel, context, targets, _readers(channel, context), presses),
-        MessageShortcut(
-            context,
-            identity=channel.identity,
-            mention_names=channel.mention_names,
-            answers=answers,
-            client=channel.client,
-            background=channel.background,
-        ),
+        MessageShortcut(channel, context, answers),
     )
 
 

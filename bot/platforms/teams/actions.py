@@ -156,16 +156,83 @@ _PERSON_REQUESTED = (
 _OPTION_CHOSEN = "I'm looking into what you chose. What I find is said below."
 
 
-class AnswerButtons:
-    """Handles the buttons below an answer. Implements `Listener`.
+def reply_reference(asked: Message, press: Press) -> str:
+    """Return a reference that addresses the presser, below the question.
 
-    They explain it, take what was wrong with it as a thumb down, and turn a press into a message of
-    its presser, once per question.
+    A press itself is no message that could be replied to.
+    """
+    question, pressed = read_reference(asked.reply_to), read_reference(reference_of(press.body))
+    there = {key: question[key] for key in ("activityId", "conversation") if key in question}
+    beside = {key: value for key, value in pressed.items() if key != "activityId"}
+    return json.dumps({**beside, **there})
+
+
+_MOST_SEARCHED = 20
+"""Number of messages of a conversation that are searched."""
+
+
+class AnswerLookup:
+    """Finds the answer that a rated message belongs to. Raises StoreUnavailable."""
+
+    def __init__(self, targets: ActionTargets, posted: PostedActivities) -> None:
+        self._targets = targets
+        self._interactions = targets.interactions
+        self._tenant = targets.tenant
+        self._posted = posted
+
+    async def rated(self, body: Body) -> Interaction | None:
+        """Return the rated answer; None if the message is no answer of ours in the conversation."""
+        channel, activity_id = conversation_of(body), text_at(body, "replyToId")
+        if not (channel and activity_id):
+            return None
+        ref = PostedRef(channel, activity_id)
+        found = await self._interactions.find_posted(self._tenant, ref)
+        if found is None:
+            found = await self._part_of(channel, activity_id)
+        there = found is not None and self._targets.is_here(found.message, acting_user_of(body))
+        return found if there else None
+
+    async def _part_of(self, channel: str, activity_id: str) -> Interaction | None:
+        """Return the answer that the activity is a part of; None for notices by people."""
+        named = await self._posted.question_of(self._tenant, channel, activity_id)
+        found = await self._interactions.get(named) if named else None
+        if found is None:
+            return None
+        posted = await self._posted.ids_of(found.message, REPLY, several=True)
+        return found if activity_id in posted else None
+
+    async def newest_of(self, body: Body) -> Interaction | None:
+        """Return the newest answer in the thread that can be rated and that the sender asked for.
+
+        Microsoft's playground needs this: it does not send the id of the rated message.
+        """
+        there = Thread("teams", self._tenant, conversation_of(body), thread_id_of(body))
+        asked = await self._interactions.in_thread(there, _MOST_SEARCHED)
+        person = person_of(body).id
+        own = [each for each in asked if each.message.author.id == person]
+        return next((each for each in reversed(own) if can_be_rated(each.outcome)), None)
+
+
+_THUMB_VOTES: Mapping[str, Vote] = {"like": "up", "dislike": "down"}
+_COMMENT_KEY = "feedbackText"
+
+
+class AnswerListener:
+    """Handles the buttons below an answer, thumbs and reactions. Implements `Listener`.
+
+    The buttons explain it, take what was wrong with it as a thumb down, and turn a press into a
+    message of its presser, once per question. Teams expects ``{}`` for a thumb whether or not the
+    vote was stored. It sends only reactions to the bot's own messages.
     """
 
     def __init__(
-        self, context: ChatContext, explain: ExplainAction, targets: ActionTargets
+        self,
+        context: ChatContext,
+        posted: PostedActivities,
+        explain: ExplainAction,
+        targets: ActionTargets,
     ) -> None:
+        self._answers = AnswerLookup(targets, posted)
         self._explain = explain
         self._votes = ChatVotes(targets, context.notes)
         self._questions = ButtonQuestions(interactions=context.interactions, inbox=context.inbox)
@@ -175,6 +242,8 @@ class AnswerButtons:
         dispatch.on_dialog(SHOW_WHY, self._open, self._send)
         dispatch.on_press(ASK_PERSON, self._ask_person)
         dispatch.on_press(CHOOSE_OPTION, self._choose)
+        dispatch.on_invoke("message/submitAction", self._take_thumb)
+        dispatch.on_activity("messageReaction", self._take_reaction)
 
     async def _open(self, press: Press) -> Json:
         interaction = await self._targets.acted_on(press.about, press.presser)
@@ -203,88 +272,6 @@ class AnswerButtons:
         reply_to, number = reply_reference(asked.message, press), str(press.data.get("option"))
         await self._questions.choose(asked, number, press.person, reply_to=reply_to)
         return text_answer(_OPTION_CHOSEN)
-
-
-def reply_reference(asked: Message, press: Press) -> str:
-    """Return a reference that addresses the presser, below the question.
-
-    A press itself is no message that could be replied to.
-    """
-    question, pressed = read_reference(asked.reply_to), read_reference(reference_of(press.body))
-    there = {key: question[key] for key in ("activityId", "conversation") if key in question}
-    beside = {key: value for key, value in pressed.items() if key != "activityId"}
-    return json.dumps({**beside, **there})
-
-
-_MOST_SEARCHED = 20
-"""Number of messages of a conversation that are searched."""
-
-
-class AnswerLookup:
-    """Finds the answer that a rated message belongs to. Raises StoreUnavailable."""
-
-    def __init__(self, context: ChatContext, posted: PostedActivities) -> None:
-        self._interactions = context.interactions
-        self._tenant = context.tenant
-        self._posted = posted
-
-    async def rated(self, body: Body) -> Interaction | None:
-        """Return the rated answer; None if the message is no answer of ours in the conversation."""
-        channel, activity_id = conversation_of(body), text_at(body, "replyToId")
-        if not (channel and activity_id):
-            return None
-        ref = PostedRef(channel, activity_id)
-        found = await self._interactions.find_posted(self._tenant, ref)
-        if found is None:
-            found = await self._part_of(channel, activity_id)
-        return found if found is not None and self._is_there(found, channel) else None
-
-    async def _part_of(self, channel: str, activity_id: str) -> Interaction | None:
-        """Return the answer that the activity is a part of; None for notices by people."""
-        named = await self._posted.question_of(self._tenant, channel, activity_id)
-        found = await self._interactions.get(named) if named else None
-        if found is None:
-            return None
-        posted = await self._posted.ids_of(found.message, REPLY, several=True)
-        return found if activity_id in posted else None
-
-    async def newest_of(self, body: Body) -> Interaction | None:
-        """Return the newest answer in the thread that can be rated and that the sender asked for.
-
-        Microsoft's playground needs this: it does not send the id of the rated message.
-        """
-        there = Thread("teams", self._tenant, conversation_of(body), thread_id_of(body))
-        asked = await self._interactions.in_thread(there, _MOST_SEARCHED)
-        person = person_of(body).id
-        own = [each for each in asked if each.message.author.id == person]
-        return next((each for each in reversed(own) if can_be_rated(each.outcome)), None)
-
-    def _is_there(self, interaction: Interaction, channel: str) -> bool:
-        thread = interaction.message.thread
-        return (thread.platform, thread.tenant, thread.channel) == ("teams", self._tenant, channel)
-
-
-_THUMB_VOTES: Mapping[str, Vote] = {"like": "up", "dislike": "down"}
-_COMMENT_KEY = "feedbackText"
-
-
-class FeedbackListener:
-    """Stores thumbs and reactions. Implements `Listener`.
-
-    Teams expects ``{}`` for a thumb whether or not the vote was stored. It sends only reactions to
-    the bot's own messages.
-    """
-
-    def __init__(
-        self, context: ChatContext, posted: PostedActivities, targets: ActionTargets
-    ) -> None:
-        self._answers = AnswerLookup(context, posted)
-        self._votes = ChatVotes(targets, context.notes)
-        self._targets = targets
-
-    def register(self, dispatch: Dispatch) -> None:
-        dispatch.on_invoke("message/submitAction", self._take_thumb)
-        dispatch.on_activity("messageReaction", self._take_reaction)
 
     async def _take_thumb(self, body: Body) -> Json:
         vote = _THUMB_VOTES.get(text_at(body, "value", "actionValue", "reaction"))

@@ -14,7 +14,7 @@ from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLeases, process_owner
 from bot.chat.commands.run_message import Clock
 from bot.escalations.cards import CardActions
-from bot.platforms.teams.actions import AnswerButtons, FeedbackListener
+from bot.platforms.teams.actions import AnswerListener
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.commands.channel_settings import SettingsDialog
 from bot.platforms.teams.commands.message_commands import (
@@ -73,10 +73,9 @@ def listeners(
     )
     return (
         InstallationEvents(channel.client, channel.outside_readers, channel.background),
-        CaseButtons(context, targets, cards, channel.people.cards),
+        CaseButtons(context, targets, cards, channel.people),
         AskerButtons(context.casework, targets),
-        FeedbackListener(context, channel.posted, targets),
-        AnswerButtons(context, explain, targets),
+        AnswerListener(context, channel.posted, explain, targets),
         Greetings(channel, context),
         *_command_listeners(channel, context, explain, followers),
         MessageListener(context),

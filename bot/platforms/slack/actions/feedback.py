@@ -186,19 +186,25 @@ _REMEMBERED = 1_000
 
 
 class AnswerLookup:
-    """Resolves a message to the interaction that it answers, by metadata, once per message.
+    """Resolves a message to the interaction that it answers: by the record, or by metadata.
 
     A long answer has several messages, and the record stores the last alone: for the others Slack
-    is asked which question they answer.
+    is asked once per message which question they answer.
     """
 
-    def __init__(self, client: SlackClient) -> None:
+    def __init__(self, context: ChatContext, client: SlackClient) -> None:
+        self._interactions = context.interactions
+        self._tenant = context.tenant
         self._client = client
         self._found: OrderedDict[tuple[str, str], InteractionId | None] = OrderedDict()
 
-    def known(self, channel: str, ts: str) -> InteractionId | None:
-        """Return the cached result, without a call to Slack."""
-        return self._found.get((channel, ts))
+    async def known(self, channel: str, ts: str) -> Interaction | None:
+        """Return the interaction, if it is found without a call to Slack."""
+        posted = await self._interactions.find_posted(self._tenant, PostedRef(channel, ts))
+        if posted is not None and posted.message.thread.platform == "slack":
+            return posted
+        known = self._found.get((channel, ts))
+        return await self._interactions.get(known) if known else None
 
     async def look_up(self, channel: str, ts: str) -> InteractionId | None:
         """Return the interaction that a message answers, None for any other message.
@@ -296,19 +302,11 @@ class FeedbackListener:
         if thumb is None:
             return
         async with asyncio.timeout(ACCEPT_SECONDS):
-            interaction = await self._known(thumb)
+            interaction = await self._answers.known(thumb.channel, thumb.ts)
             if interaction is not None:
                 await self._count(thumb, interaction, given=given)
                 return
         self._background.run(self._look_up(thumb, given=given), what="part of an answer")
-
-    async def _known(self, thumb: ThumbReaction) -> Interaction | None:
-        ref = PostedRef(thumb.channel, thumb.ts)
-        posted = await self._interactions.find_posted(self._targets.tenant, ref)
-        if posted is not None and posted.message.thread.platform == "slack":
-            return posted
-        known = self._answers.known(thumb.channel, thumb.ts)
-        return await self._interactions.get(known) if known else None
 
     async def _look_up(self, thumb: ThumbReaction, *, given: bool) -> None:
         named = await self._answers.look_up(thumb.channel, thumb.ts)

@@ -26,7 +26,7 @@ from bot.domain.text.markdown import disarm, without_code
 from bot.domain.text.source_links import board_case
 from bot.escalations import lifecycle
 from bot.escalations.cards import CardActions, CardUpdates
-from bot.escalations.case_view import CaseView
+from bot.escalations.case_view import CASE_FORMS, CaseLinks, CaseView
 from bot.escalations.casework import IdempotentActs
 from bot.platforms.slack.actions.interactivity import (
     Press,
@@ -41,10 +41,8 @@ from bot.platforms.slack.escalations.card_view import (
     CARD_BUTTONS,
     CASE_MODALS,
     TEXT_FIELD,
-    CaseLinks,
     case_card,
-    decline_modal,
-    reply_modal,
+    case_modal,
 )
 from bot.platforms.slack.escalations.notices import mrkdwn_link, reminder_message
 from bot.platforms.slack.payloads.events import id_at, object_at, text_at
@@ -296,13 +294,12 @@ class CaseButtons:
         self, act: Act, press: Press, case_id: InteractionId, actor: Actor
     ) -> None:
         """Act, or open the modal for the text. Raises ActRefused, also if the text would be."""
-        if act not in CASE_MODALS.values():
+        if act not in CASE_FORMS:
             await self._casework.act(self._tenant, case_id, act, actor)
             return
         case = (await self._casework.bare(self._tenant, case_id)).case
         lifecycle.after(case.status, act, actor, is_asker=actor.has(case.asker_id))
-        view = reply_modal(case) if act == "reply" else decline_modal(case)
-        await self._client.views_open(press.trigger_id, view)
+        await self._client.views_open(press.trigger_id, case_modal(act, case))
 
     async def _sent(self, ack: AsyncAck, body: dict[str, object], view: dict[str, object]) -> None:
         await submit_modal(ack, TEXT_FIELD, self._act(body, view))

@@ -22,15 +22,13 @@ from bot.domain.ports import Notes
 from bot.domain.text.markdown import clip
 from bot.domain.text.source_links import board_case
 from bot.escalations.cards import CardActions, CardUpdates, read_place
-from bot.escalations.case_view import CaseView, platform_of, reminder_text
+from bot.escalations.case_view import CASE_FORMS, CaseLinks, CaseView, platform_of, reminder_text
 from bot.escalations.casework import IdempotentActs
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import Gone, NotPermitted, RateLimited
 from bot.platforms.teams.escalations.card_view import (
     VERSION_KEY,
-    CaseLinks,
     PresserNote,
-    asks_for_words,
     card_message,
     case_card,
     words_in,
@@ -50,116 +48,6 @@ from bot.platforms.teams.transport.dispatch import Dispatch
 _REMEMBERED = 1_000
 
 log = structlog.get_logger(__name__)
-
-
-class CaseCards:
-    """Posts a case card, stores where, and edits it, whichever process posted it.
-
-    The channel is stored before the card is posted. Teams can't be searched: if a process dies in
-    between, a second card is posted, and the first remains. If no card's id is stored, the card on
-    which somebody presses becomes the one that is kept up to date.
-    """
-
-    def __init__(self, client: TeamsClient, notes: Notes, *, public_url: str | None) -> None:
-        self._client = client
-        self._public_url = public_url
-        self.updates = CardUpdates("teams", notes, self._edit)
-        self._known: OrderedDict[InteractionId, PostedRef] = OrderedDict()
-
-    async def post(self, delivery: Delivery, channel: str) -> None:
-        """Post the card of a question, unless it is known to be posted. Raises DeliveryFailed."""
-        message = delivery.message
-        before = await self._earlier_place(message)
-        if before and before.id:
-            return
-        if before:
-            log.warning("teams.card_may_be_twice", interaction_id=message.interaction_id)
-        sending = partial(self._send, message, channel, first=before is None)
-        await self.updates.post(delivery, channel, sending)
-
-    async def card_of(self, message: Message) -> PostedRef | None:
-        """Return where the card of a question is, with an empty id if that is not known.
-
-        Raises StoreUnavailable.
-        """
-        if message.thread.platform != "teams":
-            return None
-        return await self.updates.place_of(message.thread.tenant, message.interaction_id)
-
-    async def adopt(self, message: Message, at: PostedRef) -> None:
-        """Store a pressed card as the one to update; only called if no other is known."""
-        if at.id:
-            await self.updates.store_place(message, at)
-
-    async def remove(self, message: Message) -> None:
-        """Delete the card, as it quotes the question. Raises DeliveryFailed, StoreUnavailable."""
-        at = await self.updates.place_of(message.thread.tenant, message.interaction_id)
-        if at and at.id:
-            try:
-                await self._client.delete(_card_thread(message, at), at.id)
-            except DeliveryRefused as error:
-                log.info("teams.card_gone", why=str(error))
-
-    def card_for_presser(
-        self, message: Message, view: CaseView, note: PresserNote | None = None
-    ) -> Json:
-        """Return the card for the person who just pressed a button on it."""
-        return case_card(message, view, self._links(message), now=datetime.now(UTC), note=note)
-
-    async def _send(self, message: Message, channel: str, view: CaseView, *, first: bool) -> str:
-        """Post the card; clear the stored place if Teams refuses the first attempt.
-
-        A refusal means that Teams did nothing, so that no card can be there.
-        """
-        there = reference_to(message.reply_to, channel)
-        try:
-            posted = await self._client.send(there, self._shown(message, view))
-        except (RateLimited, DeliveryRefused):
-            if first:
-                await self.updates.forget_place(message)
-            raise
-        self._remember(message, PostedRef(channel, posted))
-        return posted
-
-    async def _edit(self, message: Message, view: CaseView) -> bool:
-        at = await self.updates.place_of(message.thread.tenant, message.interaction_id)
-        if at is None or not at.id:
-            return False
-        try:
-            shown = self._shown(message, view)
-            await self._client.update(_card_thread(message, at), at.id, shown)
-        except Gone:
-            log.info("teams.card_gone", interaction_id=message.interaction_id)
-        return True
-
-    def _shown(self, message: Message, view: CaseView) -> Json:
-        return card_message(message, view, self._links(message), now=datetime.now(UTC))
-
-    def _links(self, message: Message) -> CaseLinks:
-        board = board_case(message.interaction_id, self._public_url)
-        return CaseLinks(question_link(message) or "", board, self._public_url)
-
-    async def _earlier_place(self, message: Message) -> PostedRef | None:
-        """Return where an earlier attempt may have posted the card.
-
-        Without the store, what this process remembers is used: asking people must not wait. A place
-        that this process could not store earlier is stored now.
-        """
-        known = self._known.get(message.interaction_id)
-        try:
-            noted = await self.updates.place_of(message.thread.tenant, message.interaction_id)
-        except StoreUnavailable as error:
-            log.warning("teams.card_unknown", why=str(error))
-            return known
-        if known is None or (noted and noted.id):
-            return noted
-        await self.updates.store_place(message, known)
-        return known
-
-    def _remember(self, message: Message, at: PostedRef) -> None:
-        self._known[message.interaction_id] = at
-        while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
 
 
 def _card_thread(message: Message, at: PostedRef) -> str:
@@ -202,6 +90,10 @@ class ChannelTrouble:
 class PeopleChannel:
     """Posts escalations in the question's own people's channel, or the configured one.
 
+    A card's channel is stored before the card is posted. Teams can't be searched: if a process dies
+    in between, a second card is posted, and the first remains. If no card's id is stored, the card
+    on which somebody presses becomes the one that is kept up to date.
+
     ``public_url`` is the base URL of the board; None if it has no public address.
     """
 
@@ -214,11 +106,12 @@ class PeopleChannel:
         public_url: str | None,
     ) -> None:
         self.trouble: ChannelTrouble | None = None
+        self.updates = CardUpdates("teams", notes, self._edit_card)
         self._channel = channel
         self._client = client
-        self.cards = CaseCards(client, notes, public_url=public_url)
         self._notes = notes
         self._public_url = public_url
+        self._known: OrderedDict[InteractionId, PostedRef] = OrderedDict()
 
     async def ask(self, delivery: Delivery) -> bool:
         """Post the card; return False if Teams refuses it. Raises DeliveryFailed otherwise.
@@ -230,7 +123,7 @@ class PeopleChannel:
         if channel is None:
             return True
         try:
-            await self.cards.post(delivery, channel)
+            await self._post_card(delivery, channel)
         except (NotPermitted, DeliveryRefused) as error:
             log.warning("teams.people_not_asked", channel=channel, error=str(error))
             self.trouble = ChannelTrouble(channel, str(error))
@@ -246,13 +139,28 @@ class PeopleChannel:
         outcome = delivery.outcome
         return replace(delivery, outcome=replace(outcome, response=as_list_only(outcome.response)))
 
+    async def card_of(self, message: Message) -> PostedRef | None:
+        """Return where the card of a question is, with an empty id if that is not known.
+
+        Raises StoreUnavailable.
+        """
+        if message.thread.platform != "teams":
+            return None
+        return await self.updates.place_of(message.thread.tenant, message.interaction_id)
+
+    def card_for_presser(
+        self, message: Message, view: CaseView, note: PresserNote | None = None
+    ) -> Json:
+        """Return the card for the person who just pressed a button on it."""
+        return case_card(message, view, self._links(message), now=datetime.now(UTC), note=note)
+
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
         """Post a reminder of an open case: below its card, else in the configured channel.
 
         Returns None without both; without a stored place it posts again. Raises DeliveryFailed,
         StoreUnavailable.
         """
-        card = await self.cards.updates.place_of(case.tenant, case.interaction_id)
+        card = await self.updates.place_of(case.tenant, case.interaction_id)
         where = card.channel if card else self._channel
         if where is None:
             return None
@@ -278,7 +186,7 @@ class PeopleChannel:
         await self._client.send(await self._client.conversations.channel(self._channel), said)
 
     async def withdraw(self, message: Message) -> None:
-        """Delete the card of a question and its reminders.
+        """Delete the card of a question and its reminders, which quote it.
 
         Raises DeliveryFailed, StoreUnavailable.
         """
@@ -291,7 +199,80 @@ class PeopleChannel:
                 await self._client.delete(there, posted.id)
             except DeliveryRefused as error:
                 log.info("teams.reminder_gone", why=str(error))
-        await self.cards.remove(message)
+        card = await self.updates.place_of(message.thread.tenant, message.interaction_id)
+        if card and card.id:
+            try:
+                await self._client.delete(_card_thread(message, card), card.id)
+            except DeliveryRefused as error:
+                log.info("teams.card_gone", why=str(error))
+
+    async def _post_card(self, delivery: Delivery, channel: str) -> None:
+        """Post the card of a question, unless it is known to be posted. Raises DeliveryFailed."""
+        message = delivery.message
+        before = await self._earlier_place(message)
+        if before and before.id:
+            return
+        if before:
+            log.warning("teams.card_may_be_twice", interaction_id=message.interaction_id)
+        sending = partial(self._send_card, message, channel, first=before is None)
+        await self.updates.post(delivery, channel, sending)
+
+    async def _send_card(
+        self, message: Message, channel: str, view: CaseView, *, first: bool
+    ) -> str:
+        """Post the card; clear the stored place if Teams refuses the first attempt.
+
+        A refusal means that Teams did nothing, so that no card can be there.
+        """
+        there = reference_to(message.reply_to, channel)
+        try:
+            posted = await self._client.send(there, self._card_message(message, view))
+        except (RateLimited, DeliveryRefused):
+            if first:
+                await self.updates.forget_place(message)
+            raise
+        self._remember(message, PostedRef(channel, posted))
+        return posted
+
+    async def _edit_card(self, message: Message, view: CaseView) -> bool:
+        at = await self.updates.place_of(message.thread.tenant, message.interaction_id)
+        if at is None or not at.id:
+            return False
+        try:
+            shown = self._card_message(message, view)
+            await self._client.update(_card_thread(message, at), at.id, shown)
+        except Gone:
+            log.info("teams.card_gone", interaction_id=message.interaction_id)
+        return True
+
+    def _card_message(self, message: Message, view: CaseView) -> Json:
+        return card_message(message, view, self._links(message), now=datetime.now(UTC))
+
+    def _links(self, message: Message) -> CaseLinks:
+        board = board_case(message.interaction_id, self._public_url)
+        return CaseLinks(question_link(message) or "", board, self._public_url)
+
+    async def _earlier_place(self, message: Message) -> PostedRef | None:
+        """Return where an earlier attempt may have posted the card.
+
+        Without the store, what this process remembers is used: asking people must not wait. A place
+        that this process could not store earlier is stored now.
+        """
+        known = self._known.get(message.interaction_id)
+        try:
+            noted = await self.updates.place_of(message.thread.tenant, message.interaction_id)
+        except StoreUnavailable as error:
+            log.warning("teams.card_unknown", why=str(error))
+            return known
+        if known is None or (noted and noted.id):
+            return noted
+        await self.updates.store_place(message, known)
+        return known
+
+    def _remember(self, message: Message, at: PostedRef) -> None:
+        self._known[message.interaction_id] = at
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
 
     async def _note_reminder(self, case: Case, key: str, at: PostedRef) -> None:
         text = f"{at.channel} {at.id}"
@@ -314,15 +295,15 @@ class CaseButtons:
         self,
         context: ChatContext,
         targets: ActionTargets,
-        actions: CardActions,
-        cards: CaseCards,
+        cards: CardActions,
+        people: PeopleChannel,
     ) -> None:
         self._tenant = tenant = context.tenant
         self._casework = casework = context.casework
         self._idempotent = IdempotentActs(tenant=tenant, casework=casework, notes=context.notes)
         self._targets = targets
-        self._actions = actions
         self._cards = cards
+        self._people = people
 
     def register(self, dispatch: Dispatch) -> None:
         for act, name in CASE_ACTIONS.items():
@@ -330,20 +311,20 @@ class CaseButtons:
 
     async def _pressed(self, act: Act, press: Press) -> Json:
         actor = await self._targets.expert(press.presser)
-        message, at = await self._actions.place(press.about, press.channel)
+        message, at = await self._cards.place(press.about, press.channel)
         note = await self._apply(act, press, actor)
-        view = await self._actions.view(press.about)
-        if not at.id:
-            await self._cards.adopt(message, PostedRef(press.channel, press.on))
+        view = await self._cards.view(press.about)
+        if press.on and not at.id:
+            await self._people.updates.store_place(message, PostedRef(press.channel, press.on))
         if note is not None:
-            self._actions.refresh(message)
-        return card_answer(self._cards.card_for_presser(message, view, note))
+            self._cards.refresh(message)
+        return card_answer(self._people.card_for_presser(message, view, note))
 
     async def _apply(self, act: Act, press: Press, actor: Actor) -> PresserNote | None:
         """Apply an action; return a note for the presser if it was refused, else None."""
-        words = words_in(act, press.data) if asks_for_words(act) else ""
+        words = words_in(act, press.data) if act in CASE_FORMS else ""
         try:
-            if asks_for_words(act):
+            if act in CASE_FORMS:
                 key = _form_key(act, press, actor, words)
                 await self._idempotent.say(key, press.about, act, actor, words)
             else:
