@@ -26,7 +26,6 @@ from bot.chat.actions import (
     interaction_named,
 )
 from bot.chat.adapters import ChatContext
-from bot.chat.response_view import web_url
 from bot.domain.errors import BotError, InteractionUnknown
 from bot.domain.interactions import Interaction
 from bot.domain.messages import Message
@@ -36,8 +35,8 @@ from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import ASK_PERSON, MORE, OPTION, WHY, WHY_VIEW
 from bot.platforms.slack.payloads.events import response_url_of
-from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label
-from bot.platforms.slack.rendering import SECTION_LIMIT, Block, context, section
+from bot.platforms.slack.payloads.mrkdwn import bold, escaped
+from bot.platforms.slack.rendering import SECTION_LIMIT, Block, context, mrkdwn_link, section
 
 # Slack's limits for a modal: characters of the title, blocks.
 _TITLE_LIMIT = 24
@@ -47,12 +46,13 @@ ONE_MOMENT = "One moment, I'm looking it up\u2026"
 
 def explanation_modal(explanation: Explanation) -> Mapping[str, object]:
     """Return the modal of an explanation."""
-    return _modal(explanation.title, tuple(_blocks(explanation))[:_MOST_BLOCKS])
+    title, blocks = clip(explanation.title, _TITLE_LIMIT), tuple(_blocks(explanation))
+    return modal(WHY_VIEW, title, blocks[:_MOST_BLOCKS])
 
 
 def sentence_modal(sentence: str) -> Mapping[str, object]:
     """Return a modal with one sentence that says why there is no explanation."""
-    return _modal("Why", (section(escaped(sentence)),))
+    return modal(WHY_VIEW, "Why", (section(escaped(sentence)),))
 
 
 def _blocks(explanation: Explanation) -> Iterator[Block]:
@@ -77,14 +77,7 @@ def _sections(heading: str, text: str) -> Iterator[Block]:
 def _pages(pages: Sequence[PageSummary]) -> Iterator[Block]:
     yield section("*Pages I read*")
     for page in pages:
-        label = escaped_label(page.label)
-        url = web_url(page.url)
-        shown = f"<{url}|{label}>" if url else label
-        yield section(f"\u2022 {shown}, {escaped(page.found)}")
-
-
-def _modal(title: str, blocks: Sequence[Block]) -> Mapping[str, object]:
-    return modal(WHY_VIEW, clip(title, _TITLE_LIMIT), blocks)
+        yield section(f"\u2022 {mrkdwn_link(page.url, page.label)}, {escaped(page.found)}")
 
 
 _SOON_SECONDS = 0.8

@@ -277,8 +277,8 @@ class FeedbackListener:
     def register(self, bolt: AsyncApp) -> None:
         self._presses.on(bolt, FEEDBACK, self._vote)
         self._reasons.register(bolt)
-        bolt.event("reaction_added")(self._added)
-        bolt.event("reaction_removed")(self._removed)
+        bolt.event("reaction_added")(self._reacted)
+        bolt.event("reaction_removed")(self._reacted)
 
     async def _vote(self, press: Press) -> None:
         named, _, value = press.value.partition(":")
@@ -292,13 +292,9 @@ class FeedbackListener:
         else:
             self._reasons.ask(interaction.message, press.user, response_url=press.response_url)
 
-    async def _added(self, body: dict[str, object], event: dict[str, object]) -> None:
-        await self._record(parse_thumb(event, self._identity.ids(body)), given=True)
-
-    async def _removed(self, body: dict[str, object], event: dict[str, object]) -> None:
-        await self._record(parse_thumb(event, self._identity.ids(body)), given=False)
-
-    async def _record(self, thumb: ThumbReaction | None, *, given: bool) -> None:
+    async def _reacted(self, body: dict[str, object], event: dict[str, object]) -> None:
+        thumb = parse_thumb(event, self._identity.ids(body))
+        given = text_at(event, "type") == "reaction_added"
         if thumb is None:
             return
         async with asyncio.timeout(ACCEPT_SECONDS):

@@ -95,21 +95,29 @@ log = structlog.get_logger(__name__)
 async def submit_modal(ack: AsyncAck, field: str, handling: Awaitable[None]) -> bool:
     """Carry out a submitted modal and acknowledge it; return False if an error is shown at a field.
 
-    The user has 2.5 s of patience, and sees why their text is rejected.
+    The user waits 2.5 s at most.
+    """
+    if error := await _error_of(handling, "slack.form_not_taken"):
+        await ack(response_action="errors", errors={field: error})
+    else:
+        await ack()
+    return not error
+
+
+async def _error_of(handling: Awaitable[None], failed: str) -> str:
+    """Carry out a user's action in time; return what they read about an error, "" without one.
+
+    ``failed`` is the log event of an error for which they read a general message.
     """
     try:
         async with asyncio.timeout(ACCEPT_SECONDS):
             await handling
     except REJECTIONS as error:
-        text = rejection_text(error)
+        return rejection_text(error)
     except (BotError, TimeoutError) as error:
-        log.warning("slack.form_not_taken", error=type(error).__name__, why=str(error))
-        text = LATER
-    else:
-        await ack()
-        return True
-    await ack(response_action="errors", errors={field: text})
-    return False
+        log.warning(failed, error=type(error).__name__, why=str(error))
+        return LATER
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +161,8 @@ class PressDispatcher:
             press = parse_press(body, action)
             if press is None:
                 log.info("slack.press_not_understood", action=str(name))
-            else:
-                await self._run(press, handle)
+            elif error := await _error_of(handle(press), "slack.press_not_taken"):
+                self.tell(press, escaped(error))
             await ack()
 
         bolt.action(name)(listen)
@@ -174,16 +182,6 @@ class PressDispatcher:
             await opening
         except DeliveryFailed as error:
             log.warning("slack.form_not_shown", why=str(error))
-            self.tell(press, LATER)
-
-    async def _run(self, press: Press, handle: PressHandler) -> None:
-        try:
-            async with asyncio.timeout(ACCEPT_SECONDS):
-                await handle(press)
-        except REJECTIONS as error:
-            self.tell(press, escaped(rejection_text(error)))
-        except (BotError, TimeoutError) as error:
-            log.warning("slack.press_not_taken", error=type(error).__name__, why=str(error))
             self.tell(press, LATER)
 
 

@@ -131,7 +131,7 @@ def _where(message: Message, links: CaseLinks) -> str:
     if response_url_of(message):
         origin = "Asked by a command"
     thread = f"<{links.thread}|Open the thread>" if links.thread else origin
-    board = web_url(links.board) if links.board else None
+    board = web_url(links.board)
     return f"{thread} \u00b7 <{board}|Open on the board>" if board else thread
 
 

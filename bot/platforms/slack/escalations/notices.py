@@ -38,7 +38,7 @@ from bot.platforms.slack.payloads.metadata import (
     thread_of,
     ts_of,
 )
-from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label
+from bot.platforms.slack.payloads.mrkdwn import bold, escaped
 from bot.platforms.slack.rendering import (
     SECTION_LIMIT,
     Block,
@@ -134,12 +134,6 @@ def reminder_message(
     where = " \u00b7 ".join(links) or f"On the board it is {case.interaction_id}."
     text = f"*{matter}*{more}\n{quoted}\n{where}"
     return (MessageForm(text, (section(text),)), MessageForm(text))
-
-
-def mrkdwn_link(url: str, label: str) -> str:
-    """Return a link that code built, or its label if the address is not valid."""
-    address = web_url(url)
-    return f"<{address}|{escaped_label(label)}>" if address else escaped_label(label)
 
 
 _LONGEST_QUESTION = 200

@@ -44,7 +44,7 @@ from bot.platforms.slack.escalations.card_view import (
     case_card,
     case_modal,
 )
-from bot.platforms.slack.escalations.notices import mrkdwn_link, reminder_message
+from bot.platforms.slack.escalations.notices import reminder_message
 from bot.platforms.slack.payloads.events import id_at, object_at, text_at
 from bot.platforms.slack.payloads.metadata import (
     CARD_PART,
@@ -57,7 +57,7 @@ from bot.platforms.slack.payloads.metadata import (
     ts_since,
 )
 from bot.platforms.slack.payloads.mrkdwn import escaped_label
-from bot.platforms.slack.rendering import MessageForm, MessageForms, section
+from bot.platforms.slack.rendering import MessageForm, MessageForms, mrkdwn_link, section
 from bot.platforms.slack.workspace.bot_identity import SlackHealth
 
 log = structlog.get_logger(__name__)

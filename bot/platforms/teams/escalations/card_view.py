@@ -180,16 +180,13 @@ def _who(message: Message, view: CaseView) -> str:
 
 
 def _where(message: Message, links: CaseLinks) -> str:
-    asked = "Asked in a personal chat" if message.private else _where_shared(message)
-    thread = web_url(links.thread) if links.thread else None
-    board = web_url(links.board) if links.board else None
+    chat = kind_of(read_reference(message.reply_to)) == "groupChat"
+    asked = "Asked in a group chat" if chat else "Asked in a channel"
+    if message.private:
+        asked = "Asked in a personal chat"
+    thread, board = web_url(links.thread), web_url(links.board)
     opened = f"[Open the thread]({thread})" if thread else asked
     return f"{opened} \u00b7 [Open on the board]({board})" if board else opened
-
-
-def _where_shared(message: Message) -> str:
-    chat = kind_of(read_reference(message.reply_to)) == "groupChat"
-    return "Asked in a group chat" if chat else "Asked in a channel"
 
 
 def _missing_facts(finding: SearchFinding | None) -> list[Json]:

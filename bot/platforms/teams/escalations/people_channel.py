@@ -69,7 +69,7 @@ def reminder_message(case: Case, notice: Notice, board: str, *, now: datetime) -
     asked = f"Asked by {teams_plain(platform)}."
     if platform == "teams":
         asked = f"> {teams_plain(clip(case.question, _QUESTION_LENGTH))}"
-    url = web_url(board) if board else None
+    url = web_url(board)
     way = f"[Take it on the board]({url})" if url else f"On the board it is {case.interaction_id}."
     text = "\n\n".join([f"**{matter}**{more}", asked, way])
     return {"type": "message", "text": text, "textFormat": "markdown"}
