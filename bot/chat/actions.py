@@ -1,21 +1,20 @@
 """Handle buttons below an answer: find its interaction, check the user, ask a person, explain.
 
-A user who may not act, or acts on a deleted question, gets ``ActionRejected`` with the text to
-show.
+A user who may not act, or acts on a deleted question, reads the ``rejection_text`` of the error.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Protocol
 
 from bot.answering.asker_identity import ReaderLookup
 from bot.answering.explanations.explainer import Explanation
 from bot.chat.adapters import ChatContext
-from bot.domain.errors import BotError
+from bot.domain.cases import Actor, expert_of
+from bot.domain.errors import ActRefused, BotError, InteractionUnknown
 from bot.domain.handoff import person_request
 from bot.domain.interactions import Clarification, Interaction
 from bot.domain.messages import InteractionId, Message, Person, Platform
@@ -35,6 +34,15 @@ _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 class ActionRejected(BotError):
     """A button press is rejected; the message is for the presser."""
+
+
+REJECTIONS = (ActionRejected, ActRefused, InteractionUnknown)
+"""Errors of a press that its presser can understand; for any other they read ``LATER``."""
+
+
+def rejection_text(error: BotError) -> str:
+    """Return what the presser reads about one of the ``REJECTIONS``; not escaped."""
+    return GONE if isinstance(error, InteractionUnknown) else str(error)
 
 
 def interaction_named(value: str) -> InteractionId:
@@ -58,39 +66,24 @@ class ActingUser:
     alone: bool = False
 
 
-class KnowsColleagues(Protocol):
-    """Look up colleagues, as opposed to guests, bots and people of other organisations."""
-
-    async def of(self, reference: str, /) -> object | None:
-        """Return a colleague, None for anybody else. Raises bot.domain.errors.DeliveryFailed."""
-        ...
-
-
 def _nowhere_else(_: Message) -> bool:
     return False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ActionTargets:
     """Finds interactions for users of one platform. Raises StoreUnavailable and DeliveryFailed.
 
     The asker may act on their question from any conversation that is private with the bot.
-    ``anywhere`` returns whether an answer's buttons work in every channel.
+    ``colleague`` returns the colleague of a reference; None for guests, bots and people of other
+    organisations. ``anywhere`` returns whether an answer's buttons work in every channel.
     """
 
-    def __init__(
-        self,
-        *,
-        platform: Platform,
-        tenant: str,
-        interactions: Interactions,
-        colleagues: KnowsColleagues,
-        anywhere: Callable[[Message], bool] = _nowhere_else,
-    ) -> None:
-        self._platform = platform
-        self._tenant = tenant
-        self._interactions = interactions
-        self._colleagues = colleagues
-        self._anywhere = anywhere
+    platform: Platform
+    tenant: str
+    interactions: Interactions
+    colleague: Callable[[str], Awaitable[Person | None]]
+    anywhere: Callable[[Message], bool] = _nowhere_else
 
     async def seen(self, interaction_id: InteractionId, presser: ActingUser) -> Interaction:
         """Return an interaction of this channel that the user can see. Raises ActionRejected.
@@ -98,12 +91,13 @@ class ActionTargets:
         The platform vouches that the user sees the channel; only its asker sees a private
         conversation.
         """
-        interaction = await self._interactions.get(interaction_id)
+        interaction = await self.interactions.get(interaction_id)
         if interaction is None or interaction.withdrawn:
             raise ActionRejected(GONE)
         message = interaction.message
         own = message.author.id == presser.person.id
-        if not self._is_there(message, presser, own=own) or (message.private and not own):
+        there = self.is_here(message, presser, anywhere=own and presser.alone)
+        if not there or (message.private and not own):
             raise ActionRejected(GONE)
         return interaction
 
@@ -118,14 +112,31 @@ class ActionTargets:
         """Return whether the user asked the question, or is a colleague who can see it."""
         if message.author.id == presser.person.id:
             return True
-        return not message.private and await self._colleagues.of(presser.reference) is not None
+        return not message.private and await self.colleague(presser.reference) is not None
 
-    def _is_there(self, message: Message, presser: ActingUser, *, own: bool) -> bool:
+    async def expert(self, presser: ActingUser) -> Actor:
+        """Return a colleague as an actor on cases, the same person as on every other platform."""
+        colleague = await self.colleague(presser.reference)
+        if colleague is None:
+            raise ActionRejected(COLLEAGUES_ONLY)
+        return expert_of(self.platform, colleague)
+
+    async def asker(self, interaction_id: InteractionId, presser: ActingUser) -> Actor:
+        """Return the user as an actor on the case of their own question of this channel."""
+        interaction = await self.interactions.get(interaction_id)
+        if interaction is None or not self.is_here(interaction.message, presser):
+            raise ActionRejected(GONE)
+        author = interaction.message.author
+        if author.id != presser.person.id:
+            raise ActionRejected(ASKER_ONLY)
+        return Actor(author.id, author.name, "asker")
+
+    def is_here(self, message: Message, presser: ActingUser, *, anywhere: bool = False) -> bool:
+        """Return whether a question was asked in the user's channel, or may be acted on there."""
         thread = message.thread
-        if (thread.platform, thread.tenant) != (self._platform, self._tenant):
+        if (thread.platform, thread.tenant) != (self.platform, self.tenant):
             return False
-        here = thread.channel == presser.channel or self._anywhere(message)
-        return here or (own and presser.alone)
+        return anywhere or thread.channel == presser.channel or self.anywhere(message)
 
 
 _ASKED_ALREADY = "A person was asked for about this already; see below."

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import assert_never
 from urllib.parse import quote, urlsplit
 
+from bot.answering.permitted_views import SearchFinding
 from bot.domain.interactions import (
     Clarification,
     Delivery,
@@ -20,6 +21,7 @@ from bot.domain.interactions import (
 from bot.domain.messages import Activity, Stage
 from bot.domain.text.formatting import WARNING_SIGN, counted, superseded_warnings
 from bot.domain.text.markdown import clip, disarm
+from bot.domain.text.source_links import public_link
 
 ESCALATION_REASONS: Mapping[EscalationReason, str] = {
     "asked_for_human": "they asked for a person",
@@ -40,6 +42,7 @@ _DOING: Mapping[Stage, str] = {
 
 _SOURCES = "Sources"
 _UNCONFIRMED = "Pages that may help (not confirmed)"
+_MOST_CASE_PAGES = 5
 _LABEL_LENGTH = 150
 _REMARK_LENGTH = 300
 _SPACE_LENGTH = 60
@@ -155,6 +158,15 @@ def hand_over(delivery: Delivery) -> HandOver | None:
 def offered_pages(sources: tuple[Source, ...]) -> tuple[SourceLine, ...]:
     """Return suggested pages as list entries without a citation number."""
     return tuple(_line(source, None) for source in sources)
+
+
+def case_pages(found: SearchFinding, public_url: str | None) -> tuple[SourceLine, ...]:
+    """Return the found pages as they are listed on a case's card, linked where they can be."""
+    pages = found.suggestions[:_MOST_CASE_PAGES]
+    return tuple(
+        replace(line, url=web_url(public_link(page.url, public_url)))
+        for line, page in zip(offered_pages(pages), pages, strict=True)
+    )
 
 
 def web_url(url: str) -> str | None:

@@ -14,10 +14,11 @@ from weakref import WeakValueDictionary
 
 import structlog
 
+from bot.chat.actions import NOTHING_TO_RATE, ActingUser, ActionRejected, ActionTargets
 from bot.domain.errors import FeedbackInvalid, InteractionUnknown
 from bot.domain.feedback import LONGEST_COMMENT, Reason, Vote, new_feedback
 from bot.domain.interactions import Feedback, Interaction, Outcome, Reply
-from bot.domain.messages import InteractionId, Platform
+from bot.domain.messages import InteractionId
 from bot.domain.ports import Interactions, Notes
 
 
@@ -151,29 +152,58 @@ class Reaction:
     taken: frozenset[Vote] = frozenset()
 
 
-class ReactionVotes:
-    """Count reactions as votes, in the order of the platform's timestamps.
+class ChatVotes:
+    """Count the votes of one platform's users, given by buttons, forms and reactions.
 
-    The time of a person's last reaction is stored for all processes; an older or repeated one
-    changes nothing.
+    Reactions count in the order of the platform's timestamps: the time of a person's last reaction
+    is stored for all processes; an older or repeated one changes nothing.
     """
 
-    def __init__(
-        self, *, platform: Platform, tenant: str, judging: AnswerVotes, notes: Notes
-    ) -> None:
-        self._platform = platform
-        self._tenant = tenant
-        self._judging = judging
+    def __init__(self, targets: ActionTargets, notes: Notes) -> None:
+        self._targets = targets
+        self._platform = targets.platform
+        self._tenant = targets.tenant
+        self._votes = AnswerVotes(targets.interactions)
         self._notes = notes
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def count(
-        self, interaction_id: InteractionId, person_id: str, reaction: Reaction
-    ) -> Vote | None:
-        """Count a reaction; return the vote if it differs from the one before.
+    async def vote(
+        self, interaction_id: InteractionId, person_id: str, vote: Vote, *, comment: str = ""
+    ) -> None:
+        """Store the vote of a person who may act on the answer. Raises ActionRejected."""
+        try:
+            await self._votes.vote(self._tenant, interaction_id, person_id, vote, comment=comment)
+        except (FeedbackInvalid, InteractionUnknown) as error:
+            raise ActionRejected(NOTHING_TO_RATE) from error
 
-        The caller checks whether the person may rate. Raises StoreUnavailable.
+    async def say_why(
+        self,
+        interaction_id: InteractionId,
+        person_id: str,
+        *,
+        reason: str | None,
+        comment: str | None = None,
+    ) -> None:
+        """Store why an answer did not help a person who may act on it. Raises ActionRejected."""
+        try:
+            await self._votes.say_why(
+                self._tenant, interaction_id, person_id, reason=reason, comment=comment
+            )
+        except (FeedbackInvalid, InteractionUnknown) as error:
+            too_long = isinstance(error, FeedbackInvalid) and len(comment or "") > LONGEST_COMMENT
+            raise ActionRejected(COMMENT_TOO_LONG if too_long else NOTHING_TO_RATE) from error
+
+    async def react(
+        self, interaction: Interaction, presser: ActingUser, reaction: Reaction
+    ) -> Vote | None:
+        """Count a reaction, if the user may act on the answer; return the vote if it is a new one.
+
+        Raises StoreUnavailable, DeliveryFailed.
         """
+        if not await self._targets.may_act(interaction.message, presser):
+            log.info("reaction_of_nobody", platform=self._platform, interaction_id=interaction.id)
+            return None
+        interaction_id, person_id = interaction.id, presser.person.id
         key = f"{self._platform}:thumb:{interaction_id}:{person_id}"
         turn = self._turns.setdefault(key, asyncio.Lock())
         async with turn:
@@ -181,21 +211,21 @@ class ReactionVotes:
             if last is not None and Decimal(last) >= Decimal(reaction.at):
                 return None
             try:
-                vote = await self._vote(interaction_id, person_id, reaction)
+                vote = await self._apply(interaction_id, person_id, reaction)
             except (FeedbackInvalid, InteractionUnknown) as error:
                 log.info("reaction_not_counted", platform=self._platform, why=str(error))
                 return None
             await self._notes.put(self._tenant, key, reaction.at, interaction_id=interaction_id)
             return vote
 
-    async def _vote(
+    async def _apply(
         self, interaction_id: InteractionId, person_id: str, reaction: Reaction
     ) -> Vote | None:
         about = (self._tenant, interaction_id, person_id)
         if reaction.given is not None:
-            return reaction.given if await self._judging.vote(*about, reaction.given) else None
+            return reaction.given if await self._votes.vote(*about, reaction.given) else None
         for vote in sorted(reaction.taken):
-            await self._judging.take_back(*about, vote)
+            await self._votes.take_back(*about, vote)
         return None
 
 

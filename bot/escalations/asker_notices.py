@@ -6,18 +6,23 @@ its buttons match the case's state, and the buttons of earlier notices are remov
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import structlog
 
-from bot.domain.cases import CaseStep, Notice, State, Step
+from bot.domain.cases import CaseStep, Notice, Step
 from bot.domain.errors import BotError, DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import InteractionId, Message, Platform
 from bot.domain.ports import Notes
-from bot.escalations.case_view import CaseButton, CaseView, buttons_for_asker, last_act
+from bot.escalations.case_view import (
+    STATE_AFTER_STEP,
+    CaseButton,
+    CaseView,
+    buttons_for_asker,
+    last_act,
+)
 from bot.escalations.casework import Casework
 from bot.escalations.lifecycle import display_name
 
@@ -63,23 +68,17 @@ _REMARKS: dict[Step, str] = {"resolve": "You closed it.", "reopen": "You asked a
 log = structlog.get_logger(__name__)
 
 
-class EditsNotices(Protocol):
-    """Edits the buttons of a posted notice."""
+EditNotice = Callable[[Message, PostedRef, Notice, Sequence[CaseButton], str], Awaitable[None]]
+"""Edits the last part of a notice about a question, at a place: its buttons, below our remark.
 
-    async def edit(
-        self,
-        message: Message,
-        at: PostedRef,
-        notice: Notice,
-        offers: Sequence[CaseButton],
-        remark: str,
-    ) -> None:
-        """Edit the message at ``at``, the last part of a notice about ``message``.
+Raises bot.domain.errors.DeliveryFailed; DeliveryRefused if it was deleted.
+"""
 
-        ``remark`` is our text above the buttons. Raises bot.domain.errors.DeliveryFailed;
-        DeliveryRefused if the message was deleted.
-        """
-        ...
+
+def buttons_with(notice: Notice) -> tuple[CaseButton, ...]:
+    """Return the asker's buttons below a new notice."""
+    state = STATE_AFTER_STEP.get(notice.step)
+    return buttons_for_asker(state) if state else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,21 +96,21 @@ class LatestNotice:
     Two steps in quick succession may leave an outdated button: every act is validated when pressed.
     """
 
-    def __init__(self, edits: EditsNotices, notes: Notes, platform: Platform) -> None:
-        self._edits = edits
+    def __init__(self, edit: EditNotice, notes: Notes, platform: Platform) -> None:
+        self.casework: Casework | None = None
+        """The source of case views; until it is set no buttons are removed."""
+        self._edit_notice = edit
         self._notes = notes
         self._platform = platform
-        self._casework: Casework | None = None
 
-    def use_casework(self, casework: Casework) -> None:
-        """Set the source of case views; until then no buttons are removed."""
-        self._casework = casework
-
-    async def came(self, message: Message, notice: Notice, at: PostedRef, state: State) -> None:
+    async def came(self, message: Message, notice: Notice, at: PostedRef) -> None:
         """Store a newer notice as the latest, and remove the buttons of the one before.
 
         A failure is logged only: the asker has the notice, and that is what matters.
         """
+        state = STATE_AFTER_STEP.get(notice.step)
+        if state is None:
+            return
         try:
             before = await self._stored(message)
             if before is None or before.number < notice.number:
@@ -133,9 +132,9 @@ class LatestNotice:
         await self._store(message, _Latest(last.at, last.number, state))
 
     async def _remove_buttons(self, message: Message, before: _Latest | None) -> None:
-        if before is None or self._casework is None:
+        if before is None or self.casework is None:
             return
-        view = await self._casework.bare(message.thread.tenant, message.interaction_id)
+        view = await self.casework.bare(message.thread.tenant, message.interaction_id)
         await self._edit(message, before, view, (), "")
 
     async def _edit(
@@ -150,7 +149,7 @@ class LatestNotice:
         if step is None:
             return
         try:
-            await self._edits.edit(message, last.at, _notice_of(step), offers, remark)
+            await self._edit_notice(message, last.at, _notice_of(step), offers, remark)
         except DeliveryRefused as error:
             log.info("escalation.news_gone", platform=self._platform, why=str(error))
 

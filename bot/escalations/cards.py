@@ -1,4 +1,4 @@
-"""Update the cards of cases, and find the case of a click on a card.
+"""Post and update the cards of cases, and find the case of a click on a card.
 
 A card never returns to an older version of its case; concurrent clicks share one look-up and one
 refresh.
@@ -15,83 +15,127 @@ from weakref import WeakValueDictionary
 import structlog
 
 from bot.answering.asker_identity import EVERYONE_PRINCIPALS
+from bot.domain.cases import mark_card_thread
 from bot.domain.concurrency import BackgroundTasks
-from bot.domain.errors import BotError, InteractionUnknown
+from bot.domain.errors import BotError, InteractionUnknown, StoreUnavailable
 from bot.domain.interactions import Delivery, PostedRef
-from bot.domain.messages import InteractionId, Message
-from bot.domain.ports import Interactions
+from bot.domain.messages import InteractionId, Message, Platform
+from bot.domain.ports import Interactions, Notes
 from bot.escalations.case_view import CaseView, view_of_delivery
 from bot.escalations.casework import Casework
 
 _REMEMBERED = 1_000
 
-EditCard = Callable[[], Awaitable[bool]]
-"""Edits the card; returns whether there was one to edit."""
+EditCard = Callable[[Message, CaseView], Awaitable[bool]]
+"""Edits the card of a question; returns whether there was one to edit."""
 
-ShowCard = Callable[[Message, CaseView], Awaitable[None]]
+SendCard = Callable[[CaseView], Awaitable[str]]
+"""Posts a card; returns its id."""
 
 log = structlog.get_logger(__name__)
 
 
 class CardUpdates:
-    """Update cards, keeping the version of each case that this process last showed."""
+    """Post and update the cards of one platform.
 
-    def __init__(self) -> None:
-        self._casework: Casework | None = None
+    Where a card is, is stored in a note, for all processes. The version of each case that this
+    process last showed is kept here. ``edit`` edits the card of a question.
+    """
+
+    def __init__(self, platform: Platform, notes: Notes, edit: EditCard) -> None:
+        self._platform = platform
+        self._notes = notes
+        self._edit = edit
+        self.casework: Casework | None = None
+        """The source of case views; until it is set a card shows the question as delivered."""
         self._shown: OrderedDict[InteractionId, int] = OrderedDict()
         self._turns: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
 
-    def use_casework(self, casework: Casework) -> None:
-        """Set the source of case views; until then a card shows the question as delivered."""
-        self._casework = casework
+    async def post(self, delivery: Delivery, channel: str, send: SendCard) -> None:
+        """Post the card of a question in a channel, which is stored before. Raises DeliveryFailed.
 
-    async def view(self, delivery: Delivery) -> CaseView:
-        """Return the view for a new card; as delivered if the case can't be read."""
-        return await self._seen(delivery.message) or view_of_delivery(delivery)
+        It shows the question as delivered if the case can't be read.
+        """
+        message = delivery.message
+        view = await self._seen(message) or view_of_delivery(delivery)
+        await self.store_place(message, PostedRef(channel, ""))
+        await self.store_place(message, PostedRef(channel, await send(view)))
+        self._note_version(view)
+        await self._catch_up(message, view)
 
-    async def show(self, view: CaseView, edit: EditCard) -> None:
-        """Edit the card of a case, unless it shows this version or a newer one.
+    async def show(self, message: Message, view: CaseView) -> None:
+        """Edit the card, if there is one that does not show this version or a newer one.
 
-        Raises what ``edit`` raises.
+        Raises DeliveryFailed, DeliveryRefused.
         """
         case = view.case
         turn = self._turns.setdefault(case.interaction_id, asyncio.Lock())
         async with turn:
-            if self._shown.get(case.interaction_id, -1) < case.version and await edit():
-                self.shown(view)
+            if self._shown.get(case.interaction_id, -1) < case.version and await self._edit(
+                message, view
+            ):
+                self._note_version(view)
 
-    def shown(self, view: CaseView) -> None:
-        """Store the version that the card shows."""
+    async def place_of(self, tenant: str, case_id: InteractionId) -> PostedRef | None:
+        """Return where a card is stored to be, with an empty id if only its channel is known.
+
+        None for a question without a card. Raises StoreUnavailable.
+        """
+        return read_place(await self._notes.get(tenant, self._key(case_id)))
+
+    async def store_place(self, message: Message, at: PostedRef) -> None:
+        """Store where a card is; a failure is logged only."""
+        case_id, tenant = message.interaction_id, message.thread.tenant
+        text = f"{at.channel} {at.id}".rstrip()
+        try:
+            await self._notes.put(tenant, self._key(case_id), text, interaction_id=case_id)
+            await mark_card_thread(self._notes, self._platform, tenant, case_id, at)
+        except StoreUnavailable as error:
+            log.warning("escalation.card_not_noted", platform=self._platform, why=str(error))
+
+    async def forget_place(self, message: Message) -> None:
+        """Remove what is stored of a card's place; a failure is logged only."""
+        try:
+            await self._notes.remove(message.thread.tenant, self._key(message.interaction_id))
+        except StoreUnavailable as error:
+            log.warning("escalation.card_not_noted", platform=self._platform, why=str(error))
+
+    def _key(self, case_id: InteractionId) -> str:
+        return f"{self._platform}:card:{case_id}"
+
+    def _note_version(self, view: CaseView) -> None:
         case = view.case
         self._shown[case.interaction_id] = case.version
         self._shown.move_to_end(case.interaction_id)
         while len(self._shown) > _REMEMBERED:
             self._shown.popitem(last=False)
 
-    async def catch_up(self, message: Message, shown: CaseView, show: ShowCard) -> None:
+    async def _catch_up(self, message: Message, shown: CaseView) -> None:
         """Show changes made while a card was posted: their notices found no card to edit."""
         now = await self._seen(message)
         if now is None or now.case.version == shown.case.version:
             return
         try:
-            await show(message, now)
+            await self.show(message, now)
         except BotError as error:
-            log.warning(
-                "escalation.card_is_behind", platform=message.thread.platform, why=str(error)
-            )
+            log.warning("escalation.card_is_behind", platform=self._platform, why=str(error))
 
     async def _seen(self, message: Message) -> CaseView | None:
-        if self._casework is None:
+        if self.casework is None:
             return None
         try:
-            return await self._casework.shown(
+            return await self.casework.shown(
                 message.thread.tenant, message.interaction_id, EVERYONE_PRINCIPALS
             )
         except BotError as error:
-            log.warning(
-                "escalation.case_not_seen", platform=message.thread.platform, why=str(error)
-            )
+            log.warning("escalation.case_not_seen", platform=self._platform, why=str(error))
             return None
+
+
+def read_place(text: str | None) -> PostedRef | None:
+    """Return the place in a note about a card or reminder, None for no note."""
+    channel, _, id_ = (text or "").partition(" ")
+    return PostedRef(channel, id_) if channel else None
 
 
 class ShowsCards(Protocol):
@@ -122,11 +166,6 @@ class CardActions:
         self._refreshing: set[InteractionId] = set()
         self._next: dict[InteractionId, asyncio.Task[CaseView]] = {}
         self._turns: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
-
-    async def question(self, case_id: InteractionId, channel: str) -> Message:
-        """Return the question whose card is in a channel; raises what ``place`` raises."""
-        message, _ = await self.place(case_id, channel)
-        return message
 
     async def place(self, case_id: InteractionId, channel: str) -> tuple[Message, PostedRef]:
         """Return the question whose card is in a channel, and the card's position.

@@ -90,6 +90,33 @@ class CaseButton:
     first: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CaseForm:
+    """The form for the text of an act: the label of its field, and who reads the text."""
+
+    label: str
+    hint: str
+
+
+CASE_FORMS: Mapping[Act, CaseForm] = {
+    "reply": CaseForm("Your reply", "It is posted where the question was asked, in your name."),
+    "decline": CaseForm("Why, or who to ask", "The one who asked reads it, with your name."),
+}
+"""The acts for which a text is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseLinks:
+    """Links to a question: its thread and its page of the board; "" for none.
+
+    ``public_url`` is the base URL of our own pages.
+    """
+
+    thread: str = ""
+    board: str = ""
+    public_url: str | None = None
+
+
 _REPLY = CaseButton("reply", "Reply")
 _RESOLVE = CaseButton("resolve", "Resolve")
 _DECLINE = CaseButton("decline", "Not for us")
@@ -140,6 +167,14 @@ def pages_heading(finding: SearchFinding) -> str:
     if finding.gate == "unsure":
         return "Pages of the guess that was shown"
     return "Pages found (not confirmed)"
+
+
+def hidden_pages(finding: SearchFinding) -> str:
+    """Return a sentence on the pages that a card leaves out, "" if there are none."""
+    if not finding.hidden:
+        return ""
+    pages = "page was" if finding.hidden == 1 else "pages were"
+    return f"{finding.hidden} more {pages} found that not everyone may read."
 
 
 def status_text(view: CaseView) -> str:

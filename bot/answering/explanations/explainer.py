@@ -48,6 +48,11 @@ class PageSummary:
     url: str
     found: str
 
+    @property
+    def label(self) -> str:
+        """Return the title and the section, shortened."""
+        return clip(f"{self.title} \u203a {self.section}" if self.section else self.title, 150)
+
 
 def page_summaries(
     passages: Sequence[FoundPassage], may_read: Mapping[str, Chunk], public_url: str | None
@@ -105,6 +110,14 @@ class Explanation:
     sure: StatedConfidence | None = None
     pages: tuple[PageSummary, ...] = ()
     left_out: str = ""
+
+    @property
+    def paragraphs(self) -> tuple[Step, ...]:
+        """Return the steps, and how sure the answer was."""
+        if self.sure is None:
+            return self.steps
+        needed = f"and an answer needs {self.sure.needed_told}"
+        return (*self.steps, Step("How sure", f"{self.sure.words}: {self.sure.told}, {needed}"))
 
 
 class Explainer:

@@ -204,14 +204,14 @@ class SlackChannel:
 
     def use_casework(self, casework: Casework) -> None:
         """Set the source of case views, before anything about a case is posted."""
-        self.people.use_casework(casework)
-        self._notices.use_casework(casework)
+        self.people.updates.casework = casework
+        self._notices.latest.casework = casework
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the card and the last notice to the asker."""
         if message.thread.platform == "slack":
-            await self.people.show(message, view)
-            await self._notices.show(message, view)
+            await self.people.updates.show(message, view)
+            await self._notices.latest.show(message, view)
 
     async def card_of(self, message: Message) -> PostedRef | None:
         """Return the reference of a question's card. Raises DeliveryFailed, StoreUnavailable."""

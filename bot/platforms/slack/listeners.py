@@ -13,25 +13,22 @@ from contextlib import suppress
 from aiohttp import web
 
 from bot.answering.asker_identity import ReaderLookup
-from bot.chat.actions import ActionTargets, ButtonQuestions, ExplainAction
+from bot.chat.actions import ActionTargets
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLeases, process_owner
 from bot.chat.commands.run_message import Clock
-from bot.chat.votes import AnswerVotes, ReactionVotes
 from bot.escalations.cards import CardActions
-from bot.escalations.casework import IdempotentActs
-from bot.platforms.slack.actions.explanations import ExplanationModals, WhyButton
-from bot.platforms.slack.actions.feedback import AnswerLookup, FeedbackButtons, FeedbackReactions
-from bot.platforms.slack.actions.feedback_reasons import FeedbackReasons
+from bot.platforms.slack.actions.answer_buttons import AnswerButtons, ExplanationModals
+from bot.platforms.slack.actions.feedback import AnswerLookup, FeedbackListener
 from bot.platforms.slack.actions.interactivity import PressDispatcher
-from bot.platforms.slack.actions.requests import PrivateAnswerButton, RequestButtons
 from bot.platforms.slack.actions.shortcuts import MessageShortcut
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.commands.channel_settings import SettingsDialog
 from bot.platforms.slack.commands.reindex_runs import ReindexListener, RunMessages
 from bot.platforms.slack.commands.slash_commands import CommandSenders, SlashCommands, WhyCommand
-from bot.platforms.slack.escalations.buttons import AskerButtons, CaseButtons, CaseModals
+from bot.platforms.slack.escalations.notices import AskerButtons
+from bot.platforms.slack.escalations.people_channel import CaseButtons
 from bot.platforms.slack.messages.intake import EditListener, MessageListener, StopEvents
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.transport.requests import Dispatcher, Endpoint, Listener, bolt_app
@@ -103,75 +100,23 @@ def listeners(
 
 def answer_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[Listener]:
     """Return the listeners for buttons, reactions and the message shortcut."""
-    client, background, tenant = channel.client, channel.background, context.tenant
-    presses, answers = PressDispatcher(client, background), AnswerLookup(client)
-    readers, votes = _readers(channel, context), AnswerVotes(context.interactions)
-    targets = ActionTargets(
+    presses = PressDispatcher(channel.client, channel.background)
+    targets, answers = _targets(channel, context), AnswerLookup(context, channel.client)
+    return (
+        FeedbackListener(channel, context, targets, answers, presses),
+        AnswerButtons(channel, context, targets, _readers(channel, context), presses),
+        MessageShortcut(channel, context, answers),
+    )
+
+
+def _targets(channel: SlackChannel, context: ChatContext) -> ActionTargets:
+    return ActionTargets(
         platform="slack",
-        tenant=tenant,
+        tenant=context.tenant,
         interactions=context.interactions,
-        colleagues=channel.colleagues,
+        colleague=channel.colleagues.of,
         # A command may be answered in a direct message, so its asker may act on it anywhere.
         anywhere=lambda message: response_url_of(message) is not None,
-    )
-    reasons = FeedbackReasons(
-        tenant=tenant,
-        votes=votes,
-        targets=targets,
-        presses=presses,
-        client=client,
-        background=background,
-    )
-    return (
-        reasons,
-        FeedbackButtons(
-            tenant=tenant,
-            votes=votes,
-            targets=targets,
-            presses=presses,
-            reasons=reasons,
-            background=background,
-        ),
-        FeedbackReactions(
-            identity=channel.identity,
-            context=context,
-            votes=ReactionVotes(
-                platform="slack", tenant=tenant, judging=votes, notes=context.notes
-            ),
-            targets=targets,
-            answers=answers,
-            reasons=reasons,
-            background=background,
-        ),
-        RequestButtons(
-            button_questions=ButtonQuestions(
-                interactions=context.interactions, inbox=context.inbox
-            ),
-            targets=targets,
-            presses=presses,
-        ),
-        WhyButton(
-            explain_action=ExplainAction(context, readers),
-            targets=targets,
-            presses=presses,
-            modals=ExplanationModals(client),
-        ),
-        PrivateAnswerButton(
-            targets=targets,
-            presses=presses,
-            readers=readers,
-            private_answers=context.private_answers,
-            whisper=channel.private_replies.whisper,
-            background=background,
-        ),
-        MessageShortcut(
-            context,
-            identity=channel.identity,
-            mention_names=channel.mention_names,
-            answers=answers,
-            client=client,
-            background=background,
-        ),
     )
 
 
@@ -229,26 +174,16 @@ def command_listeners(
 def case_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[Listener]:
     """Return the listeners for acts on a case; the channel reads cases from the context."""
     channel.use_casework(context.casework)
-    tenant, casework, interactions = context.tenant, context.casework, context.interactions
+    targets = _targets(channel, context)
     presses = PressDispatcher(channel.client, channel.background)
+    cards = CardActions(
+        tenant=context.tenant,
+        casework=context.casework,
+        interactions=context.interactions,
+        cards=channel,
+        background=channel.background,
+    )
     return (
-        CaseButtons(
-            tenant=tenant,
-            casework=casework,
-            cards=CardActions(
-                tenant=tenant,
-                casework=casework,
-                interactions=interactions,
-                cards=channel,
-                background=channel.background,
-            ),
-            colleagues=channel.colleagues,
-            presses=presses,
-            client=channel.client,
-        ),
-        CaseModals(
-            acts=IdempotentActs(tenant=tenant, casework=casework, notes=context.notes),
-            colleagues=channel.colleagues,
-        ),
-        AskerButtons(tenant=tenant, casework=casework, interactions=interactions, presses=presses),
+        CaseButtons(context, targets, cards, presses, channel.client),
+        AskerButtons(context.casework, targets, presses),
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never
 
-from bot.chat.response_view import ResponseView, SourceLine
+from bot.chat.response_view import ResponseView, SourceLine, web_url
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply
 from bot.domain.messages import InteractionId
 from bot.domain.outcomes import explanation_title
@@ -56,6 +56,12 @@ def plain_text(text: str) -> Block:
     """Return a plain_text object without live markup, cut at 75 characters."""
     shown = clip(text.translate(_INERT), _LABEL_LIMIT)
     return {"type": "plain_text", "text": shown or "\u2026", "emoji": False}
+
+
+def mrkdwn_link(url: str, label: str) -> str:
+    """Return a link that code built, or its label if the address is not valid."""
+    address = web_url(url)
+    return f"<{address}|{escaped_label(label)}>" if address else escaped_label(label)
 
 
 def mrkdwn_object(text: str) -> Block:

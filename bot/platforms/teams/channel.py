@@ -167,7 +167,7 @@ class TeamsChannel:
         self.open_placeholder = streams.open
         self.close_placeholder = replies.close
         self.tell = notices.tell
-        self.card_of = people.cards.card_of
+        self.card_of = people.card_of
         self.remind = people.remind
         self.tell_people = people.tell
 
@@ -229,13 +229,13 @@ class TeamsChannel:
 
     def use_casework(self, casework: Casework) -> None:
         """Set the source of current case views, before the first post about a case."""
-        self.people.cards.use_casework(casework)
-        self._notices.latest.use_casework(casework)
+        self.people.updates.casework = casework
+        self._notices.latest.casework = casework
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Update the case card and the asker's latest notice."""
         if message.thread.platform == "teams":
-            await self.people.cards.show(message, view)
+            await self.people.updates.show(message, view)
             await self._notices.latest.show(message, view)
 
     async def link(self, message: Message) -> str | None:

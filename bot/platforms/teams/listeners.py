@@ -13,8 +13,8 @@ from bot.chat.adapters import ChatContext
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLeases, process_owner
 from bot.chat.commands.run_message import Clock
-from bot.platforms.teams.actions.answer_buttons import AnswerButtons
-from bot.platforms.teams.actions.feedback import FeedbackListener
+from bot.escalations.cards import CardActions
+from bot.platforms.teams.actions import AnswerListener
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.commands.channel_settings import SettingsDialog
 from bot.platforms.teams.commands.message_commands import (
@@ -22,7 +22,8 @@ from bot.platforms.teams.commands.message_commands import (
     MessageCommands,
 )
 from bot.platforms.teams.commands.reindex_runs import ReindexListener, RunMessages
-from bot.platforms.teams.escalations.buttons import AskerButtons, CaseButtons
+from bot.platforms.teams.escalations.notices import AskerButtons
+from bot.platforms.teams.escalations.people_channel import CaseButtons
 from bot.platforms.teams.messages.intake import MessageListener
 from bot.platforms.teams.tenant.installation import Greetings, InstallationEvents
 from bot.platforms.teams.tenant.members import CommandSenders
@@ -57,7 +58,14 @@ def listeners(
         platform="teams",
         tenant=context.tenant,
         interactions=context.interactions,
-        colleagues=channel.colleagues,
+        colleague=channel.colleagues.of,
+    )
+    cards = CardActions(
+        tenant=context.tenant,
+        casework=context.casework,
+        interactions=context.interactions,
+        cards=channel,
+        background=channel.background,
     )
     open_spaces = channel.settings.teams_outsider_spaces
     explain = ExplainAction(
@@ -65,10 +73,9 @@ def listeners(
     )
     return (
         InstallationEvents(channel.client, channel.outside_readers, channel.background),
-        CaseButtons(channel, context),
-        AskerButtons(context),
-        FeedbackListener(context, channel.posted, targets),
-        AnswerButtons(context, explain, targets),
+        CaseButtons(context, targets, cards, channel.people),
+        AskerButtons(context.casework, targets),
+        AnswerListener(context, channel.posted, explain, targets),
         Greetings(channel, context),
         *_command_listeners(channel, context, explain, followers),
         MessageListener(context),

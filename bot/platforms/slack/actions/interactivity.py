@@ -17,12 +17,13 @@ import structlog
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from bot.chat.actions import LATER, ActingUser, ActionRejected
+from bot.chat.actions import LATER, REJECTIONS, ActingUser, rejection_text
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, DeliveryFailed
 from bot.domain.messages import Person
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at, ts_at
+from bot.platforms.slack.payloads.mrkdwn import escaped
 from bot.platforms.slack.rendering import Block, MessageForm, plain_text
 from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 
@@ -91,6 +92,34 @@ def typed_value(view: Event, field: str) -> str:
 log = structlog.get_logger(__name__)
 
 
+async def submit_modal(ack: AsyncAck, field: str, handling: Awaitable[None]) -> bool:
+    """Carry out a submitted modal and acknowledge it; return False if an error is shown at a field.
+
+    The user waits 2.5 s at most.
+    """
+    if error := await _error_of(handling, "slack.form_not_taken"):
+        await ack(response_action="errors", errors={field: error})
+    else:
+        await ack()
+    return not error
+
+
+async def _error_of(handling: Awaitable[None], failed: str) -> str:
+    """Carry out a user's action in time; return what they read about an error, "" without one.
+
+    ``failed`` is the log event of an error for which they read a general message.
+    """
+    try:
+        async with asyncio.timeout(ACCEPT_SECONDS):
+            await handling
+    except REJECTIONS as error:
+        return rejection_text(error)
+    except (BotError, TimeoutError) as error:
+        log.warning(failed, error=type(error).__name__, why=str(error))
+        return LATER
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Press:
     """A button press as Slack reports it; nothing of it is verified yet.
@@ -124,16 +153,16 @@ class PressDispatcher:
     def on(self, bolt: AsyncApp, name: str | re.Pattern[str], handle: PressHandler) -> None:
         """Register a handler for the presses of a button, by action id or a pattern of it.
 
-        ``handle`` has 2.5 s. The text of an ActionRejected is shown to the user who pressed; after
-        any other error, or a timeout, they see a general message.
+        ``handle`` has 2.5 s. The user who pressed sees why their press is rejected; after any other
+        error, or a timeout, they see a general message.
         """
 
         async def listen(ack: AsyncAck, body: dict[str, object], action: dict[str, object]) -> None:
             press = parse_press(body, action)
             if press is None:
                 log.info("slack.press_not_understood", action=str(name))
-            else:
-                await self._run(press, handle)
+            elif error := await _error_of(handle(press), "slack.press_not_taken"):
+                self.tell(press, escaped(error))
             await ack()
 
         bolt.action(name)(listen)
@@ -153,16 +182,6 @@ class PressDispatcher:
             await opening
         except DeliveryFailed as error:
             log.warning("slack.form_not_shown", why=str(error))
-            self.tell(press, LATER)
-
-    async def _run(self, press: Press, handle: PressHandler) -> None:
-        try:
-            async with asyncio.timeout(ACCEPT_SECONDS):
-                await handle(press)
-        except ActionRejected as error:
-            self.tell(press, str(error))
-        except (BotError, TimeoutError) as error:
-            log.warning("slack.press_not_taken", error=type(error).__name__, why=str(error))
             self.tell(press, LATER)
 
 

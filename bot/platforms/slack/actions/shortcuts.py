@@ -19,13 +19,11 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from bot.chat.actions import LATER, ActionRejected
 from bot.chat.adapters import ChatContext
 from bot.chat.messages import as_new_question
-from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, DeliveryFailed
-from bot.domain.interactions import PostedRef
 from bot.domain.messages import Attachment, InteractionId, Message, Person, Thread
 from bot.domain.text.markdown import split
 from bot.platforms.slack.actions.feedback import AnswerLookup
-from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.payloads.actions import ASK_PERSON, ASK_SHORTCUT
 from bot.platforms.slack.payloads.events import (
     BotIds,
@@ -42,8 +40,6 @@ from bot.platforms.slack.payloads.metadata import Place
 from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn, unlabelled_ids_in
 from bot.platforms.slack.rendering import MessageForm, actions, button, section
 from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
-from bot.platforms.slack.workspace.bot_identity import BotIdentity
-from bot.platforms.slack.workspace.mention_names import MentionNames
 
 NO_BOT_IDS = BotIds()
 _QUOTED = 2_000
@@ -160,22 +156,13 @@ class MessageShortcut:
     once. Elsewhere it goes into a direct message that quotes the message and links to it.
     """
 
-    def __init__(
-        self,
-        context: ChatContext,
-        *,
-        identity: BotIdentity,
-        mention_names: MentionNames,
-        answers: AnswerLookup,
-        client: SlackClient,
-        background: BackgroundTasks,
-    ) -> None:
+    def __init__(self, channel: SlackChannel, context: ChatContext, answers: AnswerLookup) -> None:
         self._context = context
-        self._identity = identity
-        self._mention_names = mention_names
+        self._identity = channel.identity
+        self._mention_names = channel.mention_names
         self._answers = answers
-        self._client = client
-        self._background = background
+        self._client = channel.client
+        self._background = channel.background
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def register(self, bolt: AsyncApp) -> None:
@@ -206,10 +193,9 @@ class MessageShortcut:
 
     async def _answered_interaction(self, target: ShortcutTarget) -> InteractionId | None:
         """Return the interaction that a message of the bot answers, None for any other message."""
-        ref = PostedRef(target.channel, target.ts)
-        posted = await self._context.interactions.find_posted(self._context.tenant, ref)
-        if posted is not None:
-            return posted.id
+        known = await self._answers.known(target.channel, target.ts)
+        if known is not None:
+            return known.id
         try:
             return await self._answers.look_up(target.channel, target.ts)
         except DeliveryFailed as error:

@@ -35,7 +35,6 @@ from bot.platforms.slack.commands.slash_commands import (
     CommandSenders,
     plain_message,
 )
-from bot.platforms.slack.escalations.notices import mrkdwn_link
 from bot.platforms.slack.payloads.actions import REINDEX_CANCEL
 from bot.platforms.slack.payloads.metadata import MessageLabel, Place, ts_since
 from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label
@@ -46,6 +45,7 @@ from bot.platforms.slack.rendering import (
     actions,
     button,
     context,
+    mrkdwn_link,
     section,
 )
 

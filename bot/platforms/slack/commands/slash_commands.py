@@ -35,7 +35,7 @@ from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError
 from bot.domain.messages import Message, Person, Thread
 from bot.domain.text.markdown import clip, split
-from bot.platforms.slack.actions.explanations import ExplanationModals
+from bot.platforms.slack.actions.answer_buttons import ExplanationModals
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.events import Event, id_at, text_at
 from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn, unescaped

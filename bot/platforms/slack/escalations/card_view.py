@@ -1,4 +1,4 @@
-"""Render the card of a case for the escalation channel. Pure.
+"""Render the card of a case for the escalation channel, and the modals for its texts. Pure.
 
 Text written by people or copied from pages is escaped: nothing in it is live in Slack.
 """
@@ -7,32 +7,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.answering.reply_text import MISSING_INTRO
-from bot.chat.response_view import ESCALATION_REASONS, SourceLine, offered_pages, web_url
-from bot.domain.cases import THREAD_NOT_READ, Act, CaseStep
+from bot.chat.response_view import ESCALATION_REASONS, case_pages, web_url
+from bot.domain.cases import THREAD_NOT_READ, Act, Case, CaseStep
 from bot.domain.messages import Message
 from bot.domain.text.markdown import clip, disarm, split, without_direction_marks
-from bot.domain.text.source_links import public_link
 from bot.escalations.case_view import (
+    CASE_FORMS,
     STEP_LABELS,
+    CaseLinks,
     CaseView,
     acts_in,
     buttons_for_people,
+    hidden_pages,
     pages_heading,
     state_since,
     status_text,
 )
+from bot.escalations.casework import LONGEST_REPLY
 from bot.escalations.lifecycle import display_name
+from bot.platforms.slack.actions.interactivity import input_block, modal, text_input
 from bot.platforms.slack.payloads.actions import (
     CASE_CLAIM,
     CASE_DECLINE,
     CASE_RELEASE,
     CASE_REPLY,
     CASE_RESOLVE,
+    DECLINE_FORM,
+    REPLY_FORM,
 )
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label, inert, to_mrkdwn
@@ -64,24 +69,11 @@ _ALONE_LIMIT = 3_900
 _BLOCKS_LIMIT = 9_000
 """Slack's limit is about 13,000 characters over all blocks; state and buttons are extra."""
 
-_MOST_PAGES = 5
 _MOST_STEPS = 3
 _LINE_LENGTH = 250
 _STEP = 10
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
 _USER = re.compile(r"[UW][A-Z0-9]{2,}")
-
-
-@dataclass(frozen=True, slots=True)
-class CaseLinks:
-    """Addresses at which a question can be opened: its thread and the board; "" if there is none.
-
-    ``public_url`` is the prefix of the addresses of our own pages.
-    """
-
-    thread: str = ""
-    board: str = ""
-    public_url: str | None = None
 
 
 def case_card(message: Message, view: CaseView, links: CaseLinks, *, now: datetime) -> MessageForms:
@@ -121,11 +113,10 @@ def _question(message: Message, view: CaseView, links: CaseLinks) -> str:
     text = split(
         without_direction_marks(case.question), _QUESTION_LIMIT, lambda part: len(escaped(part))
     )[0]
-    quoted = "\n".join(f"> {line}" for line in to_mrkdwn(disarm(text)).split("\n"))
     who = f"{_asker(message, view)}{case.asker_mark}"
     opening = f"*A question for a person* from {who}: {ESCALATION_REASONS[case.reason]}"
     unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.status.state) else ""
-    return f"{opening}\n{quoted}\n{_where(message, links)}{unread}"
+    return f"{opening}\n{_quoted(text)}\n{_where(message, links)}{unread}"
 
 
 def _asker(message: Message, view: CaseView) -> str:
@@ -140,7 +131,7 @@ def _where(message: Message, links: CaseLinks) -> str:
     if response_url_of(message):
         origin = "Asked by a command"
     thread = f"<{links.thread}|Open the thread>" if links.thread else origin
-    board = web_url(links.board) if links.board else None
+    board = web_url(links.board)
     return f"{thread} \u00b7 <{board}|Open on the board>" if board else thread
 
 
@@ -153,23 +144,13 @@ def _pages(finding: SearchFinding | None, links: CaseLinks, now: datetime) -> li
     """Return the found pages that everyone may read, split into pieces that fit a section."""
     if finding is None:
         return []
-    lines = source_lines(_lines(finding, links), now)
-    if finding.hidden:
-        pages = "page was" if finding.hidden == 1 else "pages were"
-        lines.append(f"_{finding.hidden} more {pages} found that not everyone may read._")
+    lines = source_lines(case_pages(finding, links.public_url), now)
+    if hidden := hidden_pages(finding):
+        lines.append(f"_{hidden}_")
     if not lines:
         return []
     listed = "\n".join([f"*{pages_heading(finding)}*", *lines])
     return [part for part in split(listed, SECTION_LIMIT) if part]
-
-
-def _lines(finding: SearchFinding, links: CaseLinks) -> Sequence[SourceLine]:
-    lines = offered_pages(finding.suggestions[:_MOST_PAGES])
-    found = zip(lines, finding.suggestions, strict=False)
-    return [
-        replace(line, number=None, url=web_url(public_link(source.url, links.public_url)))
-        for line, source in found
-    ]
 
 
 def _before(exchanges: Sequence[EarlierExchange]) -> list[str]:
@@ -222,3 +203,39 @@ def _line(text: str) -> str:
         if len(shown) <= _LINE_LENGTH:
             return shown
     return ""
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}" for line in to_mrkdwn(disarm(text)).split("\n"))
+
+
+TEXT_FIELD = "words"
+"""The action id of the text field, and the id of its block."""
+
+CASE_MODALS: Mapping[str, Act] = {REPLY_FORM: "reply", DECLINE_FORM: "decline"}
+"""The acts of the modals, by callback id."""
+
+_MODAL_TITLES: Mapping[Act, tuple[str, str]] = {
+    "reply": (REPLY_FORM, "Reply"),
+    "decline": (DECLINE_FORM, "Not for us"),
+}
+"""The callback ids and titles of the modals."""
+
+_LONGEST_FIELD = 3000
+"""Slack's limit for the text of one field."""
+
+_MODAL_QUESTION_LENGTH = 1_000
+
+
+def case_modal(act: Act, case: Case) -> Mapping[str, object]:
+    """Return the modal for the text of an act, with the question above it."""
+    form = CASE_FORMS[act]
+    question = split(case.question, _MODAL_QUESTION_LENGTH, lambda part: len(escaped(part)))[0]
+    quoted = _quoted(question)
+    element = {**text_input(min(LONGEST_REPLY, _LONGEST_FIELD)), "focus_on_load": True}
+    blocks = (
+        section(split(quoted, 2 * _MODAL_QUESTION_LENGTH)[0]),
+        input_block(TEXT_FIELD, form.label, element, form.hint),
+    )
+    name, title = _MODAL_TITLES[act]
+    return modal(name, title, blocks, submit="Send", private_metadata=case.interaction_id)

@@ -1,4 +1,4 @@
-"""Post notices about a case: news to its asker, and reminders to people.
+"""Post notices about a case: news to its asker, with buttons, and reminders to people.
 
 An asker gets notices in the thread of the question or, after a command, in a direct message that
 names it. A person's words are quoted as written: only https addresses in them are links.
@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
+from slack_bolt.app.async_app import AsyncApp
+
+from bot.chat.actions import ActionTargets, interaction_named
 from bot.chat.response_view import web_url
 from bot.domain.cases import Act, Case, Notice
 from bot.domain.errors import BotError
@@ -17,16 +22,10 @@ from bot.domain.interactions import PostedRef
 from bot.domain.messages import Message
 from bot.domain.ports import Notes
 from bot.domain.text.markdown import clip, split
-from bot.escalations.asker_notices import LatestNotice, notice_text
-from bot.escalations.case_view import (
-    STATE_AFTER_STEP,
-    CaseButton,
-    CaseView,
-    buttons_for_asker,
-    platform_of,
-    reminder_text,
-)
+from bot.escalations.asker_notices import LatestNotice, buttons_with, notice_text
+from bot.escalations.case_view import CaseButton, platform_of, reminder_text
 from bot.escalations.casework import Casework
+from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import ASKER_CLOSE, ASKER_REOPEN
 from bot.platforms.slack.payloads.events import response_url_of
@@ -39,7 +38,7 @@ from bot.platforms.slack.payloads.metadata import (
     thread_of,
     ts_of,
 )
-from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label
+from bot.platforms.slack.payloads.mrkdwn import bold, escaped
 from bot.platforms.slack.rendering import (
     SECTION_LIMIT,
     Block,
@@ -137,17 +136,11 @@ def reminder_message(
     return (MessageForm(text, (section(text),)), MessageForm(text))
 
 
-def mrkdwn_link(url: str, label: str) -> str:
-    """Return a link that code built, or its label if the address is not valid."""
-    address = web_url(url)
-    return f"<{address}|{escaped_label(label)}>" if address else escaped_label(label)
-
-
 _LONGEST_QUESTION = 200
 
 
 class AskerNotices:
-    """Posts notices to askers. Implements bot.escalations.ports.Tells and EditsNotices.
+    """Posts notices to askers. Implements bot.escalations.ports.Tells.
 
     A long reply has several messages; the posted reference names the last. Messages of an earlier
     attempt are looked up, so that only missing ones are posted. A command has no thread: its asker
@@ -156,18 +149,11 @@ class AskerNotices:
 
     def __init__(self, client: SlackClient, notes: Notes) -> None:
         self._client = client
-        self._latest = LatestNotice(self, notes, "slack")
-        self._casework: Casework | None = None
-
-    def use_casework(self, casework: Casework) -> None:
-        """Set the source of case views."""
-        self._casework = casework
-        self._latest.use_casework(casework)
+        self.latest = LatestNotice(self._edit, notes, "slack")
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
         posted = await self._posted_parts(message, notice) if notice.attempts else {}
-        state = STATE_AFTER_STEP.get(notice.step)
-        offers = buttons_for_asker(state) if state else ()
+        offers = buttons_with(notice)
         messages = notice_messages(notice, offers, await self._question_line(message))
         place, ts = await self._place(message), ""
         for number, forms in enumerate(messages, start=1):
@@ -179,21 +165,16 @@ class AskerNotices:
                 else await self._client.chat_post_message(place, forms, label, kind="notice")
             )
         ref = PostedRef(place.channel, ts)
-        if state:
-            await self._latest.came(message, notice, ref, state)
+        await self.latest.came(message, notice, ref)
         return ref
 
     async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
         last = last_if_complete(await self._posted_parts(message, notice))
         return last.ref if last else None
 
-    async def show(self, message: Message, view: CaseView) -> None:
-        """Update the buttons of the last notice. Raises DeliveryFailed."""
-        await self._latest.show(message, view)
-
-    async def edit(
+    async def _edit(
         self,
-        message: Message,  # noqa: ARG002  # the port's
+        message: Message,  # noqa: ARG002  # another platform needs it
         at: PostedRef,
         notice: Notice,
         offers: Sequence[CaseButton],
@@ -225,10 +206,29 @@ class AskerNotices:
 
     async def _question(self, message: Message) -> str:
         """Return the question as people see it: a press that asks for them has no text."""
-        if self._casework is None:
+        casework = self.latest.casework
+        if casework is None:
             return message.text
         try:
-            view = await self._casework.bare(message.thread.tenant, message.interaction_id)
+            view = await casework.bare(message.thread.tenant, message.interaction_id)
         except BotError:
             return message.text
         return view.case.question
+
+
+@dataclass(frozen=True, slots=True)
+class AskerButtons:
+    """Handles the asker's buttons; others see them but are rejected. Implements `Listener`."""
+
+    casework: Casework
+    targets: ActionTargets
+    presses: PressDispatcher
+
+    def register(self, bolt: AsyncApp) -> None:
+        for act, name in ASKER_BUTTONS.items():
+            self.presses.on(bolt, name, partial(self._pressed, act))
+
+    async def _pressed(self, act: Act, press: Press) -> None:
+        case_id = interaction_named(press.value)
+        actor = await self.targets.asker(case_id, press.presser)
+        await self.casework.act(self.targets.tenant, case_id, act, actor)

@@ -1,4 +1,4 @@
-"""Post cards, reminders and lines in the escalation channel, and keep cards current.
+"""Post cards, reminders and lines in the escalation channel, and handle presses on the cards.
 
 A card's channel is recorded before the card is posted: if a process dies in between, its card is
 looked up by its metadata.
@@ -11,22 +11,41 @@ from datetime import UTC, datetime
 from functools import partial
 
 import structlog
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.context.ack.async_ack import AsyncAck
 
-from bot.domain.cases import Case, Notice, mark_card_thread
-from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.chat.actions import ActionTargets, interaction_named
+from bot.chat.adapters import ChatContext
+from bot.domain.cases import Act, Actor, Case, Notice, mark_card_thread
+from bot.domain.errors import ActRefused, DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.handoff import people_channel
 from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
 from bot.domain.text.markdown import disarm, without_code
 from bot.domain.text.source_links import board_case
-from bot.escalations.cards import CardUpdates
-from bot.escalations.case_view import CaseView
-from bot.escalations.casework import Casework
+from bot.escalations import lifecycle
+from bot.escalations.cards import CardActions, CardUpdates
+from bot.escalations.case_view import CASE_FORMS, CaseLinks, CaseView
+from bot.escalations.casework import IdempotentActs
+from bot.platforms.slack.actions.interactivity import (
+    Press,
+    PressDispatcher,
+    presser_in,
+    submit_modal,
+    typed_value,
+)
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NOT_IN_CHANNEL, NeverPermitted, NotPermitted
-from bot.platforms.slack.escalations.card_view import CaseLinks, case_card
-from bot.platforms.slack.escalations.notices import mrkdwn_link, reminder_message
+from bot.platforms.slack.escalations.card_view import (
+    CARD_BUTTONS,
+    CASE_MODALS,
+    TEXT_FIELD,
+    case_card,
+    case_modal,
+)
+from bot.platforms.slack.escalations.notices import reminder_message
+from bot.platforms.slack.payloads.events import id_at, object_at, text_at
 from bot.platforms.slack.payloads.metadata import (
     CARD_PART,
     MessageLabel,
@@ -38,7 +57,7 @@ from bot.platforms.slack.payloads.metadata import (
     ts_since,
 )
 from bot.platforms.slack.payloads.mrkdwn import escaped_label
-from bot.platforms.slack.rendering import MessageForm, MessageForms, section
+from bot.platforms.slack.rendering import MessageForm, MessageForms, mrkdwn_link, section
 from bot.platforms.slack.workspace.bot_identity import SlackHealth
 
 log = structlog.get_logger(__name__)
@@ -71,11 +90,7 @@ class PeopleChannel:
         self._channel = channel
         self._public_url = public_url
         self._health = health
-        self._updates = CardUpdates()
-
-    def use_casework(self, casework: Casework) -> None:
-        """Set the source of case views; until then a card shows what its question came with."""
-        self._updates.use_casework(casework)
+        self.updates = CardUpdates("slack", notes, self._edit)
 
     def are_asked(self, delivery: Delivery) -> bool:
         """Return whether a delivery has a card."""
@@ -90,7 +105,8 @@ class PeopleChannel:
         if channel is None:
             return True
         try:
-            await self._post_card(delivery, channel)
+            sending = partial(self._send_card, delivery, channel)
+            await self.updates.post(delivery, channel, sending)
         except (NotPermitted, DeliveryRefused) as error:
             log.warning("slack.people_not_asked", channel=channel, error=str(error))
             problem = f"People can't be asked in {channel}: the board alone has it."
@@ -99,18 +115,11 @@ class PeopleChannel:
         self._health.clear(channel)
         return True
 
-    async def show(self, message: Message, view: CaseView) -> None:
-        """Update the card, if there is one. Raises DeliveryFailed, DeliveryRefused.
-
-        A view older than the one that this process has shown is ignored.
-        """
-        await self._updates.show(view, partial(self._edit, message, view))
-
     async def card_of(self, message: Message) -> PostedRef | None:
         """Return the reference of a question's card. Raises DeliveryFailed, StoreUnavailable."""
         if message.thread.platform != "slack":
             return None
-        noted = await self._noted(message.thread.tenant, message.interaction_id)
+        noted = await self.updates.place_of(message.thread.tenant, message.interaction_id)
         channel = noted.channel if noted else self._channel
         if (noted and noted.id) or channel is None:
             return noted
@@ -118,7 +127,7 @@ class PeopleChannel:
         posted = await self._client.find_messages(place, message.interaction_id)
         card = next((each for each in posted if each.label.part == CARD_PART), None)
         if card is not None:
-            await self._note(message, card.ref)
+            await self.updates.store_place(message, card.ref)
         return card.ref if card else None
 
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
@@ -126,7 +135,7 @@ class PeopleChannel:
 
         A reminder that an earlier attempt may have posted is looked up first.
         """
-        card = await self._noted(case.tenant, case.interaction_id)
+        card = await self.updates.place_of(case.tenant, case.interaction_id)
         channel = card.channel if card else self._channel
         if channel is None:
             return None
@@ -161,7 +170,7 @@ class PeopleChannel:
         If their channel is not recorded, or can't be read, the configured one is searched.
         """
         try:
-            card = await self._noted(message.thread.tenant, message.interaction_id)
+            card = await self.updates.place_of(message.thread.tenant, message.interaction_id)
         except StoreUnavailable as error:
             log.warning("slack.card_unknown", why=str(error))
             card = None
@@ -177,38 +186,11 @@ class PeopleChannel:
             PostedMessage(channel, card.id, MessageLabel("", message.interaction_id, CARD_PART, 1)),
         )
 
-    async def _post_card(self, delivery: Delivery, channel: str) -> None:
-        """Post the card of a question. Raises DeliveryFailed."""
-        message = delivery.message
-        view = await self._updates.view(delivery)
-        await self._note(message, PostedRef(channel, ""))
-        place = Place(channel, None, since=ts_of(message))
-        forms = await self._forms(message, view)
-        ts = await self._client.chat_post_message(
-            place, forms, label_of(delivery, CARD_PART, total=1), kind="card"
-        )
-        await self._note(message, PostedRef(channel, ts))
-        self._updates.shown(view)
-        await self._updates.catch_up(message, view, self.show)
-
-    async def _noted(self, tenant: str, case_id: InteractionId) -> PostedRef | None:
-        """Return the recorded reference of a card; its id is "" until it was seen there.
-
-        None for a card that was not recorded: earlier versions did not. Raises StoreUnavailable.
-        """
-        text = await self._notes.get(tenant, _card_key(case_id))
-        channel, _, ts = (text or "").partition(" ")
-        return PostedRef(channel, ts) if channel else None
-
-    async def _note(self, message: Message, ref: PostedRef) -> None:
-        """Record where a card is; without the record it is looked up."""
-        tenant, case_id = message.thread.tenant, message.interaction_id
-        text = f"{ref.channel} {ref.id}".rstrip()
-        try:
-            await self._notes.put(tenant, _card_key(case_id), text, interaction_id=case_id)
-            await mark_card_thread(self._notes, "slack", tenant, case_id, ref)
-        except StoreUnavailable as error:
-            log.warning("slack.card_not_noted", why=str(error))
+    async def _send_card(self, delivery: Delivery, channel: str, view: CaseView) -> str:
+        place = Place(channel, None, since=ts_of(delivery.message))
+        forms = await self._forms(delivery.message, view)
+        label = label_of(delivery, CARD_PART, total=1)
+        return await self._client.chat_post_message(place, forms, label, kind="card")
 
     async def _note_reminder(self, case: Case, ref: PostedRef) -> None:
         """Record that messages below a reminder belong to the case's card, too."""
@@ -269,5 +251,62 @@ def _card_ref(found: Sequence[PostedMessage], noted: PostedRef | None) -> Posted
     return card.ref if card else None
 
 
-def _card_key(case_id: InteractionId) -> str:
-    return f"slack:card:{case_id}"
+class CaseButtons:
+    """Handles the buttons and the modals of a card. Implements `Listener`.
+
+    Whoever presses must be a colleague; Slack guarantees that they see the card's channel. The same
+    modal sent twice is one reply.
+    """
+
+    def __init__(
+        self,
+        context: ChatContext,
+        targets: ActionTargets,
+        cards: CardActions,
+        presses: PressDispatcher,
+        client: SlackClient,
+    ) -> None:
+        self._tenant = tenant = context.tenant
+        self._casework = casework = context.casework
+        self._idempotent = IdempotentActs(tenant=tenant, casework=casework, notes=context.notes)
+        self._targets = targets
+        self._cards = cards
+        self._presses = presses
+        self._client = client
+
+    def register(self, bolt: AsyncApp) -> None:
+        for act, name in CARD_BUTTONS.items():
+            self._presses.on(bolt, name, partial(self._pressed, act))
+        for name in CASE_MODALS:
+            bolt.view(name)(self._sent)
+
+    async def _pressed(self, act: Act, press: Press) -> None:
+        case_id = interaction_named(press.value)
+        actor = await self._targets.expert(press.presser)
+        message, _ = await self._cards.place(case_id, press.channel)
+        try:
+            await self._carry_out(act, press, case_id, actor)
+        except ActRefused:
+            self._cards.refresh(message)
+            raise
+
+    async def _carry_out(
+        self, act: Act, press: Press, case_id: InteractionId, actor: Actor
+    ) -> None:
+        """Act, or open the modal for the text. Raises ActRefused, also if the text would be."""
+        if act not in CASE_FORMS:
+            await self._casework.act(self._tenant, case_id, act, actor)
+            return
+        case = (await self._casework.bare(self._tenant, case_id)).case
+        lifecycle.after(case.status, act, actor, is_asker=actor.has(case.asker_id))
+        await self._client.views_open(press.trigger_id, case_modal(act, case))
+
+    async def _sent(self, ack: AsyncAck, body: dict[str, object], view: dict[str, object]) -> None:
+        await submit_modal(ack, TEXT_FIELD, self._act(body, view))
+
+    async def _act(self, body: dict[str, object], view: dict[str, object]) -> None:
+        case_id = interaction_named(text_at(view, "private_metadata"))
+        actor = await self._targets.expert(presser_in(id_at(object_at(body, "user"), "id"), ""))
+        act = CASE_MODALS[text_at(view, "callback_id")]
+        key = f"slack:form:{text_at(view, 'id')}"
+        await self._idempotent.say(key, case_id, act, actor, typed_value(view, TEXT_FIELD))

@@ -144,10 +144,10 @@ class Colleagues:
         self._groups = TtlCache(client.usergroups_users_list, seconds=_KEPT_SECONDS, most=_MOST)
         self._shared = TtlCache(self._is_shared, seconds=_KEPT_SECONDS, most=_MOST)
 
-    async def of(self, user_id: str) -> Member | None:
+    async def of(self, user_id: str) -> Person | None:
         """Return a colleague, None for bots, guests, strangers and former members."""
         member = await self.member(user_id)
-        return member if member.colleague else None
+        return member.person if member.colleague else None
 
     async def member(self, user_id: str) -> Member:
         """Return the member with an id, colleague or not."""

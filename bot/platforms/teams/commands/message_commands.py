@@ -29,7 +29,7 @@ from bot.chat.votes import can_be_rated
 from bot.domain.errors import BotError, InteractionUnknown, StoreUnavailable
 from bot.domain.messages import Message
 from bot.domain.ports import Notes
-from bot.platforms.teams.actions.answer_buttons import explanation_card, explanation_title
+from bot.platforms.teams.actions import explanation_card, explanation_title
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.commands.channel_settings import SettingsDialog
 from bot.platforms.teams.commands.reindex_runs import ReindexListener

@@ -6,25 +6,27 @@ Text of people and pages is inert. A form carries the version of the case that i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.answering.reply_text import MISSING_INTRO
-from bot.chat.response_view import ESCALATION_REASONS, SourceLine, offered_pages, web_url
+from bot.chat.response_view import ESCALATION_REASONS, SourceLine, case_pages, web_url
 from bot.domain.cases import THREAD_NOT_READ, Act, Case, CaseStep
-from bot.domain.interactions import Source
 from bot.domain.messages import Message
 from bot.domain.text.formatting import freshness
 from bot.domain.text.markdown import clip, split
-from bot.domain.text.source_links import public_link
 from bot.escalations.case_view import (
+    CASE_FORMS,
     STEP_LABELS,
     CaseButton,
+    CaseForm,
+    CaseLinks,
     CaseView,
     acts_in,
     buttons_for_people,
+    hidden_pages,
     pages_heading,
     state_since,
     status_text,
@@ -57,26 +59,9 @@ VERSION_KEY = "version"
 """Key in a form's data for the version of the case that its writer saw."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
-    label: str
-    hint: str
-
-
-_FORMS: Mapping[Act, _Form] = {
-    "reply": _Form("Your reply", "It is posted where the question was asked, in your name."),
-    "decline": _Form("Why, or who to ask", "The one who asked reads it, with your name."),
-}
-
-
 def case_buttons(case: Case) -> Sequence[Json]:
     """Return the available actions of a case as buttons."""
     return [_case_button(offer, case) for offer in buttons_for_people(case.status.state)]
-
-
-def asks_for_words(act: Act) -> bool:
-    """Return whether an action has a text field."""
-    return act in _FORMS
 
 
 def words_in(act: Act, data: Body) -> str:
@@ -85,7 +70,7 @@ def words_in(act: Act, data: Body) -> str:
 
 
 def _case_button(offer: CaseButton, case: Case) -> Json:
-    form = _FORMS.get(offer.act)
+    form = CASE_FORMS.get(offer.act)
     if form is not None:
         return form_button(offer.label, *_form_elements(form, offer.act, case), first=offer.first)
     return execute_button(
@@ -93,7 +78,7 @@ def _case_button(offer: CaseButton, case: Case) -> Json:
     )
 
 
-def _form_elements(form: _Form, act: Act, case: Case) -> tuple[Sequence[Json], Sequence[Json]]:
+def _form_elements(form: CaseForm, act: Act, case: Case) -> tuple[Sequence[Json], Sequence[Json]]:
     asked = text_input(_field_name(act), form.label, lines=True, most=LONGEST_REPLY, required=True)
     data = {VERSION_KEY: str(case.version)}
     send = execute_button("Send", CASE_ACTIONS[act], case.interaction_id, first=True, **data)
@@ -108,25 +93,12 @@ def _field_name(act: Act) -> str:
 _QUESTION_LIMIT = 2_000
 _QUESTION_BYTES = 7_000
 _MOST_LINES = 20
-_MOST_PAGES = 5
 _MOST_STEPS = 3
 _LINE_LENGTH = 250
 _BOLD: dict[str, object] = {"weight": "Bolder"}
 _SUBTLE: dict[str, object] = {"isSubtle": True}
 _QUOTED = re.compile(r"^> ?", re.MULTILINE)
 _OPENING = "A question for a person"
-
-
-@dataclass(frozen=True, slots=True)
-class CaseLinks:
-    """Links to a question: its thread and its board page; "" for none.
-
-    ``public_url`` is the base URL of our own pages.
-    """
-
-    thread: str = ""
-    board: str = ""
-    public_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,16 +180,13 @@ def _who(message: Message, view: CaseView) -> str:
 
 
 def _where(message: Message, links: CaseLinks) -> str:
-    asked = "Asked in a personal chat" if message.private else _where_shared(message)
-    thread = web_url(links.thread) if links.thread else None
-    board = web_url(links.board) if links.board else None
+    chat = kind_of(read_reference(message.reply_to)) == "groupChat"
+    asked = "Asked in a group chat" if chat else "Asked in a channel"
+    if message.private:
+        asked = "Asked in a personal chat"
+    thread, board = web_url(links.thread), web_url(links.board)
     opened = f"[Open the thread]({thread})" if thread else asked
     return f"{opened} \u00b7 [Open on the board]({board})" if board else opened
-
-
-def _where_shared(message: Message) -> str:
-    chat = kind_of(read_reference(message.reply_to)) == "groupChat"
-    return "Asked in a group chat" if chat else "Asked in a channel"
 
 
 def _missing_facts(finding: SearchFinding | None) -> list[Json]:
@@ -232,21 +201,15 @@ def _pages(finding: SearchFinding | None, links: CaseLinks, now: datetime) -> li
     """Return the found pages that everyone may read."""
     if finding is None:
         return []
-    found = finding.suggestions[:_MOST_PAGES]
-    shown = [
-        _page(each, way, links, now) for each, way in zip(offered_pages(found), found, strict=True)
-    ]
-    if finding.hidden:
-        pages = "page was" if finding.hidden == 1 else "pages were"
-        hidden = f"{finding.hidden} more {pages} found that not everyone may read."
+    shown = [_page(each, now) for each in case_pages(finding, links.public_url)]
+    if hidden := hidden_pages(finding):
         shown.append(text_run(hidden, **_SUBTLE))
     return [_heading(pages_heading(finding)), *shown] if shown else []
 
 
-def _page(page: SourceLine, source: Source, links: CaseLinks, now: datetime) -> Json:
-    url = web_url(public_link(source.url, links.public_url))
+def _page(page: SourceLine, now: datetime) -> Json:
     label = without_card_functions(teams_label(page.label))
-    name = text_block(f"[{label}]({url})") if url else text_run(page.label)
+    name = text_block(f"[{label}]({page.url})") if page.url else text_run(page.label)
     about = ", ".join(part for part in (page.space, freshness(page, now)) if part)
     return _container([name, text_run(about, **_SUBTLE)] if about else [name], spacing="Small")
 

@@ -1,4 +1,4 @@
-"""Notify an asker, where they asked, of people's actions, with buttons for the next step.
+"""Notify an asker, where they asked, of people's actions, and handle their buttons below it.
 
 Each activity is within Teams' size limit; a person's words are quoted as theirs.
 """
@@ -7,20 +7,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
+from bot.chat.actions import ActionTargets
 from bot.chat.response_view import web_url
-from bot.domain.cases import Notice
+from bot.domain.cases import Act, Notice
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
 from bot.domain.text.markdown import clip, disarm, plain_code, split
-from bot.escalations.asker_notices import LatestNotice, notice_text
-from bot.escalations.case_view import STATE_AFTER_STEP, CaseButton, buttons_for_asker
+from bot.escalations.asker_notices import LatestNotice, buttons_with, notice_text, remark_on
+from bot.escalations.case_view import CaseButton, buttons_for_asker, last_act
+from bot.escalations.casework import Casework
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.messages.replies import PostedActivities
-from bot.platforms.teams.payloads.actions import ASKER_ACTIONS
+from bot.platforms.teams.payloads.actions import ASKER_ACTIONS, Press
 from bot.platforms.teams.payloads.activity import Json
-from bot.platforms.teams.rendering.cards import card, execute_button, text_block, with_card
+from bot.platforms.teams.rendering.cards import (
+    card,
+    card_answer,
+    execute_button,
+    text_block,
+    with_card,
+)
 from bot.platforms.teams.rendering.text import (
     CONTENT_BUDGET,
     size,
@@ -28,6 +37,7 @@ from bot.platforms.teams.rendering.text import (
     teams_markdown,
     teams_plain,
 )
+from bot.platforms.teams.transport.dispatch import Dispatch
 
 _BUTTONS_BYTES = 2_000
 """Bytes reserved for the buttons, and for the part number."""
@@ -90,7 +100,7 @@ def _activity(text: str, number: int, of: int) -> Json:
 
 
 class AskerNotices:
-    """Posts and updates notices to askers. Implements `Tells` and `EditsNotices`.
+    """Posts and updates notices to askers. Implements `Tells`.
 
     Teams can't be searched for posts: a retry posts the messages not known to be posted, so one
     whose post succeeded unseen is repeated. The returned reference is the first message's.
@@ -99,23 +109,21 @@ class AskerNotices:
     def __init__(self, client: TeamsClient, posted: PostedActivities, notes: Notes) -> None:
         self._client = client
         self._posted = posted
-        self.latest = LatestNotice(self, notes, "teams")
+        self.latest = LatestNotice(self._edit, notes, "teams")
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
         """Post a person's action, with their name and words. Raises DeliveryFailed."""
-        state = STATE_AFTER_STEP.get(notice.step)
-        shown = notice_activities(message, notice, buttons_for_asker(state) if state else ())
+        shown = notice_activities(message, notice, buttons_with(notice))
         several = len(shown) > 1
         posted = [*await self._posted.ids_of(message, notice.id, several=several)]
         for activity in shown[len(posted) :]:
             posted.append(await self._client.send(message.reply_to, activity))
             await self._posted.store(message, notice.id, posted, several=several)
         channel = message.thread.channel
-        if state:
-            await self.latest.came(message, notice, PostedRef(channel, posted[-1]), state)
+        await self.latest.came(message, notice, PostedRef(channel, posted[-1]))
         return PostedRef(channel, posted[0])
 
-    async def edit(
+    async def _edit(
         self,
         message: Message,
         at: PostedRef,
@@ -130,3 +138,23 @@ class AskerNotices:
         else:
             # Editing would leave an empty card.
             await self._client.delete(message.reply_to, at.id)
+
+
+class AskerButtons:
+    """Handles the asker's buttons, which others see but can't use. Implements `Listener`."""
+
+    def __init__(self, casework: Casework, targets: ActionTargets) -> None:
+        self._casework = casework
+        self._targets = targets
+
+    def register(self, dispatch: Dispatch) -> None:
+        for act, name in ASKER_ACTIONS.items():
+            dispatch.on_press(name, partial(self._pressed, act))
+
+    async def _pressed(self, act: Act, press: Press) -> Json:
+        actor, tenant = await self._targets.asker(press.about, press.presser), self._targets.tenant
+        await self._casework.act(tenant, press.about, act, actor)
+        view = await self._casework.bare(tenant, press.about)
+        did = last_act(view.steps)
+        offers = buttons_for_asker(view.case.status.state)
+        return card_answer(asker_card(press.about, offers, remark_on(did) if did else ""))

@@ -13,10 +13,8 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from bot.chat.actions import COLLEAGUES_ONLY, ActionRejected
 from bot.chat.commands.executor import parse_admins
 from bot.chat.commands.types import CommandCaller, CommandSyntax
-from bot.domain.cases import Actor, expert_of
 from bot.domain.concurrency import TtlCache
 from bot.domain.errors import DeliveryFailed
 from bot.domain.messages import Outsider, Person
@@ -24,7 +22,6 @@ from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import Gone
-from bot.platforms.teams.payloads.actions import Press
 from bot.platforms.teams.payloads.activity import (
     Body,
     channel_in,
@@ -36,7 +33,6 @@ from bot.platforms.teams.payloads.activity import (
     objects_at,
     person_of,
     read_reference,
-    reference_of,
     reference_to,
     text_at,
     user_in,
@@ -241,10 +237,10 @@ class Colleagues:
         self._timeout_seconds = timeout_seconds
         self._members = TtlCache(self._look_up, seconds=_KEPT_SECONDS, most=_MOST)
 
-    async def of(self, reply_to: str) -> Member | None:
+    async def of(self, reply_to: str) -> Person | None:
         """Return the colleague; None for guests, outsiders and unknown people."""
         member = await self.member(reply_to)
-        return member if member.colleague else None
+        return member.person if member.colleague else None
 
     async def member(self, reply_to: str) -> Member:
         """Return the user of a reference as a member, colleague or not."""
@@ -255,16 +251,6 @@ class Colleagues:
         if member.person.id.lower() != person.id.lower():
             return unknown_member(person)
         return replace(member, person=replace(member.person, id=person.id))
-
-    async def expert(self, press: Press) -> Actor:
-        """Return the presser, with the same identity as on Slack, the web and the board.
-
-        Raises ActionRejected if not a colleague.
-        """
-        colleague = await self.of(reference_of(press.body))
-        if colleague is None:
-            raise ActionRejected(COLLEAGUES_ONLY)
-        return expert_of("teams", colleague.person)
 
     async def _look_up(self, key: str) -> Member:
         where, user_id = json.loads(key)
@@ -310,9 +296,9 @@ class CommandSenders:
 
         ``alone``: nobody else will read the reply; None derives it from the conversation.
         """
-        member = await self._colleagues.of(reply_to)
-        if member is None:
+        colleague = await self._colleagues.of(reply_to)
+        if colleague is None:
             return None
         if alone is None:
             alone = is_private(read_reference(reply_to))
-        return CommandCaller(member.person, "teams", self._admins, COMMAND_SPELLING, alone=alone)
+        return CommandCaller(colleague, "teams", self._admins, COMMAND_SPELLING, alone=alone)

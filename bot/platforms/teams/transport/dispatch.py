@@ -14,7 +14,7 @@ from typing import Protocol
 
 import structlog
 
-from bot.chat.actions import LATER, UNKNOWN, ActionRejected
+from bot.chat.actions import LATER, REJECTIONS, UNKNOWN, rejection_text
 from bot.domain.errors import BotError, InboxUnavailable, RecordRefused, StoreUnavailable
 from bot.platforms.teams.payloads.actions import EMPTY_ANSWER, Press, parse_press
 from bot.platforms.teams.payloads.activity import Body, Json, text_at
@@ -31,7 +31,7 @@ ActivityHandler = Callable[[Body], Awaitable[bool]]
 ActivityObserver = Callable[[Body], Awaitable[None]]
 InvokeHandler = Callable[[Body], Awaitable[Json]]
 ActionHandler = Callable[[Press], Awaitable[Json]]
-"""Returns a response of bot.platforms.teams.payloads.actions. Raises ActionRejected, BotError."""
+"""Returns a response of bot.platforms.teams.payloads.actions. Raises BotError."""
 
 log = structlog.get_logger(__name__)
 
@@ -115,8 +115,8 @@ async def _answer_action(
     try:
         async with asyncio.timeout(INVOKE_SECONDS):
             return await act(press)
-    except ActionRejected as error:
-        return text_response(str(error))
+    except REJECTIONS as error:
+        return text_response(rejection_text(error))
     except (BotError, TimeoutError) as error:
         log.warning("teams.press_not_taken", error=type(error).__name__, why=str(error))
         return text_response(LATER)

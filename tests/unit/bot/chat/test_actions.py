@@ -16,7 +16,7 @@ from bot.chat.actions import (
     interaction_named,
     message_below,
 )
-from bot.chat.votes import AnswerVotes, Reaction, ReactionVotes, can_be_rated
+from bot.chat.votes import AnswerVotes, ChatVotes, Reaction, can_be_rated
 from bot.domain.errors import FeedbackInvalid, InteractionUnknown
 from bot.domain.feedback import Vote
 from bot.domain.handoff import PERSON_REQUEST, person_request
@@ -41,9 +41,9 @@ class Knows:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def of(self, reference: str, /) -> object | None:
+    async def of(self, reference: str, /) -> Person | None:
         self.asked.append(reference)
-        return object() if reference == "colleague" else None
+        return Person("other") if reference == "colleague" else None
 
 
 def _subjects(
@@ -58,7 +58,7 @@ def _subjects(
         platform=platform or ASKED.thread.platform,
         tenant=tenant or ASKED.thread.tenant,
         interactions=store.interactions,
-        colleagues=knows or Knows(),
+        colleague=(knows or Knows()).of,
         anywhere=anywhere,
     )
 
@@ -384,10 +384,15 @@ UP, GONE = Reaction("1.000001", given="up"), Reaction("2.5", taken=frozenset({"u
 DOWN = Reaction("10.000000", given="down")
 
 
-def _reacting(store: Store) -> ReactionVotes:
-    """Return what another process would have."""
-    judging = AnswerVotes(store.interactions)
-    return ReactionVotes(platform="slack", tenant="default", judging=judging, notes=store.notes)
+async def _react(store: Store, asked: InteractionId, reaction: Reaction) -> Vote | None:
+    """Count a reaction of Ben, as another process would."""
+    interaction = await store.interactions.get(asked)
+    assert interaction is not None
+    return await _votes_of(store).react(interaction, _presser("ben"), reaction)
+
+
+def _votes_of(store: Store) -> ChatVotes:
+    return ChatVotes(_subjects(store), store.notes)
 
 
 async def _asked_for_reactions(store: Store, outcome: Outcome | None = None) -> InteractionId:
@@ -406,31 +411,67 @@ async def _votes(store: Store, asked: InteractionId) -> list[str]:
 async def test_the_last_one_counts(store: Store, order: tuple[Reaction, ...]) -> None:
     asked = await _asked_for_reactions(store)
     for reaction in [*order, *order]:
-        await _reacting(store).count(asked, "ben", reaction)
+        await _react(store, asked, reaction)
     assert await _votes(store, asked) == ["down"]
 
 
 async def test_a_new_vote_is_told_once(store: Store) -> None:
-    asked, reacting = await _asked_for_reactions(store), _reacting(store)
-    told = [await reacting.count(asked, "ben", each) for each in (UP, UP, DOWN, DOWN)]
+    asked = await _asked_for_reactions(store)
+    told = [await _react(store, asked, each) for each in (UP, UP, DOWN, DOWN)]
     assert told == ["up", None, "down", None]
 
 
 async def test_taking_back_leaves_a_vote_that_was_given_otherwise(store: Store) -> None:
     asked = await _asked_for_reactions(store)
     await AnswerVotes(store.interactions).vote("default", asked, "ben", "down")
-    await _reacting(store).count(asked, "ben", GONE)
+    await _react(store, asked, GONE)
     assert await _votes(store, asked) == ["down"]
 
 
 async def test_what_can_not_be_judged_is_not_counted(store: Store) -> None:
     asked = await _asked_for_reactions(store, Outcome(HANDED_OVER, TRACE))
-    assert await _reacting(store).count(asked, "ben", UP) is None
+    assert await _react(store, asked, UP) is None
     assert await _votes(store, asked) == []
 
 
 async def test_what_is_not_there_is_not_counted(store: Store) -> None:
     unknown = InteractionId("00000000-0000-4000-8000-000000000000")
-    assert await _reacting(store).count(unknown, "ben", UP) is None
+    deleted = replace(await _kept(store, ASKED), id=unknown)
+    assert await _votes_of(store).react(deleted, _presser("ben"), UP) is None
     with pytest.raises(InteractionUnknown):
         await AnswerVotes(store.interactions).vote("default", unknown, "ben", "up")
+
+
+async def test_who_may_not_act_on_an_answer_has_no_vote(store: Store) -> None:
+    asked = await _kept(store, ASKED)
+    guest = _presser("ben", "guest")
+    assert await _votes_of(store).react(asked, guest, UP) is None
+    assert await _votes(store, asked.id) == []
+
+
+async def test_a_vote_on_what_can_not_be_judged_is_rejected_in_words(store: Store) -> None:
+    asked = await _asked_for_reactions(store, Outcome(HANDED_OVER, TRACE))
+    for voting in (
+        _votes_of(store).vote(asked, "ben", "up"),
+        _votes_of(store).say_why(asked, "ben", reason="wrong"),
+    ):
+        with pytest.raises(ActionRejected, match="no answer to judge"):
+            await voting
+
+
+async def test_an_actor_on_a_case_is_a_colleague_or_the_asker_in_their_channel(
+    store: Store,
+) -> None:
+    asked, targets = await _kept(store, ASKED), _subjects(store)
+
+    expert, asker = await targets.expert(_presser()), await targets.asker(asked.id, _presser(ASKER))
+
+    assert (expert.id, expert.role) == (f"{ASKED.thread.platform}:other", "expert")
+    assert (asker.id, asker.role) == (ASKER, "asker")
+    for acting in (
+        targets.expert(_presser(reference="guest")),
+        targets.asker(asked.id, _presser("ben")),
+        targets.asker(asked.id, _presser(ASKER, channel="elsewhere")),
+    ):
+        with pytest.raises(ActionRejected):
+            await acting

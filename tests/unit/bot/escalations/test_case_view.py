@@ -259,11 +259,12 @@ async def test_a_press_that_is_not_on_the_card_is_refused(
     office = Office()
     office.at = at
     with pytest.raises(InteractionUnknown):
-        await cards(office, tenant).question(case_id, channel)
+        await cards(office, tenant).place(case_id, channel)
 
 
 async def test_a_press_on_the_card_is_about_its_question() -> None:
-    assert await cards(Office()).question(CASE_ID, "people") == CARD_QUESTION
+    message, at = await cards(Office()).place(CASE_ID, "people")
+    assert (message, at) == (CARD_QUESTION, PostedRef("people", "card"))
 
 
 EXPERT_NAME = Actor("u1", "Anna Lopez", "expert")

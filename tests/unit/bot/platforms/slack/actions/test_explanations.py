@@ -15,7 +15,7 @@ from bot.answering.explanations.steps import StatedConfidence, Step
 from bot.domain.errors import InteractionUnknown, StoreUnavailable
 from bot.domain.interactions import Outcome
 from bot.domain.messages import FoundPassage
-from bot.platforms.slack.actions.explanations import (
+from bot.platforms.slack.actions.answer_buttons import (
     ONE_MOMENT,
     ExplanationModals,
     explanation_modal,

@@ -14,8 +14,8 @@ from bot.answering.routing.router import Router
 from bot.domain.errors import InboxFull
 from bot.domain.handoff import person_request
 from bot.domain.interactions import Clarification, Interaction, Outcome
+from bot.platforms.slack.actions.answer_buttons import reply_reference
 from bot.platforms.slack.actions.interactivity import Press
-from bot.platforms.slack.actions.requests import reply_reference
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.payloads.actions import ASK_PERSON
 from bot.platforms.slack.payloads.events import response_url_of

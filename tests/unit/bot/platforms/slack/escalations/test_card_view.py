@@ -15,9 +15,11 @@ from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.domain.cases import Actor, CaseStatus, CaseStep, State, Step
 from bot.domain.interactions import Source
 from bot.domain.messages import InteractionId, Message
-from bot.escalations.case_view import CaseView
-from bot.platforms.slack.escalations.buttons import decline_modal, reply_modal
-from bot.platforms.slack.escalations.card_view import CaseLinks, case_card
+from bot.escalations.case_view import CASE_FORMS, CaseLinks, CaseView
+from bot.platforms.slack.escalations.card_view import (
+    case_card,
+    case_modal,
+)
 from tests.fakes.desk import LOCAL, VPN
 from tests.fakes.escalations import case_of
 from tests.fakes.slack.blocks import BLOCK_TYPES, block_text, refusal
@@ -158,15 +160,15 @@ def test_where_slack_gives_no_address_it_is_still_no_direct_message() -> None:
 
 @given(HOSTILE)
 def test_forms_are_ones_that_slack_takes(words: str) -> None:
-    for make in (reply_modal, decline_modal):
-        form = make(case_of(question(), question=words))
+    for act in CASE_FORMS:
+        form = case_modal(act, case_of(question(), question=words))
         assert view_problem(form) == ""
         assert "<" not in str(form["blocks"])
 
 
 def test_long_questions_do_not_break_a_form() -> None:
     for attack in ATTACKS:
-        assert view_problem(reply_modal(case_of(question(), question=attack * 10))) == ""
+        assert view_problem(case_modal("reply", case_of(question(), question=attack * 10))) == ""
 
 
 @pytest.mark.mended(id="slack-11")

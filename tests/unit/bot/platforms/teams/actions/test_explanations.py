@@ -13,7 +13,7 @@ from bot.answering.explanations.steps import StatedConfidence, Step
 from bot.domain.errors import StoreUnavailable
 from bot.domain.interactions import Interaction, Outcome
 from bot.domain.messages import FoundPassage
-from bot.platforms.teams.actions.answer_buttons import explanation_card, explanation_title
+from bot.platforms.teams.actions import explanation_card, explanation_title
 from bot.platforms.teams.payloads.actions import INTERACTION_KEY, SHOW_WHY
 from bot.platforms.teams.rendering.text import ACTIVITY_BUDGET, size
 from rag.types import Principal

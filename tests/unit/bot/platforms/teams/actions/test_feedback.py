@@ -11,7 +11,7 @@ import pytest
 from bot.domain.errors import StoreUnavailable
 from bot.domain.feedback import LONGEST_COMMENT
 from bot.domain.interactions import Feedback, Interaction, Outcome
-from bot.platforms.teams.actions.feedback import reaction_in
+from bot.platforms.teams.actions import reaction_in
 from bot.platforms.teams.payloads.actions import INTERACTION_KEY, SHOW_WHY
 from tests.fakes.desk import ANSWER, HANDED_OVER, TRACE
 from tests.fakes.teams import activities

@@ -16,9 +16,8 @@ from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.domain.cases import THREAD_NOT_READ, Actor, CaseStatus, CaseStep, State, Step
 from bot.domain.interactions import Source
 from bot.domain.messages import InteractionId, Message, Person, Thread
-from bot.escalations.case_view import CaseView
+from bot.escalations.case_view import CaseLinks, CaseView
 from bot.platforms.teams.escalations.card_view import (
-    CaseLinks,
     PresserNote,
     card_message,
     case_card,

@@ -1,1 +1,0 @@
-"""Handle feedback, reactions and the buttons below an answer."""
