@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 from aiohttp import ClientSession, encode_basic_auth
-from yarl import URL
 
 from tests.fakes.confluence.requests import Json
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site
-
-
-@dataclass(frozen=True)
-class ApiResponse:
-    """What was answered."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    def json(self) -> Any:  # noqa: ANN401 - it is whatever was sent
-        return json.loads(self.body)
 
 
 @dataclass(frozen=True)
@@ -35,40 +20,12 @@ class ApiClient:
     session: ClientSession
     server: LocalConfluence
 
-    async def heard(self, path: str, **query: str) -> ApiResponse:
-        """Return what is answered, redirects too."""
-        return await self._at(f"{self.server.url}{path}", query)
-
     async def get(self, path: str, **query: str) -> Json:
         """Return what is answered, which must be well."""
-        heard = await self.heard(path, **query)
-        assert heard.status == 200, heard.body
-        told: Json = heard.json()
-        return told
-
-    async def post(self, path: str, body: Json) -> ApiResponse:
-        async with self.session.post(f"{self.server.url}{path}", json=body) as answer:
-            return ApiResponse(answer.status, answer.headers, await answer.read())
-
-    async def status(self, path: str, **query: str) -> int:
-        return (await self.heard(path, **query)).status
-
-    async def every(self, path: str, **query: str) -> list[Any]:
-        """Return all of a list, following its links as each API means them."""
-        page = await self.get(path, **query)
-        found = list(page["results"])
-        while "next" in page["_links"]:
-            following = page["_links"]["next"]
-            newer = "/api/v2/" in following
-            base = self.server.address.origin if newer else page["_links"]["base"]
-            page = (await self._at(f"{base}{following}", {})).json()
-            found += page["results"]
-        return found
-
-    async def _at(self, url: str, query: Mapping[str, str]) -> ApiResponse:
-        asked = URL(url, encoded=True).update_query(query)
-        async with self.session.get(asked, allow_redirects=False) as answer:
-            return ApiResponse(answer.status, answer.headers, await answer.read())
+        async with self.session.get(f"{self.server.url}{path}", params=query) as answer:
+            assert answer.status == 200, await answer.read()
+            told: Json = await answer.json()
+            return told
 
 
 @pytest.fixture
@@ -86,38 +43,23 @@ def site() -> Site:
 
 
 @pytest.fixture
-async def cloud(site: Site) -> AsyncIterator[LocalConfluence]:
-    async with LocalConfluence(site).serving() as server:
-        yield server
-
-
-@pytest.fixture
-async def data_center(site: Site) -> AsyncIterator[LocalConfluence]:
-    async with LocalConfluence(site, "data-center").serving() as server:
-        yield server
-
-
-@pytest.fixture
-async def rita(cloud: LocalConfluence) -> AsyncIterator[ApiClient]:
+async def rita(site: Site) -> AsyncIterator[ApiClient]:
     """Rita Reader at Cloud."""
-    person = cloud.site.people["rita"]
+    person = site.people["rita"]
     token = encode_basic_auth(person.email, person.token)
-    async with ClientSession(headers={"Authorization": token}) as session:
-        yield ApiClient(session, cloud)
+    async with (
+        LocalConfluence(site).serving() as server,
+        ClientSession(headers={"Authorization": token}) as session,
+    ):
+        yield ApiClient(session, server)
 
 
 @pytest.fixture
-async def admin(cloud: LocalConfluence) -> AsyncIterator[ApiClient]:
-    """The admin at Cloud."""
-    person = cloud.site.people["admin"]
-    token = encode_basic_auth(person.email, person.token)
-    async with ClientSession(headers={"Authorization": token}) as session:
-        yield ApiClient(session, cloud)
-
-
-@pytest.fixture
-async def pat(data_center: LocalConfluence) -> AsyncIterator[ApiClient]:
+async def pat(site: Site) -> AsyncIterator[ApiClient]:
     """Rita Reader at Data Center."""
-    token = f"Bearer {data_center.site.people['rita'].token}"
-    async with ClientSession(headers={"Authorization": token}) as session:
-        yield ApiClient(session, data_center)
+    token = f"Bearer {site.people['rita'].token}"
+    async with (
+        LocalConfluence(site, "data-center").serving() as server,
+        ClientSession(headers={"Authorization": token}) as session,
+    ):
+        yield ApiClient(session, server)
