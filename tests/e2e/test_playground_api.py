@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Sequence
 from ipaddress import ip_address
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -39,8 +41,12 @@ REPLY = "Use the blue socket until Friday."
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[PlaygroundScenario]:
-    async with playground_scenario(tmp_path_factory.mktemp("playground")) as made:
+async def there(
+    indexed_sample: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[PlaygroundScenario]:
+    directory = tmp_path_factory.mktemp("playground")
+    shutil.copytree(indexed_sample, directory / "bot")
+    async with playground_scenario(directory) as made:
         yield made
 
 
