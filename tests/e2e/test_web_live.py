@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from playwright.async_api import Browser, Locator, expect
 from bot.domain.cases import Act, Actor
 from bot.domain.messages import InteractionId
 from bot.store.database import Store, open_store, sqlite_url
+from bot.web.chat.event_stream import EventStreams, PollIntervals
 from tests.e2e.chromium import (
     DESKTOP,
     NEEDS_AXE,
@@ -47,7 +49,12 @@ async def desk() -> PatientDesk:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def url(tmp_path: Path, store: Store, desk: PatientDesk) -> AsyncIterator[str]:
+async def url(
+    tmp_path: Path, store: Store, desk: PatientDesk, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[str]:
+    """The chat, which looks sooner than in seconds for what people did."""
+    hasty = partial(EventStreams, tempo=PollIntervals(working=0.1, waiting=0.2, answered=0.2))
+    monkeypatch.setattr("bot.web.chat.routes.EventStreams", hasty)
     async with chat_app(tmp_path, store, OnePageIndex(), desk) as app, TestServer(app) as server:
         yield str(server.make_url("/")).rstrip("/")
 
