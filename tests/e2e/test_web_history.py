@@ -293,19 +293,6 @@ async def test_what_is_not_in_the_wiki_is_offered_to_a_person_with_reasons(visit
     await expect(visit.page.locator(".answer").last).to_contain_text("For a person")
 
 
-async def test_a_thumb_can_be_given_and_taken_back(visit: Visit) -> None:
-    await visit.ask("vpn says error 809, what now?")
-    helped = visit.page.get_by_role("button", name="Yes, this helped").last
-
-    await helped.click()
-    await expect(helped).to_have_attribute("aria-pressed", "true")
-    await expect(helped).to_be_focused()
-    await visit.page.reload()
-    await expect(helped).to_have_attribute("aria-pressed", "true")
-    await helped.click()
-    await expect(helped).to_have_attribute("aria-pressed", "false")
-
-
 async def test_small_talk_has_no_sources(visit: Visit) -> None:
     await visit.ask("hi there!")
 
@@ -328,14 +315,4 @@ async def test_a_pasted_log_and_hostile_text_stay_text(visit: Visit) -> None:
     await visit.picture("pasted-log")
 
     assert await visit.page.locator("#messages img").count() == 0
-    assert await visit.sideways() <= 0
-
-
-async def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit) -> None:
-    await resize(visit, PHONE)
-    await visit.ask("vpn says error 809, what now?")
-    await visit.page.locator(".why summary").first.click()
-    await visit.page.get_by_text("passages I read").click()
-    await visit.picture("phone")
-
     assert await visit.sideways() <= 0

@@ -10,8 +10,7 @@ from bot.domain.messages import Platform
 from bot.domain.settings import Settings
 from tests.fakes.http_server import serving_application, settings_for
 from tests.fakes.slack import names
-from tests.fakes.slack.events import SECRET
-from tests.fakes.slack.names import TEAM, TOKEN
+from tests.fakes.slack.application import slack_settings
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visitor import Visitor as OnSlack
 from tests.fakes.teams.application import UNLIMITED, teams_settings
@@ -70,10 +69,7 @@ async def test_questions_come_out_the_same_everywhere(
     everywhere = settings_for(
         tmp_path,
         **teams_settings(teams.url),
-        slack_bot_token=TOKEN,
-        slack_signing_secret=SECRET,
-        slack_api_url=slack.url,
-        slack_team_id=TEAM,
+        **slack_settings(slack.url),
     )
     await index_sample(alone)
     on_web = await ask_on_web(alone, asked := questions(kinds))
