@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -22,7 +23,6 @@ from tests.sweeps.sizes import sizes
 from tests.sweeps.web_comparison import (
     ask_on_web,
     check_same,
-    index_sample,
     opened,
     questions,
     recorded,
@@ -63,15 +63,19 @@ async def ask_in_chat(
     whole={"answerable": 12, "near_miss": 3, "generic": 3, "human": 2},
 )
 async def test_questions_come_out_the_same_everywhere(
-    kinds: Mapping[str, int], slack: FakeSlack, teams: FakeTeams, tmp_path: Path
+    kinds: Mapping[str, int],
+    slack: FakeSlack,
+    teams: FakeTeams,
+    tmp_path: Path,
+    indexed_sample: Path,
 ) -> None:
+    shutil.copy(indexed_sample / "index.sqlite", tmp_path)
     alone = settings_for(tmp_path, **UNLIMITED)
     everywhere = settings_for(
         tmp_path,
         **teams_settings(teams.url),
         **slack_settings(slack.url),
     )
-    await index_sample(alone)
     on_web = await ask_on_web(alone, asked := questions(kinds))
     in_chat = await ask_in_chat(everywhere, slack, teams, asked)
 

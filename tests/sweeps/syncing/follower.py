@@ -30,7 +30,7 @@ from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN
 from tests.fakes.model_server import KEY, embeds, openai_server
 
-FAST = RetryLimits(attempts=6, deadline_seconds=20, first_wait_seconds=0.01, jitter_seconds=0.01)
+FAST = RetryLimits(attempts=6, deadline_seconds=60, first_wait_seconds=0.01, jitter_seconds=0.01)
 TENANT = "acme"
 
 

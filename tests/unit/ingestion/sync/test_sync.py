@@ -416,7 +416,7 @@ class Wiki:
 
 
 async def into(index: MemoryIndex, wiki: Wiki) -> Report:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         return await sync(wiki, index, None, tenant="acme", progress=NoProgress())
 
 

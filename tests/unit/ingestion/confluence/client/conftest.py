@@ -16,7 +16,7 @@ from tests.fakes.confluence.site import Site
 
 HASTY = RetryLimits(
     attempts=4,
-    deadline_seconds=10.0,
+    deadline_seconds=60.0,
     first_wait_seconds=0.01,
     longest_wait_seconds=0.02,
     jitter_seconds=0.0,
