@@ -95,11 +95,12 @@ async def handed_over(there: PlaygroundScenario) -> tuple[SentMessage, Shown]:
 
 
 async def told(there: PlaygroundScenario, said: SentMessage, words: str) -> Shown:
-    """Wait until something is said to the asker."""
+    """Wait until something is said to the asker, or a button is below it."""
 
     def seen() -> Shown | None:
         shown = there.alex.screen.at(said.where)
-        return next((each for each in shown if words in each.text), None)
+        found = (each for each in shown if words in each.text or words in titles_of(each))
+        return next(found, None)
 
     found: Shown = await there.alex.screen.until(seen)
     return found
@@ -225,7 +226,7 @@ async def test_a_case_is_claimed_answered_and_closed_by_its_card(there: Playgrou
     assert "Megan Bowen" in reply.text
     assert not reply.labels, "a person wrote it"
 
-    helped = await below_news(there, said, "This helped, close it")
+    helped = await told(there, said, "This helped, close it")
     await there.alex.presses(helped, "This helped, close it")
     await until_card(there, card, "Closed by the one who asked")
 
@@ -316,14 +317,3 @@ def _status(entry: Json) -> int:
 async def until_card(there: PlaygroundScenario, card: Shown, words: str) -> None:
     """Wait until everybody sees on a card what is so now."""
     await there.alex.screen.until(lambda: words in words_on(list(card.cards)))
-
-
-async def below_news(there: PlaygroundScenario, said: SentMessage, title: str) -> Shown:
-    """Wait for a button below what the asker was told."""
-
-    def seen() -> Shown | None:
-        shown = there.alex.screen.at(said.where)
-        return next((each for each in shown if title in titles_of(each)), None)
-
-    found: Shown = await there.alex.screen.until(seen)
-    return found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 
 import pytest
 
 from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.client.retry import RetryLimits
-from ingestion.confluence.wiki import Wiki
+from ingestion.confluence.wiki import Wiki, WikiAttachment
 from tests.fakes.confluence.requests import Edition
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site
@@ -85,6 +85,24 @@ async def opens(server: LocalConfluence) -> AsyncIterator[Opens]:
             return wiki
 
         yield opened
+
+
+Attaches = Callable[..., Awaitable[WikiAttachment]]
+
+
+@pytest.fixture
+def attached(site: Site, wiki: Wiki) -> Attaches:
+    """Attaches a file to a new page; returns what is told of it."""
+
+    async def attach(
+        name: str = "a.pdf", content: bytes = b"0123456789", **more: int
+    ) -> WikiAttachment:
+        page = site.create("IT", "Page").id
+        site.attach(page, name, content, **more)
+        (file,) = await wiki.attachments(page)
+        return file
+
+    return attach
 
 
 @pytest.fixture
