@@ -94,11 +94,9 @@ Attaches = Callable[..., Awaitable[WikiAttachment]]
 def attached(site: Site, wiki: Wiki) -> Attaches:
     """Attaches a file to a new page; returns what is told of it."""
 
-    async def attach(
-        name: str = "a.pdf", content: bytes = b"0123456789", **more: int
-    ) -> WikiAttachment:
+    async def attach(name: str = "a.pdf", *, size: int | None = None) -> WikiAttachment:
         page = site.create("IT", "Page").id
-        site.attach(page, name, content, **more)
+        site.attach(page, name, b"0123456789", size=size)
         (file,) = await wiki.attachments(page)
         return file
 
