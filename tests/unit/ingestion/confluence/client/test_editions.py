@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.errors import NotVisible, WikiUnavailable
 from ingestion.confluence.wiki import PageMarks, Subjects, Wiki, WikiAbout, WikiSpace
 from ingestion.errors import PageUnreadable
 from tests.fakes.confluence.faults import Fault
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site
+from tests.fakes.confluence.tokens import wiki_at
 from tests.unit.ingestion.confluence.client.conftest import Attaches, Opens
 
 
@@ -491,9 +491,7 @@ async def test_groups_are_told_of_a_person_and_by_name(
 
 
 async def about(server: LocalConfluence) -> WikiAbout:
-    person = server.site.people["rita"]
-    email = person.email if server.edition == "cloud" else None
-    wiki = open_wiki(url=server.url, token=person.token, email=email, edition=server.edition)
+    wiki = wiki_at(server, "rita")
     try:
         return await wiki.about()
     finally:
