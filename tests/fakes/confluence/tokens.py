@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ingestion.confluence.assembly import open_wiki
+from ingestion.confluence.assembly import ConfluenceSite, open_wiki
 from ingestion.confluence.client.retry import RetryLimits
 from ingestion.confluence.permissions import group_principal, user_principal
-from ingestion.confluence.wiki import Wiki
 from rag.types import EVERYONE, Principal
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN
@@ -13,7 +12,7 @@ from tests.fakes.confluence.site import ADMIN
 
 def wiki_at(
     server: LocalConfluence, handle: str = ADMIN, *, patience: RetryLimits | None = None
-) -> Wiki:
+) -> ConfluenceSite:
     """Open a site with somebody's token; whoever does closes it."""
     person = server.site.people[handle]
     return open_wiki(

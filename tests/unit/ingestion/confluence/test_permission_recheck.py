@@ -11,7 +11,7 @@ import pytest
 from ingestion.confluence.assembly import PermissionRecheck
 from ingestion.confluence.client.retry import RetryLimits
 from ingestion.confluence.permissions import Rules, Selection
-from rag.types import EVERYONE, Chunk
+from rag.types import EVERYONE, Chunk, Principal
 from tests.fakes.builders import chunk
 from tests.fakes.confluence.faults import ANY, slow, unavailable
 from tests.fakes.confluence.requests import Edition
