@@ -24,13 +24,6 @@ HASTY = RetryLimits(
 Opens = Callable[..., Wiki]
 
 
-@pytest.fixture(autouse=True)
-def no_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-
-
 @pytest.fixture
 def site() -> Site:
     """A space for staff, one for everybody, and one that the reader may not view."""
