@@ -8,36 +8,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 
 import aiohttp
 import jwt
 from aiohttp import web
 from slack_sdk.signature import SignatureVerifier
 
-from tests.e2e.conftest import ROOT
+from tests.bench.beside import listen
 from tests.fakes.slack.events import SECRET
 from tests.fakes.teams.names import APP_ID, ISSUER
 
+NAME = "tests.bench.baseline_server"
 Handler = Callable[[web.Request], Awaitable[web.Response]]
-
-
-@asynccontextmanager
-async def bare_server(*arguments: str) -> AsyncIterator[str]:
-    """Run it in a process of its own until the block ends; give its address."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.bench.baseline_server", *arguments),
-        cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    try:
-        assert process.stdout
-        yield (await process.stdout.readline()).decode().strip()
-    finally:
-        process.kill()
-        await process.wait()
 
 
 async def _serve(keys: str) -> None:
@@ -52,11 +35,7 @@ async def _serve(keys: str) -> None:
     app.router.add_post("/slack/events", acknowledge)
     if keys:
         app.router.add_post("/api/messages", await _for_teams(keys))
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    host, port = runner.addresses[0][:2]
-    print(f"http://{host}:{port}", flush=True)
+    print(await listen(app), flush=True)
     await asyncio.Event().wait()
 
 

@@ -8,20 +8,18 @@ are measured from outside, with one new connection an event, as a proxy may do i
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from http import HTTPStatus
 from pathlib import Path
 
 import aiohttp
-import numpy as np
 
-from tests.bench.baseline_server import bare_server
+from tests.bench import baseline_server
+from tests.bench.beside import Sent, print_beside, process_of, run_at_rate, send_at
 from tests.bench.slack_doubles import Doubles, doubles, replies
 from tests.sweeps.chaos.scenario import prepare
 from tests.sweeps.faults.server import Client, client, on_slack, question, server
@@ -34,18 +32,15 @@ PATIENCE_SECONDS = 300.0
 async def send(
     asker: Client, url: str, numbers: Sequence[int], rate: float
 ) -> tuple[list[float], int]:
-    """Deliver so many events a second; return the milliseconds of each, and how many were taken."""
-    began = time.perf_counter()
+    """Deliver so many events a second."""
 
-    async def one(position: int, number: int) -> tuple[int, float]:
-        await asyncio.sleep(max(0.0, began + position / rate - time.perf_counter()))
+    async def one(number: int) -> Sent:
         text, ts = question(number)
         started = time.perf_counter()
         status = await asker.mention(url, text, ts)
         return status, (time.perf_counter() - started) * 1000
 
-    done = await asyncio.gather(*(one(*each) for each in enumerate(numbers)))
-    return [took for _, took in done], sum(status == HTTPStatus.OK for status, _ in done)
+    return await send_at(rate, numbers, one)
 
 
 async def all_answered(there: Doubles, asked: int) -> tuple[int, int, float]:
@@ -67,7 +62,7 @@ async def run(rate: float, seconds: float) -> bool:
         prepared = prepare(Path(name))
         async with (
             client() as asker,
-            bare_server() as bare,
+            process_of(baseline_server.NAME) as bare,
             doubles() as there,
             server(prepared, FRONTDESK_WAITING="100000", **on_slack(there.slack)) as running,
         ):
@@ -81,9 +76,7 @@ async def run(rate: float, seconds: float) -> bool:
             running.logged.clear()
             running.said.clear()
     print(f"{events} signed events at {rate:.0f}/s, each on a new connection, ms until 200")
-    bare_p50, bare_p99 = _print("bare server", bare_ms)
-    p50, p99 = _print("serve", served_ms)
-    print(f"  ratio         p50 {p50 / bare_p50:7.1f}   p99 {p99 / bare_p99:7.1f}")
+    p99 = print_beside(bare_ms, served_ms)
     lost = warm + taken - answered
     print(f"  taken {taken} of {events}; of all that were taken lost {lost}, twice {twice}")
     print(f"  the last was answered {after:.0f} s after the last was sent")
@@ -91,21 +84,9 @@ async def run(rate: float, seconds: float) -> bool:
     return p99 <= AIM_MS and taken == events and not lost and not twice
 
 
-def _print(label: str, values: Sequence[float]) -> tuple[float, float]:
-    p50, p99 = np.percentile(values, [50, 99])
-    print(f"  {label:<12}  p50 {p50:7.1f}   p99 {p99:7.1f}   longest {max(values):7.1f}")
-    return float(p50), float(p99)
-
-
 def main() -> int:
     """Print the figures and whether the aim was held."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rate", type=float, default=50.0)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    options = parser.parse_args()
-    held = asyncio.run(run(options.rate, options.seconds))
-    print(f"aim: p99 at most {AIM_MS:.0f} ms, all answered: {'held' if held else 'MISSED'}")
-    return 0
+    return run_at_rate(run, f"p99 at most {AIM_MS:.0f} ms, all answered")
 
 
 if __name__ == "__main__":

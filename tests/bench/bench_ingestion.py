@@ -1,19 +1,18 @@
 """How much of the raw embedder's speed a sync reaches, on the same chunks in the same run.
 
-``python -m tests.bench.bench_ingestion [FOLDER] [--json FILE]``
+``python -m tests.bench.bench_ingestion [FOLDER]``
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from ingestion.chunking.chunker import PageLocation, chunk_document, chunk_sizes
@@ -101,7 +100,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the speeds; exit code 1 when the ratio is below the aim."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_ingestion")
     parser.add_argument("folder", type=Path, nargs="?", default=SAMPLE)
-    parser.add_argument("--json", type=Path, help="also write the figures here")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     options = parser.parse_args(arguments)
     if not options.folder.is_dir():
@@ -112,8 +110,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"embedder alone  {speed.raw:6.1f} chunks/s")
     print(f"whole sync      {speed.sync:6.1f} chunks/s")
     print(f"ratio           {speed.ratio:6.2f} (aim {speed.aim:.2f})")
-    if options.json:
-        options.json.write_text(json.dumps(asdict(speed), indent=2) + "\n")
     return 0 if speed.ratio >= speed.aim else 1
 
 

@@ -1,6 +1,6 @@
 """What the desk adds to a question besides model and embedder, on a synthetic index.
 
-``python -m tests.bench.bench_overhead [--chunks 10000] [--questions 300] [--json FILE]``
+``python -m tests.bench.bench_overhead [--chunks 10000] [--questions 300]``
 
 Vectors cost next to nothing here (they are drawn at random, by text), so what is left is inbox,
 admission, routing, search, composing, gate and record. The embedder here gives no token vectors:
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 import tempfile
 import time
@@ -184,15 +183,12 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--chunks", type=int, default=10_000)
     parser.add_argument("--questions", type=int, default=300)
-    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     set_up_logs("error")
     figures = asyncio.run(run(options.chunks, options.questions))
     print(f"own overhead a question at {options.chunks:,} chunks, ms")
     for part in (*PARTS, *TOTALS):
         print(f"  {part:<8} p50 {figures[f'{part}_p50']:6.1f}   p95 {figures[f'{part}_p95']:6.1f}")
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=2))
     for total, aim in AIMS_MS.items():
         held = "held" if figures[f"{total}_p95"] <= aim else "MISSED"
         print(f"aim: p95 of {total} at most {aim:.0f} ms: {held}")

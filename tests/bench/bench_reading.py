@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import time
 
-from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.permissions import Rules
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.sync.report import NoProgress
@@ -20,7 +19,7 @@ from ingestion.types import Document, Listing, SourcePage
 from tests.fakes.confluence.faults import slow
 from tests.fakes.confluence.generator import wiki_site
 from tests.fakes.confluence.server import LocalConfluence
-from tests.fakes.confluence.site import ADMIN
+from tests.fakes.confluence.tokens import wiki_at
 from tests.fakes.ingestion import MemoryIndex
 
 
@@ -43,10 +42,9 @@ class OneByOne:
 async def measure(pages: int, seconds: float, *, ahead: bool) -> float:
     """Return pages a second of a whole first pass."""
     site = wiki_site(pages=pages, spaces=["IT"], people=6)
-    person = site.people[ADMIN]
     async with LocalConfluence(site, "cloud").serving() as server:
         server.faults.fail_always("page", slow(seconds))
-        wiki = open_wiki(url=server.url, token=person.token, email=person.email, edition="cloud")
+        wiki = wiki_at(server)
         try:
             source = ConfluenceSource(wiki, "IT", Rules())
             begun = time.monotonic()

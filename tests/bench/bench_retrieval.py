@@ -1,6 +1,6 @@
 """A search of the embedded index against its raw parts, in one run, permissions on.
 
-``python -m tests.bench.bench_retrieval [--chunks 10000 100000] [--questions 200] [--json FILE]``
+``python -m tests.bench.bench_retrieval [--chunks 10000 100000] [--questions 200]``
 
 The raw parts are one FTS5 query and one exact top-k in numpy over everything, without permissions,
 without reading any chunk and without comparing tokens. Text and vectors are synthetic: words as
@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -228,13 +227,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chunks", type=int, nargs="+", default=[10_000])
     parser.add_argument("--questions", type=int, default=200)
-    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows = [asyncio.run(measure(chunks, options.questions)) for chunks in options.chunks]
     _print(rows)
-    if options.json:
-        report = [{**asdict(row), "ratio": row.ratio} for row in rows]
-        options.json.write_text(json.dumps(report, indent=2) + "\n")
 
 
 if __name__ == "__main__":

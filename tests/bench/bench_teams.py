@@ -10,21 +10,19 @@ The connector is a process of its own and takes no more than Teams does: 7 calls
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import aiohttp
-import numpy as np
 
-from tests.bench.baseline_server import bare_server
+from tests.bench import baseline_server
+from tests.bench.beside import Sent, print_beside, process_of, run_at_rate, send_at
 from tests.bench.teams_doubles import Seen, TeamsDouble, activities, look, teams_double
 from tests.fakes.teams.application import PROGRAM, environment_of
 from tests.fakes.teams.exchange import send_as_service
@@ -42,18 +40,15 @@ Activity = Mapping[str, Any]
 async def send(
     url: str, there: TeamsDouble, asked: Sequence[Activity], rate: float
 ) -> tuple[list[float], int]:
-    """Deliver so many activities a second; return the milliseconds of each, and how many came."""
-    began = time.perf_counter()
+    """Deliver so many activities a second."""
     connector = aiohttp.TCPConnector(limit=0, force_close=True)
     async with aiohttp.ClientSession(url, connector=connector) as session:
 
-        async def one(position: int, activity: Activity) -> tuple[int, float]:
-            await asyncio.sleep(max(0.0, began + position / rate - time.perf_counter()))
+        async def one(activity: Activity) -> Sent:
             answer = await send_as_service(session, activity, token=there.token)
             return answer.status, answer.seconds * 1000
 
-        done = await asyncio.gather(*(one(*each) for each in enumerate(asked)))
-    return [took for _, took in done], sum(status == HTTPStatus.OK for status, _ in done)
+        return await send_at(rate, asked, one)
 
 
 async def all_answered(there: TeamsDouble, asked: int) -> tuple[Seen, float]:
@@ -73,7 +68,10 @@ async def run(rate: float, seconds: float) -> bool:
     events = round(rate * seconds)
     with tempfile.TemporaryDirectory() as name:
         prepared = prepare(Path(name))
-        async with teams_double() as there, bare_server("--keys", f"{there.url}/keys") as bare:
+        async with (
+            teams_double() as there,
+            process_of(baseline_server.NAME, "--keys", f"{there.url}/keys") as bare,
+        ):
             texts = [TOPICS[n % len(TOPICS)].question for n in range(WARM_UP + events)]
             asked = activities(there.url, texts)
             settings = {"FRONTDESK_WAITING": "100000", **environment_of(there.url)}
@@ -88,9 +86,7 @@ async def run(rate: float, seconds: float) -> bool:
             finally:
                 await running.kill()
     print(f"{events} activities at {rate:.0f}/s, each on a new connection, ms until 200")
-    bare_p50, bare_p99 = _print("bare server", bare_ms)
-    p50, p99 = _print("serve", served_ms)
-    print(f"  ratio         p50 {p50 / bare_p50:7.1f}   p99 {p99 / bare_p99:7.1f}")
+    p99 = print_beside(bare_ms, served_ms)
     lost, twice = warm + taken - len(seen.replies), sum(n > 1 for n in seen.replies.values())
     print(f"  taken {taken} of {events}; of all that were taken lost {lost}, twice {twice}")
     print(f"  placeholders left over: {seen.orphans}")
@@ -101,21 +97,9 @@ async def run(rate: float, seconds: float) -> bool:
     return p99 <= AIM_MS and taken == events and not (lost or twice or seen.orphans)
 
 
-def _print(label: str, values: Sequence[float]) -> tuple[float, float]:
-    p50, p99 = np.percentile(values, [50, 99])
-    print(f"  {label:<12}  p50 {p50:7.1f}   p99 {p99:7.1f}   longest {max(values):7.1f}")
-    return float(p50), float(p99)
-
-
 def main() -> int:
     """Print the figures and whether the aim was held."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rate", type=float, default=50.0)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    options = parser.parse_args()
-    held = asyncio.run(run(options.rate, options.seconds))
-    print(f"aim: p99 at most {AIM_MS:.0f} ms, all answered once: {'held' if held else 'MISSED'}")
-    return 0
+    return run_at_rate(run, f"p99 at most {AIM_MS:.0f} ms, all answered once")
 
 
 if __name__ == "__main__":

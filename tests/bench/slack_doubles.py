@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 import aiohttp
 from aiohttp import web
 
-from tests.e2e.conftest import ROOT
+from tests.bench.beside import listen, process_of
 from tests.fakes.slack.server import FakeSlack
 from tests.sweeps.faults.model import QuotingModel
 from tests.sweeps.faults.server import CHANNELS
@@ -36,17 +35,8 @@ class Doubles:
 @asynccontextmanager
 async def doubles(seconds: float = 0.0) -> AsyncIterator[Doubles]:
     """Run a workspace, and a model that takes so long, until the block ends."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.bench.slack_doubles", "--seconds", str(seconds)),
-        cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    try:
-        assert process.stdout
-        yield Doubles(**json.loads(await process.stdout.readline()))
-    finally:
-        process.kill()
-        await process.wait()
+    async with process_of("tests.bench.slack_doubles", "--seconds", str(seconds)) as told:
+        yield Doubles(**json.loads(told))
 
 
 async def replies(session: aiohttp.ClientSession, there: Doubles) -> dict[str, int]:
@@ -65,11 +55,7 @@ async def _serve(seconds: float) -> None:
 
         app = web.Application()
         app.router.add_get("/seen", seen)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        where = {"slack": slack.url, "model": model.url, "seen": f"http://{host}:{port}/seen"}
+        where = {"slack": slack.url, "model": model.url, "seen": f"{await listen(app)}/seen"}
         print(json.dumps(where), flush=True)
         await asyncio.Event().wait()
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -18,7 +17,7 @@ import aiohttp
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
-from tests.e2e.conftest import ROOT as REPOSITORY
+from tests.bench.beside import listen, process_of
 from tests.fakes.teams import activities as teams_activities
 from tests.fakes.teams import names
 from tests.fakes.teams.people import ROOT, Conversation, Human, chat_of
@@ -53,17 +52,8 @@ class Seen:
 @asynccontextmanager
 async def teams_double() -> AsyncIterator[TeamsDouble]:
     """Run a tenant until the block ends."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.bench.teams_doubles"),
-        cwd=REPOSITORY,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    try:
-        assert process.stdout
-        yield TeamsDouble(**json.loads(await process.stdout.readline()))
-    finally:
-        process.kill()
-        await process.wait()
+    async with process_of("tests.bench.teams_doubles") as told:
+        yield TeamsDouble(**json.loads(told))
 
 
 async def look(session: aiohttp.ClientSession, there: TeamsDouble) -> Seen:
@@ -125,11 +115,7 @@ async def _serve() -> None:
 
         app = web.Application()
         app.router.add_get("/seen", seen)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        where = {"url": teams.url, "token": teams.token(), "seen": f"http://{host}:{port}/seen"}
+        where = {"url": teams.url, "token": teams.token(), "seen": f"{await listen(app)}/seen"}
         print(json.dumps(where), flush=True)
         await asyncio.Event().wait()
 

@@ -71,7 +71,7 @@ async def test_every_kind_of_readers_is_kept_from_every_kind_of_asker(
 
 async def test_what_may_not_be_read_takes_no_candidate_from_what_may(index: SearchIndex) -> None:
     """Permissions are inside both searches: 250 better matches can't push one page out."""
-    crowd = [replace(SECRET, id=f"s{number}") for number in range(250)]
+    crowd = [replace(SECRET, id=f"s{number}", texts=("VPN token",) * 10) for number in range(25)]
     open_page = Draft("open", ("One token in a longer text that matches less well",))
     await put(index, *crowd, open_page)
 
@@ -300,8 +300,11 @@ async def test_a_page_is_read_by_whom_it_is_open_to(listing: SearchIndex) -> Non
     assert len(await listing.page("acme", "it", "pay.md", OF_HR)) == 1
 
 
-async def test_any_number_of_pages_is_told(listing_index: SearchIndex) -> None:
-    drafts = [Draft(f"{number:05}", (), version=str(number)) for number in range(1100)]
+async def test_any_number_of_pages_is_told(
+    listing_index: SearchIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.index.azure.queries.PAGE_SIZE", 50)
+    drafts = [Draft(f"{number:05}", (), version=str(number)) for number in range(110)]
     await put(listing_index, *drafts)
 
     kept = await listing_index.pages("acme", "it")

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
@@ -32,6 +33,34 @@ NEEDS_AXE = pytest.mark.skipif(AXE is None, reason="needs the package axe-playwr
 DESKTOP, PHONE = (1280, 800), (375, 740)
 PATIENCE_MS = 60_000
 """How long a test waits for what the page will show; only a page that never does takes so long."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """A window of a size, in light or dark."""
+
+    name: str
+    size: tuple[int, int]
+    scheme: Literal["light", "dark"]
+
+
+LOOKS = [
+    Look("desktop-light", DESKTOP, "light"),
+    Look("phone-dark", PHONE, "dark"),
+    Look("phone-light", PHONE, "light"),
+    Look("desktop-dark", DESKTOP, "dark"),
+]
+
+
+def in_looks(often: int = 2) -> pytest.MarkDecorator:
+    """Give a test its ``look``: so many in ``make test``, all four in ``make sweeps``.
+
+    Two have each size and each scheme in them.
+    """
+    marks = [()] * often + [pytest.mark.sweep] * (len(LOOKS) - often)
+    looks = zip(LOOKS, marks, strict=True)
+    values = [pytest.param(look, id=look.name, marks=mark) for look, mark in looks]
+    return pytest.mark.parametrize("look", values)
 
 
 @dataclass(frozen=True)
@@ -65,10 +94,28 @@ class Visit:
         """Return what axe finds serious or critical on the page as it is now."""
         assert AXE is not None
         assert AXE.submodule_search_locations
-        source = Path(AXE.submodule_search_locations[0]) / "axe.min.js"
-        await self.page.evaluate(source.read_text(encoding="utf-8"))
+        if not await self.page.evaluate("'axe' in window"):
+            source = Path(AXE.submodule_search_locations[0]) / "axe.min.js"
+            await self.page.evaluate(source.read_text(encoding="utf-8"))
         found = await self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         return [_told(each) for each in found["violations"] if each["impact"] in _GRAVE]
+
+    async def look(self, look: Look) -> None:
+        """See the page in another window from now on."""
+        width, height = look.size
+        await self.page.set_viewport_size({"width": width, "height": height})
+        await self.page.emulate_media(color_scheme=look.scheme)
+
+    async def sideways(self) -> int:
+        """Return by how many pixels the page is wider than its window."""
+        wider: int = await self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        return wider
+
+    async def shuts_nobody_out(self, picture: str) -> None:
+        """Take a picture; nothing on the page is a barrier, and nothing sticks out."""
+        await self.picture(picture)
+        assert await self.findings() == [], picture
+        assert await self.sideways() <= 0, picture
 
 
 def _complaint(said: ConsoleMessage) -> Sequence[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +19,8 @@ import pytest_asyncio
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
+
+    from bot.store.database import Store
 
 ROOT = Path(__file__).parents[2]
 ALMOST_ANYTHING = "0.05"
@@ -70,9 +74,36 @@ def serving(data_dir: Path, command: Sequence[str] = SERVE, **more: str) -> Iter
         process.communicate(timeout=30)
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Return a folder that one worker of a run fills; the others wait until it has."""
+    place = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        place = place.parent
+    folder, made = place / name, place / f"{name}.made"
+    with (place / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            made.touch()
+    return folder
+
+
+def start_for_the_first_time(data_dir: Path) -> None:
+    for first in serving(data_dir):
+        assert re.search(r"Space SAMPLE-IT: .*[1-9]\d* added", first.said), first.said
+
+
 @pytest.fixture(scope="session")
-def sample_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("data")
+def indexed_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory as the first start on the sample leaves it; to be copied."""
+    return made_once(tmp_path_factory, "sample", start_for_the_first_time)
+
+
+@pytest.fixture(scope="session")
+def sample_data(indexed_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return shutil.copytree(indexed_sample, tmp_path_factory.mktemp("data") / "sample")
 
 
 @pytest.fixture(scope="session")
@@ -87,3 +118,13 @@ async def chromium() -> AsyncIterator[Browser]:
 
     async with launched() as browser:
         yield browser
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """A record of a test's own, on the loop of its browser."""
+    from bot.store.database import open_store, sqlite_url  # noqa: PLC0415 - as above
+
+    opened = await open_store(sqlite_url(tmp_path))
+    yield opened
+    await opened.close()

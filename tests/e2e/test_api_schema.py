@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,10 +39,10 @@ EXAMPLES = [
 
 
 @pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def own_server(indexed_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server of its own: what is tried here may change anything."""
     yield from serving(
-        Path(tmp_path_factory.mktemp("tried")),
+        shutil.copytree(indexed_sample, tmp_path_factory.mktemp("tried") / "data"),
         RATE_PER_USER_PER_MINUTE="0",
         RATE_PER_CHANNEL_PER_MINUTE="0",
     )

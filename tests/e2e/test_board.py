@@ -13,8 +13,8 @@ from playwright.async_api import Browser, Page, expect
 from bot.domain.cases import Actor
 from bot.domain.feedback import new_feedback
 from bot.domain.interactions import Interaction, Reply
-from bot.store.database import Store, open_store, sqlite_url
-from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, Visit, visiting
+from bot.store.database import Store
+from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, Look, Visit, in_looks, visiting
 from tests.fakes.board_app import OPEN, SURE, TOLD_ALL, ask, board_app, source
 
 pytestmark = [
@@ -22,7 +22,6 @@ pytestmark = [
     pytest.mark.browser,
     NEEDS_CHROMIUM,
 ]
-PHONE = (390, 844)
 BEN = Actor("ben", "Ben Okafor", "expert")
 FOCUSED = "`${document.activeElement?.id} ${document.activeElement?.className}`"
 UNFOLD = "document.querySelectorAll('main details').forEach((fold) => { fold.open = true; })"
@@ -30,22 +29,15 @@ TRANSFERRED = "performance.getEntries().reduce((sum, e) => sum + (e.decodedBodyS
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def record(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = await open_store(sqlite_url(tmp_path))
-    yield opened
-    await opened.close()
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def url(tmp_path: Path, record: Store) -> AsyncIterator[str]:
-    async with TestServer(board_app(tmp_path, record, who="anna")) as server:
+async def url(tmp_path: Path, store: Store) -> AsyncIterator[str]:
+    async with TestServer(board_app(tmp_path, store, who="anna")) as server:
         yield str(server.make_url("/board/escalations"))
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def waiting(record: Store) -> Interaction:
-    await ask(record, "before", "is the vpn down?", response=TOLD_ALL)
-    return await ask(record, "waits", "vpn says error 809, what now?")
+async def waiting(store: Store) -> Interaction:
+    await ask(store, "before", "is the vpn down?", response=TOLD_ALL)
+    return await ask(store, "waits", "vpn says error 809, what now?")
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -65,7 +57,7 @@ async def tab_to(page: Page, name: str) -> None:
 
 
 async def test_a_question_is_claimed_answered_and_resolved_by_keyboard_alone(
-    visit: Visit, record: Store, waiting: Interaction
+    visit: Visit, store: Store, waiting: Interaction
 ) -> None:
     page = visit.page
     await tab_to(page, "entry-name")
@@ -86,17 +78,17 @@ async def test_a_question_is_claimed_answered_and_resolved_by_keyboard_alone(
     await tab_to(page, "resolve")
     await page.keyboard.press("Enter")
     await expect(page.locator("#stands")).to_contain_text("Resolved by Anna Lopez")
-    steps = await record.escalations.steps("default", waiting.id)
+    steps = await store.escalations.steps("default", waiting.id)
     assert [step.step for step in steps] == ["open", "claim", "reply", "resolve"]
 
 
 async def test_who_was_slower_is_told_in_place_and_loses_no_word(
-    visit: Visit, record: Store, waiting: Interaction
+    visit: Visit, store: Store, waiting: Interaction
 ) -> None:
     page = visit.page
     await page.locator(".entry-name").first.click()
     await page.locator("#reply").fill("A long and careful text.")
-    await record.escalations.act("default", waiting.id, "claim", BEN)
+    await store.escalations.act("default", waiting.id, "claim", BEN)
 
     await page.keyboard.press("Control+Enter")
 
@@ -123,13 +115,13 @@ async def test_a_server_that_is_away_costs_no_word(visit: Visit) -> None:
 
 
 async def test_the_list_keeps_itself_up_to_date_and_the_focus_where_it_is(
-    visit: Visit, record: Store, waiting: Interaction, url: str
+    visit: Visit, store: Store, waiting: Interaction, url: str
 ) -> None:
     page = visit.page
     await page.clock.install()
     await page.goto(url)
     await page.locator(f"#case-{waiting.id}").focus()
-    await ask(record, "new", "my badge is broken")
+    await ask(store, "new", "my badge is broken")
 
     await page.clock.fast_forward(11_000)
 
@@ -139,13 +131,13 @@ async def test_the_list_keeps_itself_up_to_date_and_the_focus_where_it_is(
 
 
 async def test_an_open_case_says_that_another_was_quicker_and_shows_it_on_demand(
-    visit: Visit, record: Store, waiting: Interaction
+    visit: Visit, store: Store, waiting: Interaction
 ) -> None:
     page = visit.page
     await page.clock.install()
     await page.goto(page.url.replace("/board/escalations", f"/board/escalations/{waiting.id}"))
     await page.locator("#reply").fill("half a sentence")
-    await record.escalations.act("default", waiting.id, "claim", BEN)
+    await store.escalations.act("default", waiting.id, "claim", BEN)
 
     await page.clock.fast_forward(11_000)
     await expect(page.locator("#news")).to_contain_text("Ben Okafor has it now.")
@@ -157,7 +149,7 @@ async def test_an_open_case_says_that_another_was_quicker_and_shows_it_on_demand
 
 
 async def test_it_works_without_javascript(
-    chromium: Browser, url: str, record: Store, waiting: Interaction
+    chromium: Browser, url: str, store: Store, waiting: Interaction
 ) -> None:
     context = await chromium.new_context(java_script_enabled=False)
     page = await context.new_page()
@@ -172,31 +164,30 @@ async def test_it_works_without_javascript(
 
 
 @NEEDS_AXE
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@in_looks()
 async def test_no_page_shuts_anybody_out(
-    visit: Visit, record: Store, waiting: Interaction, size: tuple[int, int]
+    visit: Visit, store: Store, waiting: Interaction, look: Look
 ) -> None:
     origin = visit.page.url.removesuffix("/board/escalations")
-    await visit.page.set_viewport_size({"width": size[0], "height": size[1]})
-    for name, path in (await filled(record, waiting)).items():
+    await visit.look(look)
+    for name, path in (await filled(store, waiting)).items():
         await visit.page.goto(origin + path)
         await visit.page.evaluate(UNFOLD)
-        assert await found_in_both_schemes(visit, f"board-{name}-{size[0]}") == []
-        assert await visit.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        await visit.shuts_nobody_out(f"board-{name}-{look.name}")
         assert await visit.page.evaluate(TRANSFERRED) <= 150_000
 
 
-async def filled(record: Store, waiting: Interaction) -> dict[str, str]:
+async def filled(store: Store, waiting: Interaction) -> dict[str, str]:
     """Fill a record with something of everything; return the pages that show it."""
     long = "x" * 300 + " is what the log says.\n" * 20
     private = Reply("So [1].", "answer", (source(OPEN),))
-    await ask(record, "long", long, response=SURE, private=private)
-    answered = await ask(record, "answered", "who approves travel?", response=SURE)
-    await record.interactions.rate(
+    await ask(store, "long", long, response=SURE, private=private)
+    answered = await ask(store, "answered", "who approves travel?", response=SURE)
+    await store.interactions.rate(
         new_feedback(answered.id, "mika", "down", reason="outdated", comment="It says 2019. " * 30)
     )
     for act, text in (("claim", ""), ("reply", "See https://wiki.example/vpn\n\nand call us.")):
-        await record.escalations.act("default", waiting.id, act, BEN, text)  # type: ignore[arg-type]  # an act
+        await store.escalations.act("default", waiting.id, act, BEN, text)  # type: ignore[arg-type]  # an act
     return {
         "escalations": "/board/escalations?state=all",
         "escalation": f"/board/escalations/{waiting.id}",
@@ -205,12 +196,3 @@ async def filled(record: Store, waiting: Interaction) -> dict[str, str]:
         "question-answered": f"/board/questions/{answered.id}",
         "feedback": "/board/feedback",
     }
-
-
-async def found_in_both_schemes(visit: Visit, picture: str) -> list[str]:
-    found: list[str] = []
-    for scheme in ("light", "dark"):
-        await visit.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-        await visit.picture(f"{picture}-{scheme}")
-        found += await visit.findings()
-    return found

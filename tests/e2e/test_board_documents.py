@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, FilePayload, Page, expect
 
-from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting
+from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, Look, Visit, in_looks, visiting
 from tests.e2e.conftest import ALMOST_ANYTHING, Served, serving
 from tests.fakes.ingestion import pdf
 
@@ -32,9 +34,9 @@ PLACE = "/board/documents"
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def own(indexed_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server of these tests' own: a start with what they upload leaves the sample out."""
-    data_dir = tmp_path_factory.mktemp("documents")
+    data_dir = shutil.copytree(indexed_sample, tmp_path_factory.mktemp("documents") / "data")
     yield from serving(data_dir, CONFIDENCE_THRESHOLD=ALMOST_ANYTHING)
 
 
@@ -124,17 +126,11 @@ async def test_it_works_without_javascript(chromium: Browser, own: Served) -> No
 
 
 @NEEDS_AXE
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_nothing_keeps_people_out(
-    chromium: Browser, own: Served, size: tuple[int, int], scheme: str
-) -> None:
-    async with visiting(chromium, own.url, size) as visit:
-        await visit.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-        document = f"{PLACE}/HOUSE/{quote('gym ü.md')}"
-        for place in (PLACE, f"{PLACE}/HOUSE", document):
-            await visit.page.goto(own.url + place)
-            assert await visit.findings() == [], place
-            overflow = "document.documentElement.scrollWidth - innerWidth"
-            assert await visit.page.evaluate(overflow) <= 0, place
-        await visit.picture(f"documents-{scheme}-{size[0]}")
+@in_looks()
+async def test_nothing_keeps_people_out(chromium: Browser, own: Served, look: Look) -> None:
+    async with visiting(chromium, own.url, look.size) as visit:
+        await visit.look(look)
+        places = {"all": "", "space": "/HOUSE", "document": f"/HOUSE/{quote('gym ü.md')}"}
+        for name, place in places.items():
+            await visit.page.goto(own.url + PLACE + place)
+            await visit.shuts_nobody_out(f"documents-{name}-{look.name}")

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from bot.domain.health import ComponentStatus
-from bot.store.database import Store, open_store, sqlite_url
-from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, visiting
+from bot.store.database import Store
+from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Look, in_looks, visiting
 from tests.fakes.board_app import BoardState, state_pages
 from tests.fakes.http_server import settings_for
 from tests.fakes.record_rows import fill
@@ -36,13 +35,6 @@ PARTS = (
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = await open_store(sqlite_url(tmp_path))
-    yield opened
-    await opened.close()
-
-
-@pytest_asyncio.fixture(loop_scope="session")
 async def url(store: Store, tmp_path: Path) -> AsyncIterator[str]:
     await fill(store, datetime.now(UTC), days=30, a_day=20)
     await store.audits.append("default", "cli:anna", "policy", "slack:C0123", detail="IT, HR")
@@ -51,19 +43,15 @@ async def url(store: Store, tmp_path: Path) -> AsyncIterator[str]:
 
 
 @NEEDS_AXE
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@in_looks()
 async def test_nothing_serious_is_found_and_nothing_sticks_out(
-    chromium: Browser, url: str, size: tuple[int, int], scheme: Literal["light", "dark"]
+    chromium: Browser, url: str, look: Look
 ) -> None:
-    async with visiting(chromium, f"{url}board", size, also=url) as visit:
-        await visit.page.emulate_media(color_scheme=scheme)
+    async with visiting(chromium, f"{url}board", look.size, also=url) as visit:
+        await visit.look(look)
         for path in PATHS:
             await visit.page.goto(url.rstrip("/") + path)
-            assert await visit.findings() == [], path
-            wide = await visit.page.evaluate("document.documentElement.scrollWidth")
-            assert wide <= size[0], path
-            await visit.picture(f"{path.strip('/').replace('/', '-')}-{size[0]}-{scheme}")
+            await visit.shuts_nobody_out(f"{path.strip('/').replace('/', '-')}-{look.name}")
 
 
 async def test_a_pause_is_set_and_lifted_by_keyboard(

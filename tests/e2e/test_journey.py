@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
-from collections.abc import AsyncIterator, Mapping
-from typing import Literal
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
-from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting
+from tests.e2e.chromium import NEEDS_AXE, NEEDS_CHROMIUM, Look, Visit, in_looks, visiting
 from tests.sweeps.faults.model import QuotingModel
 from tests.sweeps.faults.server import Server, on_model, until
 
@@ -25,13 +26,6 @@ pytestmark = [
 
 FIRST = "vpn says error 809, what now?"
 REPLY = "Use the blue socket until Friday.\n\nThen the new router is in."
-WAYS: Mapping[str, tuple[tuple[int, int], Literal["light", "dark"]]] = {
-    "desktop-light": (DESKTOP, "light"),
-    "desktop-dark": (DESKTOP, "dark"),
-    "phone-light": (PHONE, "light"),
-    "phone-dark": (PHONE, "dark"),
-}
-_OTHERS = [pytest.param(way, marks=pytest.mark.sweep) for way in WAYS if way != "desktop-light"]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -42,13 +36,14 @@ async def model() -> AsyncIterator[QuotingModel]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def running(
-    tmp_path_factory: pytest.TempPathFactory, model: QuotingModel
+    indexed_sample: Path, tmp_path_factory: pytest.TempPathFactory, model: QuotingModel
 ) -> AsyncIterator[Server]:
     """A server that comes back at the same address when it is started again."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     settings = {**on_model(model.url), "FRONTDESK_ADMIN_TOKEN": "", "PORT": str(port)}
-    made = Server(tmp_path_factory.mktemp("journey"), settings, ("--sample",))
+    data_dir = shutil.copytree(indexed_sample, tmp_path_factory.mktemp("journey") / "data")
+    made = Server(data_dir, settings, ("--sample",))
     try:
         await made.start()
         yield made
@@ -61,13 +56,6 @@ async def become(page: Page, name: str) -> None:
     await page.locator("details.me summary").click()
     await page.get_by_role("button", name=name).click()
     await expect(page.locator("details.me summary")).to_contain_text(name)
-
-
-async def nothing_serious(visit: Visit, name: str) -> None:
-    await visit.picture(name)
-    assert await visit.findings() == []
-    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-    assert not await visit.page.evaluate(wide), f"{name} scrolls sideways"
 
 
 async def open_source(visit: Visit) -> None:
@@ -124,35 +112,34 @@ async def take_over(page: Page) -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("way", ["desktop-light", *_OTHERS])
+@in_looks(1)
 async def test_a_question_goes_all_the_way(
-    chromium: Browser, running: Server, model: QuotingModel, way: str
+    chromium: Browser, running: Server, model: QuotingModel, look: Look
 ) -> None:
-    size, scheme = WAYS[way]
     async with (
-        visiting(chromium, running.url, size) as asker,
-        visiting(chromium, running.url, size) as expert,
+        visiting(chromium, running.url, look.size) as asker,
+        visiting(chromium, running.url, look.size) as expert,
     ):
         for visit, name in ((asker, "Mika"), (expert, "Tomas")):
-            await visit.page.emulate_media(color_scheme=scheme)
+            await visit.look(look)
             await become(visit.page, name)
 
         await asker.ask(FIRST)
         await open_source(asker)
         await say_what_was_wrong(asker.page)
-        await nothing_serious(asker, f"journey-answer-{way}")
+        await asker.shuts_nobody_out(f"journey-answer-{look.name}")
 
         await be_answered_by_the_next_server(asker, running, model)
         card = await ask_a_person(asker)
-        await nothing_serious(asker, f"journey-waiting-{way}")
+        await asker.shuts_nobody_out(f"journey-waiting-{look.name}")
 
         await take_over(expert.page)
         await expect(card).to_contain_text("Tomas")
         await expert.page.locator("#reply").fill(REPLY)
         await expert.page.keyboard.press("Control+Enter")
         await expect(card.locator(".theirs")).to_contain_text("blue socket")
-        await nothing_serious(expert, f"journey-board-{way}")
-        await nothing_serious(asker, f"journey-answered-{way}")
+        await expert.shuts_nobody_out(f"journey-board-{look.name}")
+        await asker.shuts_nobody_out(f"journey-answered-{look.name}")
 
         await expert.page.locator("#resolve").click()
         await expect(expert.page.locator("#stands")).to_contain_text("Resolved by Tomas")

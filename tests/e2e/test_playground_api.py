@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Sequence
 from ipaddress import ip_address
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -39,8 +41,12 @@ REPLY = "Use the blue socket until Friday."
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[PlaygroundScenario]:
-    async with playground_scenario(tmp_path_factory.mktemp("playground")) as made:
+async def there(
+    indexed_sample: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[PlaygroundScenario]:
+    directory = tmp_path_factory.mktemp("playground")
+    shutil.copytree(indexed_sample, directory / "bot")
+    async with playground_scenario(directory) as made:
         yield made
 
 
@@ -89,11 +95,12 @@ async def handed_over(there: PlaygroundScenario) -> tuple[SentMessage, Shown]:
 
 
 async def told(there: PlaygroundScenario, said: SentMessage, words: str) -> Shown:
-    """Wait until something is said to the asker."""
+    """Wait until something is said to the asker, or a button is below it."""
 
     def seen() -> Shown | None:
         shown = there.alex.screen.at(said.where)
-        return next((each for each in shown if words in each.text), None)
+        found = (each for each in shown if words in each.text or words in titles_of(each))
+        return next(found, None)
 
     found: Shown = await there.alex.screen.until(seen)
     return found
@@ -219,7 +226,7 @@ async def test_a_case_is_claimed_answered_and_closed_by_its_card(there: Playgrou
     assert "Megan Bowen" in reply.text
     assert not reply.labels, "a person wrote it"
 
-    helped = await below_news(there, said, "This helped, close it")
+    helped = await told(there, said, "This helped, close it")
     await there.alex.presses(helped, "This helped, close it")
     await until_card(there, card, "Closed by the one who asked")
 
@@ -310,14 +317,3 @@ def _status(entry: Json) -> int:
 async def until_card(there: PlaygroundScenario, card: Shown, words: str) -> None:
     """Wait until everybody sees on a card what is so now."""
     await there.alex.screen.until(lambda: words in words_on(list(card.cards)))
-
-
-async def below_news(there: PlaygroundScenario, said: SentMessage, title: str) -> Shown:
-    """Wait for a button below what the asker was told."""
-
-    def seen() -> Shown | None:
-        shown = there.alex.screen.at(said.where)
-        return next((each for each in shown if title in titles_of(each)), None)
-
-    found: Shown = await there.alex.screen.until(seen)
-    return found

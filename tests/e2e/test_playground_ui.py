@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -34,8 +36,12 @@ _FONTS = "https://res-1.cdn.office.net/"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[PlaygroundScenario]:
-    async with playground_scenario(tmp_path_factory.mktemp("playground-page")) as made:
+async def there(
+    indexed_sample: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[PlaygroundScenario]:
+    directory = tmp_path_factory.mktemp("playground-page")
+    shutil.copytree(indexed_sample, directory / "bot")
+    async with playground_scenario(directory) as made:
         yield made
 
 

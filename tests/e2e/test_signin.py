@@ -9,16 +9,15 @@ from pathlib import Path
 import aiohttp
 import aiohttp_jinja2
 import pytest
-import pytest_asyncio
 from aiohttp import web
 from aiohttp.test_utils import TestServer, unused_port
 from playwright.async_api import Browser, Page, expect
 
 from bot.domain.settings import Settings
-from bot.store.database import Store, open_store, sqlite_url
+from bot.store.database import Store
 from bot.web import pages as layout
 from bot.web.auth.security import mount_security
-from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting
+from tests.e2e.chromium import NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Look, in_looks, visiting
 from tests.e2e.conftest import Served
 from tests.fakes.http_server import TOKEN, settings_for
 from tests.fakes.openid_provider import CLIENT_ID, FakeIssuer
@@ -69,51 +68,35 @@ def exposed(directory: Path, issuer: FakeIssuer, **changes: object) -> Settings:
     )
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = await open_store(sqlite_url(tmp_path))
-    yield opened
-    await opened.close()
-
-
-async def looks_right(visit: Visit, name: str) -> None:
-    """Take pictures in light and dark, and see that axe finds nothing and nothing sticks out."""
-    for scheme in ("light", "dark"):
-        await visit.page.emulate_media(color_scheme=scheme)
-        await visit.picture(f"{name}-{scheme}")
-        assert await visit.findings() == []
-    width = await visit.page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    assert width <= 0
-
-
 async def inside(page: Page, path: str) -> None:
     await expect(page.get_by_role("heading", name="Inside")).to_be_visible()
     assert page.url.endswith(path)
 
 
 @NEEDS_AXE
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@in_looks()
 async def test_a_colleague_signs_in_and_out(
-    store: Store, tmp_path: Path, chromium: Browser, size: tuple[int, int]
+    store: Store, tmp_path: Path, chromium: Browser, look: Look
 ) -> None:
     async with FakeIssuer(claims={"groups": ["g-experts"]}).serving() as issuer:
         settings = exposed(tmp_path, issuer, oidc_expert_groups="g-experts", admin_token=TOKEN)
         async with (
             serving(store, settings) as url,
-            visiting(chromium, url, size, also=issuer.url) as visit,
+            visiting(chromium, url, look.size, also=issuer.url) as visit,
         ):
             page = visit.page
+            await visit.look(look)
             await page.goto(f"{url}/deep?a=1")
             assert "/session?next=" in page.url
-            await looks_right(visit, f"signin-{size[0]}")
+            await visit.shuts_nobody_out(f"signin-{look.name}")
             await page.get_by_text("Use the admin token instead").click()
-            await looks_right(visit, f"signin-token-{size[0]}")
+            await visit.shuts_nobody_out(f"signin-token-{look.name}")
 
             await page.get_by_role("link", name="Sign in with your company account").click()
             await inside(page, "/deep?a=1")
             await expect(page.get_by_text("expert", exact=True)).to_be_visible()
             await page.get_by_text("Anna Berg").click()
-            await looks_right(visit, f"signed-in-{size[0]}")
+            await visit.shuts_nobody_out(f"signed-in-{look.name}")
 
             await page.get_by_role("button", name="Sign out").click()
             await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
@@ -139,16 +122,20 @@ async def test_a_wrong_token_is_told_and_the_right_one_leads_on(
 
 
 @NEEDS_AXE
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@in_looks()
 async def test_one_can_be_an_invented_colleague(
-    store: Store, tmp_path: Path, chromium: Browser, size: tuple[int, int]
+    store: Store, tmp_path: Path, chromium: Browser, look: Look
 ) -> None:
     settings = settings_for(tmp_path, port=0)
-    async with serving(store, settings, sample=True) as url, visiting(chromium, url, size) as visit:
+    async with (
+        serving(store, settings, sample=True) as url,
+        visiting(chromium, url, look.size) as visit,
+    ):
         page = visit.page
+        await visit.look(look)
         await page.goto(f"{url}/deep")
         await page.locator("details.me summary").click()
-        await looks_right(visit, f"demo-{size[0]}")
+        await visit.shuts_nobody_out(f"demo-{look.name}")
         await page.get_by_role("button", name="Mika").click()
         await inside(page, "/deep")
         await expect(page.locator("details.me summary")).to_contain_text("Mika")

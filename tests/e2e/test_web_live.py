@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,18 @@ from playwright.async_api import Browser, Locator, expect
 from bot.domain.cases import Act, Actor
 from bot.domain.messages import InteractionId
 from bot.store.database import Store, open_store, sqlite_url
-from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting
-from tests.e2e.test_web_states import PatientDesk, found_in_both_schemes
+from bot.web.chat.event_stream import EventStreams, PollIntervals
+from tests.e2e.chromium import (
+    DESKTOP,
+    NEEDS_AXE,
+    NEEDS_CHROMIUM,
+    PATIENCE_MS,
+    Look,
+    Visit,
+    in_looks,
+    visiting,
+)
+from tests.e2e.test_web_states import PatientDesk, show_tab
 from tests.fakes.chat_app import OnePageIndex, chat_app
 
 pytestmark = [
@@ -38,14 +49,12 @@ async def desk() -> PatientDesk:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = await open_store(sqlite_url(tmp_path))
-    yield opened
-    await opened.close()
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def url(tmp_path: Path, store: Store, desk: PatientDesk) -> AsyncIterator[str]:
+async def url(
+    tmp_path: Path, store: Store, desk: PatientDesk, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[str]:
+    """The chat, which looks sooner than in seconds for what people did."""
+    hasty = partial(EventStreams, tempo=PollIntervals(working=0.1, waiting=0.2, answered=0.2))
+    monkeypatch.setattr("bot.web.chat.routes.EventStreams", hasty)
     async with chat_app(tmp_path, store, OnePageIndex(), desk) as app, TestServer(app) as server:
         yield str(server.make_url("/")).rstrip("/")
 
@@ -69,19 +78,28 @@ async def anna(store: Store, case_id: InteractionId, act: Act, text: str = "") -
     await store.escalations.act("default", case_id, act, ANNA, text)
 
 
+SURE_SECONDS = 5
+"""So seldom the page looks for itself while the stream is open (chat.js)."""
+
+
 async def test_progress_and_answer_come_without_polling(visit: Visit, desk: PatientDesk) -> None:
+    began = time.monotonic()
+
+    def by_itself() -> int:
+        return int((time.monotonic() - began) / SURE_SECONDS)
+
     await visit.send("wait")
     await expect(visit.page.locator(LIVE)).to_be_attached()
     await expect(visit.page.locator(".doing")).to_have_text("Searching the wiki \u2026")
     looks: list[str] = []
     visit.page.on("request", lambda asked: looks.append(asked.url))
-    await visit.page.wait_for_timeout(1500)
-    assert looks == []
+    await visit.page.wait_for_timeout(1000)
+    assert len(looks) <= by_itself()
 
     desk.finish("wait")
 
     await expect(visit.page.locator(".answer.found")).to_have_count(1)
-    assert len(looks) == 1
+    assert 1 <= len(looks) <= 1 + by_itself()
     # Nothing can change any more: the stream is closed.
     await expect(visit.page.locator(LIVE)).to_have_count(0)
 
@@ -128,7 +146,7 @@ async def test_a_person_answers_and_the_asker_sees_each_step(
     await visit.page.evaluate("scrollTo({top: 40, behavior: 'instant'})")
 
     await anna(store, case_id, "claim")
-    await expect(card).to_contain_text("Anna Lopez has it", timeout=5_000)
+    await expect(card).to_contain_text("Anna Lopez has it")
     await anna(store, case_id, "reply", REPLY)
 
     await expect(card.locator(".theirs")).to_contain_text("Port 500 is closed")
@@ -218,13 +236,13 @@ async def test_a_hidden_tab_holds_no_stream_and_is_up_to_date_when_seen(
     visit: Visit, store: Store
 ) -> None:
     card, case_id = await handed(visit)
-    await shown(visit, hidden=True)
+    await show_tab(visit, hidden=True)
     await expect(visit.page.locator(LIVE)).to_have_count(0)
     await anna(store, case_id, "claim")
     await visit.page.wait_for_timeout(300)
     await expect(card).to_contain_text("Waiting for a person")
 
-    await shown(visit, hidden=False)
+    await show_tab(visit, hidden=False)
 
     await expect(card).to_contain_text("Anna Lopez has it")
 
@@ -232,24 +250,15 @@ async def test_a_hidden_tab_holds_no_stream_and_is_up_to_date_when_seen(
 async def test_the_title_of_a_hidden_tab_says_what_a_person_did(visit: Visit, store: Store) -> None:
     card, case_id = await handed(visit)
     await visit.page.clock.install()
-    await shown(visit, hidden=True)
+    await show_tab(visit, hidden=True)
     await anna(store, case_id, "claim")
 
     await visit.page.clock.fast_forward(31_000)
 
     await expect(card).to_contain_text("Anna Lopez has it")
     await expect(visit.page).to_have_title("\u25cf Anna Lopez has it")
-    await shown(visit, hidden=False)
+    await show_tab(visit, hidden=False)
     await expect(visit.page).to_have_title("Frontdesk")
-
-
-async def shown(visit: Visit, *, hidden: bool) -> None:
-    await visit.page.evaluate(
-        "hidden => {"
-        " Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});"
-        " document.dispatchEvent(new Event('visibilitychange')); }",
-        hidden,
-    )
 
 
 async def test_a_reason_is_given_by_keyboard_changed_and_taken_back(
@@ -295,10 +304,10 @@ async def test_without_scripts_people_and_feedback_work_too(
         await page.locator("#question").fill(question)
         await page.get_by_role("button", name="Ask", exact=True).click()
     card = page.locator(".case")
-    deadline = time.monotonic() + 10
-    while not await card.count() and time.monotonic() < deadline:
-        await asyncio.sleep(0.1)
-        await page.goto(url)
+    async with asyncio.timeout(PATIENCE_MS / 1000):
+        while not await card.count():
+            await asyncio.sleep(0.1)
+            await page.goto(url)
     await page.get_by_role("button", name="No, this did not help").click()
     await page.get_by_text("Wrong", exact=True).click()
     await page.get_by_role("button", name="Send").click()
@@ -310,24 +319,22 @@ async def test_without_scripts_people_and_feedback_work_too(
 
 
 @NEEDS_AXE
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@in_looks()
 async def test_no_state_of_a_case_or_of_feedback_shuts_anybody_out(
-    visit: Visit, store: Store, size: tuple[int, int]
+    visit: Visit, store: Store, look: Look
 ) -> None:
     page = visit.page
-    await page.set_viewport_size({"width": size[0], "height": size[1]})
+    await visit.look(look)
     await visit.ask("error 809")
     await page.get_by_role("button", name="No, this did not help").click()
     await page.get_by_text("Outdated").click()
-    assert await found_in_both_schemes(visit, f"live-feedback-{size[0]}") == []
+    await visit.shuts_nobody_out(f"live-feedback-{look.name}")
     card, case_id = await handed(visit)
-    assert await found_in_both_schemes(visit, f"live-waiting-{size[0]}") == []
+    await visit.shuts_nobody_out(f"live-waiting-{look.name}")
     await anna(store, case_id, "claim")
     await expect(card).to_contain_text("Anna Lopez has it")
-    assert await found_in_both_schemes(visit, f"live-claimed-{size[0]}") == []
+    await visit.shuts_nobody_out(f"live-claimed-{look.name}")
     await anna(store, case_id, "reply", REPLY)
     await expect(card).to_contain_text("Anna Lopez answered")
     await card.get_by_text("I still need help").click()
-    assert await found_in_both_schemes(visit, f"live-answered-{size[0]}") == []
-    wider = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    assert wider <= 0
+    await visit.shuts_nobody_out(f"live-answered-{look.name}")

@@ -17,8 +17,17 @@ from playwright.async_api import Browser, expect
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response, Trace
 from bot.domain.messages import Inquiry, Intent, Stage
 from bot.domain.ports import ReportStage
-from bot.store.database import open_store, sqlite_url
-from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting
+from bot.store.database import Store
+from tests.e2e.chromium import (
+    DESKTOP,
+    NEEDS_AXE,
+    NEEDS_CHROMIUM,
+    PATIENCE_MS,
+    Look,
+    Visit,
+    in_looks,
+    visiting,
+)
 from tests.fakes.builders import route
 from tests.fakes.chat_app import QUOTE, SOURCE, OnePageIndex, chat_app
 
@@ -79,11 +88,9 @@ async def desk() -> PatientDesk:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def url(tmp_path: Path, desk: PatientDesk) -> AsyncIterator[str]:
-    store = await open_store(sqlite_url(tmp_path))
+async def url(tmp_path: Path, store: Store, desk: PatientDesk) -> AsyncIterator[str]:
     async with chat_app(tmp_path, store, OnePageIndex(), desk) as app, TestServer(app) as server:
         yield str(server.make_url("/")).rstrip("/")
-    await store.close()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -93,13 +100,11 @@ async def visit(chromium: Browser, url: str) -> AsyncIterator[Visit]:
 
 
 @NEEDS_AXE
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-async def test_no_state_shuts_anybody_out(
-    visit: Visit, desk: PatientDesk, size: tuple[int, int]
-) -> None:
+@in_looks()
+async def test_no_state_shuts_anybody_out(visit: Visit, desk: PatientDesk, look: Look) -> None:
     page = visit.page
-    await page.set_viewport_size({"width": size[0], "height": size[1]})
-    assert await found_in_both_schemes(visit, f"empty-{size[0]}") == []
+    await visit.look(look)
+    await visit.shuts_nobody_out(f"empty-{look.name}")
     for question in ("which one", "unknown thing", "hi", "error 809 " + "x" * 700):
         await visit.ask(question)
     for summary in await page.locator(".sources summary, .why > summary").all():
@@ -110,20 +115,10 @@ async def test_no_state_shuts_anybody_out(
     await page.locator("#question").fill("x" * 4001)
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("alert")).not_to_be_empty()
-    assert await found_in_both_schemes(visit, f"states-{size[0]}") == []
+    await visit.shuts_nobody_out(f"states-{look.name}")
     desk.finish("wait")
     await page.goto(page.url + await link(visit))
-    assert await found_in_both_schemes(visit, f"page-{size[0]}") == []
-
-
-async def found_in_both_schemes(visit: Visit, picture: str) -> list[str]:
-    found: list[str] = []
-    await visit.page.emulate_media(color_scheme="light")
-    await visit.picture(f"{picture}-light")
-    found += await visit.findings()
-    await visit.page.emulate_media(color_scheme="dark")
-    await visit.picture(f"{picture}-dark")
-    return [*found, *await visit.findings()]
+    await visit.shuts_nobody_out(f"page-{look.name}")
 
 
 async def link(visit: Visit) -> str:
@@ -188,7 +183,7 @@ async def test_a_new_question_is_at_the_top_with_its_answer_below(visit: Visit) 
     last = visit.page.locator(".asked").last
 
     await expect(last).to_be_in_viewport()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_MS / 1000):
         # wait_for_function would evaluate text in the page, which its policy forbids.
         while not await visit.page.evaluate(AT_THE_TOP):
             await visit.page.wait_for_timeout(50)

@@ -128,32 +128,24 @@ def report() -> Report:
     return made.model_copy(update={"retrieval_lead": {"rrf": Figure(value=0.0, n=1)}})
 
 
-def test_a_figure_at_its_floor_holds(report: Report) -> None:
-    assert broken_floors(report, Floors(at_least={"citations": 1.0})) == []
+@pytest.mark.parametrize(
+    ("floors", "said"),
+    [
+        (Floors(at_least={"citations": 1.0}), []),
+        (Floors(at_least={"answers/words": 31.0}), ["own: answers/words is 30.0, below 31.0"]),
+        (Floors(at_least={"retrieval/ours/recall@5": 0.1, "no/such": 0.0}), ["", ""]),
+        (Floors(at_least={}, above_zero=("retrieval_lead/rrf",)), ["not above 0"]),
+        (Floors(at_most={"answers/words": 29.0}), ["above 29.0"]),
+    ],
+    ids=["at its floor", "below", "missing or unknown", "no lead", "above its ceiling"],
+)
+def test_a_figure_beyond_its_floor_is_named(
+    report: Report, floors: Floors, said: list[str]
+) -> None:
+    broken = broken_floors(report, floors)
 
-
-def test_a_figure_below_its_floor_is_named_with_both_values(report: Report) -> None:
-    (line,) = broken_floors(report, Floors(at_least={"answers/words": 31.0}))
-
-    assert line == "own: answers/words is 30.0, below 31.0"
-
-
-def test_a_figure_that_is_missing_or_unknown_is_below_its_floor(report: Report) -> None:
-    floors = Floors(at_least={"retrieval/ours/recall@5": 0.1, "no/such": 0.0})
-
-    assert len(broken_floors(report, floors)) == 2
-
-
-def test_a_lead_of_nothing_is_no_lead(report: Report) -> None:
-    (line,) = broken_floors(report, Floors(at_least={}, above_zero=("retrieval_lead/rrf",)))
-
-    assert "not above 0" in line
-
-
-def test_a_figure_above_its_ceiling_is_named(report: Report) -> None:
-    (line,) = broken_floors(report, Floors(at_most={"answers/words": 29.0}))
-
-    assert "above 29.0" in line
+    assert len(broken) == len(said)
+    assert all(words in line for words, line in zip(said, broken, strict=True))
 
 
 def test_floors_are_kept_apart_for_the_recorded_model(report: Report) -> None:

@@ -10,6 +10,7 @@ from tests.evals.claims_eval import flip_denial, lines_of, passing
 from tests.evals.confluence_eval import FLOOR, SHARED, Kept, added, main, measured, pages, share
 from tests.evals.copies_eval import MOST_LOST, chunks_of, lost_of
 from tests.evals.sets import load_pages, sample
+from tests.sweeps.sizes import sizes
 
 MOST_PASSING = 0.02
 
@@ -40,8 +41,9 @@ def test_a_statement_is_turned_by_one_denial(text: str, expected: list[tuple[str
     assert list(flip_denial(text)) == expected
 
 
-async def test_hardly_any_copy_of_a_line_of_the_sample_is_lost(tmp_path: Path) -> None:
-    made, lost, which = lost_of(await chunks_of(sample(tmp_path)))
+@sizes("every", smoke=4, whole=1)
+async def test_hardly_any_copy_of_a_line_of_the_sample_is_lost(every: int, tmp_path: Path) -> None:
+    made, lost, which = lost_of((await chunks_of(sample(tmp_path)))[::every])
 
     assert len(load_pages()) > 40
     assert set(made) == {

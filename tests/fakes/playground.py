@@ -498,10 +498,10 @@ class PlaygroundScenario:
 
 @asynccontextmanager
 async def playground_scenario(directory: Path) -> AsyncIterator[PlaygroundScenario]:
-    """Start both; at the end no process is left."""
+    """Start both; at the end no process is left. The bot's data may be there already, in "bot"."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    (directory / "bot").mkdir()
+    (directory / "bot").mkdir(exist_ok=True)
     bot = Server(directory / "bot", _settings(port), ("--sample",))
     try:
         await bot.start()

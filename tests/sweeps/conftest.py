@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 
 from bot.platforms import slack as slack_adapter
 from bot.platforms import teams as teams_adapter
+from tests.e2e.conftest import made_once, start_for_the_first_time
 from tests.fakes.slack.application import connect_hurried
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.teams.application import LocalCloud
@@ -28,7 +29,13 @@ async def slack(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeSlack]:
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data directory in which a wiki is indexed; to be copied."""
-    return prepare(tmp_path_factory.mktemp("wiki"))
+    return made_once(tmp_path_factory, "wiki", prepare) / "prepared"
+
+
+@pytest.fixture(scope="session")
+def indexed_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory as the first start on the sample leaves it; to be copied."""
+    return made_once(tmp_path_factory, "sample", start_for_the_first_time)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ but for its desk, which says back what it is asked.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import random
 import socket
@@ -18,7 +19,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import aiohttp
 from aiohttp import web
@@ -246,6 +247,7 @@ def _kill_times(kills: int, draw: random.Random, seconds: float) -> Iterator[flo
 
 
 PATIENCE_SECONDS = 120.0
+QUIET_SECONDS = 2.0
 TENANT = "default"
 _LOOK_SECONDS = 0.5
 
@@ -285,7 +287,7 @@ class Run:
     refused: int
     deaths: int
     answered_as_edited: int
-    seconds: float
+    seconds: float = 0.0
     orphans: int = 0
     repeated: int = 0
     unknown: int = 0
@@ -297,6 +299,59 @@ class Record:
 
     kept: Mapping[str, Interaction]
     unfinished: int
+
+
+class Script(Protocol):
+    """All that happens, to be sent within ``seconds``."""
+
+    asked: list[AskedQuestion]
+    sendings: list[ScheduledEvent]
+    seconds: float
+
+
+async def send_through_kills(
+    script: Script,
+    post: EventSender,
+    answers: Callable[[], Answers],
+    *,
+    kills: int,
+    draw: random.Random,
+) -> float:
+    """Send everything, kill the server meanwhile and once more at the end; return the seconds."""
+    clock, server = asyncio.get_running_loop().time, post.server
+    began = clock()
+    await send_all(post, script.sendings, kills, draw=draw, seconds=script.seconds)
+    await wait_until_settled(answers, script.asked)
+    seconds = clock() - began
+    await server.kill()
+    await server.begin()
+    await asyncio.sleep(QUIET_SECONDS)
+    return seconds
+
+
+async def run_of(
+    script: Script, post: EventSender, seen: Answers, *, folder: Path, platform: Platform
+) -> Run:
+    """Return what came of a script, by what is seen and what is recorded."""
+    record = await read_record(folder, platform, script.asked)
+    return Run(
+        verdict_of(seen, script.sendings, post, record),
+        events=len(script.sendings),
+        questions=len(script.asked),
+        deliveries=post.sent,
+        refused=post.refused.total(),
+        deaths=post.server.deaths,
+        answered_as_edited=sum("second" in "".join(shown) for shown in seen.values()),
+    )
+
+
+def chosen(module: str, said: str | None, *, events: int) -> argparse.Namespace:
+    """Read the command line of a long run."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=said)
+    parser.add_argument("--events", type=int, default=events)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--forgetful", action="store_true")
+    return parser.parse_args()
 
 
 async def wait_until_settled(
@@ -350,8 +405,3 @@ def verdict_of(
         not_forgotten=[one.mark for one in gone if record.kept[one.mark].message.text],
         unfinished=record.unfinished,
     )
-
-
-def count_answered_as_edited(seen: Answers) -> int:
-    """Return how many questions were answered as they read later."""
-    return sum("second" in "".join(shown) for shown in seen.values())

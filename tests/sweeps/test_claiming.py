@@ -15,10 +15,8 @@ import pytest
 from bot.chat.actions import LATER
 from tests.fakes.http_server import BEARER, Client, serving_application, settings_for, wait_until
 from tests.fakes.http_server import TOKEN as ADMIN
-from tests.fakes.slack import events
 from tests.fakes.slack import names as slack_names
-from tests.fakes.slack.names import TEAM as SLACK_TEAM
-from tests.fakes.slack.names import TOKEN as SLACK_TOKEN
+from tests.fakes.slack.application import slack_settings
 from tests.fakes.slack.people import Member
 from tests.fakes.slack.posts import Post
 from tests.fakes.slack.server import FakeSlack
@@ -97,10 +95,7 @@ async def desk(slack: FakeSlack, teams: FakeTeams, tmp_path: Path) -> AsyncItera
     settings = settings_for(
         tmp_path,
         **teams_settings(teams.url),
-        slack_bot_token=SLACK_TOKEN,
-        slack_signing_secret=events.SECRET,
-        slack_api_url=slack.url,
-        slack_team_id=SLACK_TEAM,
+        **slack_settings(slack.url),
         slack_escalation_channel=slack_names.PEOPLE,
         admin_token=ADMIN,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,8 +11,7 @@ from bot.domain.messages import Platform
 from bot.domain.settings import Settings
 from tests.fakes.http_server import serving_application, settings_for
 from tests.fakes.slack import names
-from tests.fakes.slack.events import SECRET
-from tests.fakes.slack.names import TEAM, TOKEN
+from tests.fakes.slack.application import slack_settings
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visitor import Visitor as OnSlack
 from tests.fakes.teams.application import UNLIMITED, teams_settings
@@ -23,7 +23,6 @@ from tests.sweeps.sizes import sizes
 from tests.sweeps.web_comparison import (
     ask_on_web,
     check_same,
-    index_sample,
     opened,
     questions,
     recorded,
@@ -64,18 +63,19 @@ async def ask_in_chat(
     whole={"answerable": 12, "near_miss": 3, "generic": 3, "human": 2},
 )
 async def test_questions_come_out_the_same_everywhere(
-    kinds: Mapping[str, int], slack: FakeSlack, teams: FakeTeams, tmp_path: Path
+    kinds: Mapping[str, int],
+    slack: FakeSlack,
+    teams: FakeTeams,
+    tmp_path: Path,
+    indexed_sample: Path,
 ) -> None:
+    shutil.copy(indexed_sample / "index.sqlite", tmp_path)
     alone = settings_for(tmp_path, **UNLIMITED)
     everywhere = settings_for(
         tmp_path,
         **teams_settings(teams.url),
-        slack_bot_token=TOKEN,
-        slack_signing_secret=SECRET,
-        slack_api_url=slack.url,
-        slack_team_id=TEAM,
+        **slack_settings(slack.url),
     )
-    await index_sample(alone)
     on_web = await ask_on_web(alone, asked := questions(kinds))
     in_chat = await ask_in_chat(everywhere, slack, teams, asked)
 

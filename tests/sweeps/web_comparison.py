@@ -8,14 +8,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import fields, replace
 
-from bot.app.components import open_components
 from bot.domain.interactions import Escalation, Interaction, Response, Trace
 from bot.domain.settings import Settings
 from bot.store.database import Store, open_store, sqlite_url
-from ingestion.sync.sync import Folder, sync_folder
 from tests.contract.platforms.driver import Question
 from tests.contract.platforms.web_driver import OnWeb
-from tests.evals.sets import QUESTIONS, SPACES
+from tests.evals.sets import QUESTIONS
 from tests.fakes.http_server import serving_application
 
 _MEASURED = frozenset({"timings_ms", "calls"})
@@ -30,19 +28,6 @@ def questions(kinds: Mapping[str, int]) -> list[str]:
         for kind, count in kinds.items()
         for row in [row for row in alone if row["kind"] == kind][:count]
     ]
-
-
-async def index_sample(settings: Settings) -> None:
-    """Index the sample company's pages."""
-    async with open_components(settings) as parts:
-        for space, folder in SPACES.items():
-            await sync_folder(
-                Folder(folder, space),
-                parts.index,
-                parts.embedder,
-                tenant=settings.tenant,
-                data_dir=settings.data_dir,
-            )
 
 
 async def ask_on_web(settings: Settings, texts: Sequence[str]) -> Mapping[str, Interaction]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pytest
 
 from tests.sweeps.chaos.event_delivery import Receipt
 from tests.sweeps.chaos.questions import PEOPLE, Question, draw_questions
@@ -44,82 +45,67 @@ def verdict(
     return judge(asked, given, seen, last_fault)
 
 
-def test_all_is_well_when_each_question_has_its_answer_in_its_thread() -> None:
-    found = verdict(*ALL_WELL)
+FIRST_WELL, SECOND_WELL, ALONE_WELL = ALL_WELL
+ELSEWHERE = Seen(3.5, "C1", "9.0", "It is Quillfeather.")
+SWAPPED = (reply(SECOND, 2.5), reply(FIRST, 3.5), ALONE_WELL)
+SORRY = reply(FIRST, 2.5, "Something went wrong.", names=FIRST.interaction_id)
+NAMES_THE_OTHER = reply(FIRST, 9.0, names=SECOND.interaction_id)
+"""A person doesn't see what its metadata names."""
 
-    assert found.kept
-    assert found.suspects == ()
-    assert found.pairs_in_order == 1
-    assert found.waits == [1.5, 1.5, 1.0]
-
-
-def test_an_acknowledged_question_without_a_reply_is_lost() -> None:
-    found = verdict(ALL_WELL[0], ALL_WELL[2])
-
-    assert (found.lost, found.kept, found.suspects) == ([1], False, (1,))
-
-
-def test_a_reply_in_another_thread_is_no_reply() -> None:
-    elsewhere = Seen(3.5, "C1", "9.0", "It is Quillfeather.")
-    found = verdict(ALL_WELL[0], ALL_WELL[2], elsewhere)
-
-    assert found.lost == [1]
-    assert found.strays == [elsewhere]
-
-
-def test_two_replies_to_one_question_are_seen_by_thread_alone() -> None:
-    found = verdict(*ALL_WELL, reply(ALONE, 9.0, "Hi!"))
-
-    assert (found.twice, found.kept) == ([2], False)
-
-
-def test_two_replies_to_one_question_of_a_thread_are_seen_by_their_text() -> None:
-    """Its metadata names the other question: a person doesn't see that."""
-    found = verdict(*ALL_WELL, reply(FIRST, 9.0, names=SECOND.interaction_id))
-
-    assert found.twice == [0]
-
-
-def test_the_answer_to_another_question_is_no_answer_to_this_one() -> None:
-    """A thread of two questions with one of them answered twice: the other is lost."""
-    found = verdict(ALL_WELL[0], ALL_WELL[2], reply(FIRST, 3.5))
-
-    assert (found.lost, found.twice) == ([1], [0])
+NOT_TAKEN = {**RECEIPTS, 2: Receipt(sent_at=3.0)}
+TAKEN_LATE = {**RECEIPTS, 0: Receipt(sent_at=1.0, acknowledged_at=2.05)}
+WELL = {"kept": True, "suspects": (), "pairs_in_order": 1, "waits": [1.5, 1.5, 1.0]}
+CASES: Mapping[str, tuple[Sequence[Seen], Mapping[str, object]]] = {
+    "each has its answer": (ALL_WELL, WELL),
+    "no reply": ((FIRST_WELL, ALONE_WELL), {"lost": [1], "kept": False, "suspects": (1,)}),
+    "reply in another thread": (
+        (FIRST_WELL, ALONE_WELL, ELSEWHERE),
+        {"lost": [1], "strays": [ELSEWHERE]},
+    ),
+    "two, by thread alone": (
+        (*ALL_WELL, reply(ALONE, 9.0, "Hi!")),
+        {"twice": [2], "kept": False},
+    ),
+    "two, by their text": ((*ALL_WELL, NAMES_THE_OTHER), {"twice": [0]}),
+    "one twice, the other never": (
+        (FIRST_WELL, ALONE_WELL, reply(FIRST, 3.5)),
+        {"lost": [1], "twice": [0]},
+    ),
+    "an apology": (
+        (SORRY, SECOND_WELL, ALONE_WELL),
+        {"unexpected": [0], "lost": [], "kept": False},
+    ),
+    "before an earlier one": (SWAPPED, {"disorder": [(0, 1)], "kept": False}),
+    "asked of people by nobody": (
+        (*ALL_WELL, card("Where is the guest wifi?")),
+        {"strays": [card("Where is the guest wifi?")], "kept": False},
+    ),
+    "shown to one alone": ((*ALL_WELL, reply(ALONE, 9.0, "psst", only_for="U2")), {"kept": True}),
+}
 
 
-def test_a_question_that_was_never_acknowledged_is_counted_apart() -> None:
-    receipts = {**RECEIPTS, 2: Receipt(sent_at=3.0)}
-    found = verdict(ALL_WELL[0], ALL_WELL[1], receipts=receipts)
+@pytest.mark.parametrize(("seen", "told"), CASES.values(), ids=CASES)
+def test_what_is_seen_is_judged(seen: Sequence[Seen], told: Mapping[str, object]) -> None:
+    found = verdict(*seen)
 
-    assert (found.not_accepted, found.lost, found.kept) == ([2], [], True)
-
-
-def test_a_question_that_was_kept_but_never_acknowledged_may_not_be_answered_twice() -> None:
-    receipts = {**RECEIPTS, 2: Receipt(sent_at=3.0)}
-    found = verdict(*ALL_WELL, reply(ALONE, 5.0, "Hi!"), receipts=receipts)
-
-    assert found.twice == [2]
+    assert {name: getattr(found, name) for name in told} == told
 
 
-def test_an_apology_is_not_the_answer() -> None:
-    found = verdict(
-        *ALL_WELL[1:], reply(FIRST, 2.5, "Something went wrong.", names=FIRST.interaction_id)
-    )
+@pytest.mark.parametrize(
+    ("seen", "receipts", "told"),
+    [
+        (ALL_WELL[:2], NOT_TAKEN, {"not_accepted": [2], "lost": [], "kept": True}),
+        ((*ALL_WELL, reply(ALONE, 5.0, "Hi!")), NOT_TAKEN, {"twice": [2]}),
+        (SWAPPED, TAKEN_LATE, {"disorder": [], "pairs_in_order": 0, "kept": True}),
+    ],
+    ids=["never taken", "kept but never taken", "taken after the next was sent"],
+)
+def test_only_what_was_acknowledged_in_time_is_promised(
+    seen: Sequence[Seen], receipts: dict[int, Receipt], told: Mapping[str, object]
+) -> None:
+    found = verdict(*seen, receipts=receipts)
 
-    assert (found.unexpected, found.lost, found.kept) == ([0], [], False)
-
-
-def test_an_answer_before_that_of_an_earlier_question_is_out_of_order() -> None:
-    found = verdict(reply(SECOND, 2.5), reply(FIRST, 3.5), ALL_WELL[2])
-
-    assert (found.disorder, found.kept) == ([(0, 1)], False)
-
-
-def test_order_is_asked_only_of_what_was_acknowledged_before_the_next_was_sent() -> None:
-    receipts = {**RECEIPTS, 0: Receipt(sent_at=1.0, acknowledged_at=2.05)}
-    found = verdict(reply(SECOND, 2.5), reply(FIRST, 3.5), ALL_WELL[2], receipts=receipts)
-
-    assert (found.disorder, found.pairs_in_order, found.kept) == ([], 0, True)
+    assert {name: getattr(found, name) for name in told} == told
 
 
 def test_people_are_asked_once() -> None:
@@ -137,23 +123,12 @@ def test_who_is_told_that_nobody_was_reached_is_not_promised_a_person() -> None:
     assert (found.cards_lost, found.unexpected, found.kept) == ([], [3], False)
 
 
-def test_people_are_not_asked_what_nobody_wanted_them_to_be() -> None:
-    found = verdict(*ALL_WELL, card("Where is the guest wifi?"))
-
-    assert len(found.strays) == 1
-    assert not found.kept
-
-
 def test_a_late_last_answer_breaks_the_promise() -> None:
     late = reply(ALONE, 10.0 + LONGEST_SECONDS + 1)
     found = verdict(*ALL_WELL[:2], late, last_fault=10.0)
 
     assert found.seconds == LONGEST_SECONDS + 1
     assert not found.kept
-
-
-def test_what_one_person_alone_sees_is_no_second_reply() -> None:
-    assert verdict(*ALL_WELL, reply(ALONE, 9.0, "psst", only_for="U2")).kept
 
 
 def test_the_same_seed_asks_the_same_and_no_two_questions_are_one_message() -> None:

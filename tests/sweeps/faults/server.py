@@ -20,6 +20,7 @@ from tests.fakes.slack.events import SECRET
 from tests.fakes.slack.names import TEAM, TOKEN
 from tests.fakes.slack.server import FakeSlack
 from tests.sweeps.chaos.questions import TOPICS
+from tests.sweeps.faults.model import QuotingModel
 
 CHANNELS = tuple(f"C0HELP{number:03d}" for number in range(100))
 """A channel takes an answer a second; a company asks in many."""
@@ -303,6 +304,17 @@ def replies(slack: FakeSlack, numbers: Sequence[int]) -> dict[int, int]:
         for number in numbers
         for _, ts in [question(number)]
     }
+
+
+async def ask_of_held(
+    model: QuotingModel, asker: Client, running: Server, numbers: Sequence[int]
+) -> None:
+    """Start a server, and ask until the model, which answers nothing, has all questions."""
+    model.hold()
+    await running.start()
+    for number in numbers:
+        assert await asker.mention(running.url, *question(number)) == 200
+    await until(lambda: model.waiting == len(numbers))
 
 
 def all_once(slack: FakeSlack, numbers: Sequence[int]) -> Callable[[], bool]:

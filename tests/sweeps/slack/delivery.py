@@ -7,11 +7,11 @@ replies are doubled: the check can be seen to find them.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import random
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,18 +28,15 @@ from tests.sweeps.delivery import (
     ScheduledEvent,
     SendEvent,
     Size,
-    count_answered_as_edited,
-    read_record,
+    chosen,
     restartable_server,
-    send_all,
-    verdict_of,
-    wait_until_settled,
+    run_of,
+    send_through_kills,
 )
 from tests.sweeps.slack.scenarios import Script, serve_until_killed
 
 EVENTS_A_SECOND = 60
 EVENTS_A_KILL = 300
-QUIET_SECONDS = 2.0
 
 FAULTS: Sequence[tuple[Fault | None, int]] = (
     (None, 887),
@@ -68,34 +65,19 @@ def answers(slack: FakeSlack) -> Mapping[str, Sequence[str]]:
 async def run_delivery(size: Size, seed: int, folder: Path) -> Run:
     """Let so many events happen, be sent up to four times each, and the server die meanwhile."""
     draw = random.Random(seed)  # noqa: S311 - no secret
-    loop = asyncio.get_running_loop()
     async with FakeSlack().serving() as slack:
         script = Script(slack, draw, seconds=size.events / EVENTS_A_SECOND)
         await script.write(size.events)
         for method in FAULTY:
             kinds, weights = zip(*FAULTS, strict=True)
             slack.fail(method, *draw.choices(kinds, weights, k=size.events))
+        seen = partial(answers, slack)
         async with restartable_server(serve_until_killed, folder, slack.url) as server:
             post = EventSender(server, _at_door(server), size.retry_seconds)
-            began = loop.time()
-            await send_all(post, script.sendings, size.kills, draw=draw, seconds=script.seconds)
-            await wait_until_settled(partial(answers, slack), script.asked)
-            seconds = loop.time() - began
-            await server.kill()
-            await server.begin()
-            await asyncio.sleep(QUIET_SECONDS)
+            seconds = await send_through_kills(script, post, seen, kills=size.kills, draw=draw)
             deaths = server.deaths
-        seen, record = answers(slack), await read_record(folder, "slack", script.asked)
-    return Run(
-        verdict_of(seen, script.sendings, post, record),
-        events=len(script.sendings),
-        questions=len(script.asked),
-        deliveries=post.sent,
-        refused=post.refused.total(),
-        deaths=deaths,
-        answered_as_edited=count_answered_as_edited(seen),
-        seconds=seconds,
-    )
+    run = await run_of(script, post, seen(), folder=folder, platform="slack")
+    return replace(run, deaths=deaths, seconds=seconds)
 
 
 def _at_door(server: RestartableServer) -> SendEvent:
@@ -118,23 +100,17 @@ def _forget() -> None:
     setattr(Posted, "told", without)  # noqa: B010 - this process is for nothing else
 
 
-def main(arguments: Sequence[str]) -> int:
+def main() -> int:
     """Return 1 when a promise was broken."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.sweeps.slack.delivery", description=__doc__
-    )
-    parser.add_argument("--events", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--forgetful", action="store_true")
-    chosen = parser.parse_args(arguments)
-    if chosen.forgetful:
+    options = chosen("tests.sweeps.slack.delivery", __doc__, events=10_000)
+    if options.forgetful:
         _forget()
     with TemporaryDirectory() as folder:
-        size = Size(chosen.events, chosen.events // EVENTS_A_KILL)
-        run = asyncio.run(run_delivery(size, chosen.seed, Path(folder)))
-    sys.stdout.write(f"seed {chosen.seed}: {run}\n")
+        size = Size(options.events, options.events // EVENTS_A_KILL)
+        run = asyncio.run(run_delivery(size, options.seed, Path(folder)))
+    sys.stdout.write(f"seed {options.seed}: {run}\n")
     return int(run.verdict != NOTHING_BROKEN)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

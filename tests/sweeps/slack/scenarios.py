@@ -16,11 +16,10 @@ from tests.fakes.hostile_wiki import index_attacks
 from tests.fakes.http_server import LOW, Client, serving_application, settings_for, wait_until
 from tests.fakes.model_server import KEY, openai_server
 from tests.fakes.obeying_model import ObeyingModel
-from tests.fakes.slack import events, names
-from tests.fakes.slack.application import take_over
-from tests.fakes.slack.events import SECRET
+from tests.fakes.slack import names
+from tests.fakes.slack.application import slack_settings, take_over
 from tests.fakes.slack.exchange import Json
-from tests.fakes.slack.names import HELP, PEOPLE, TEAM, TOKEN
+from tests.fakes.slack.names import HELP, PEOPLE
 from tests.fakes.slack.people import Member
 from tests.fakes.slack.posts import Post, StoredFile
 from tests.fakes.slack.server import FakeSlack
@@ -35,10 +34,7 @@ def serve_until_killed(data_dir: Path, slack_url: str, port: int, tells: Connect
     take_over()
     settings = settings_for(
         data_dir,
-        slack_bot_token=TOKEN,
-        slack_signing_secret=SECRET,
-        slack_api_url=slack_url,
-        slack_team_id=TEAM,
+        **slack_settings(slack_url),
         concurrency=64,
         rate_per_user_per_minute=0,
         rate_per_channel_per_minute=0,
@@ -172,10 +168,7 @@ async def hostile_scenario(
     async with openai_server(obeying) as model:
         settings = settings_for(
             folder / "data",
-            slack_bot_token=TOKEN,
-            slack_signing_secret=events.SECRET,
-            slack_api_url=slack.url,
-            slack_team_id=TEAM,
+            **slack_settings(slack.url),
             slack_escalation_channel=PEOPLE,
             confidence_threshold=LOW,
             openai_base_url=model.url,

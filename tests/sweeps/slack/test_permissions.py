@@ -27,8 +27,7 @@ from tests.fakes.marked_pages import (
     random_questions,
 )
 from tests.fakes.slack import names
-from tests.fakes.slack.events import SECRET
-from tests.fakes.slack.names import TEAM, TOKEN
+from tests.fakes.slack.application import slack_settings
 from tests.fakes.slack.posts import Post
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visitor import Visitor
@@ -73,10 +72,7 @@ OPEN = ("FAQ",)
 def settings_of(slack: FakeSlack, tmp_path: Path) -> Settings:
     return settings_for(
         tmp_path,
-        slack_bot_token=TOKEN,
-        slack_signing_secret=SECRET,
-        slack_api_url=slack.url,
-        slack_team_id=TEAM,
+        **slack_settings(slack.url),
         slack_escalation_channel=names.PEOPLE,
         rate_per_user_per_minute=0,
         rate_per_channel_per_minute=0,

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ingestion.config import Settings, load_settings
-from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.client.retry import RetryLimits
 from ingestion.confluence.directory.person_finder import PersonFinder, open_finder
 from ingestion.confluence.permissions import rules_of
@@ -28,9 +27,10 @@ from rag.factory import open_embedder, open_search_index
 from rag.ports import Embedder, SearchIndex
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN
+from tests.fakes.confluence.tokens import wiki_at
 from tests.fakes.model_server import KEY, embeds, openai_server
 
-FAST = RetryLimits(attempts=6, deadline_seconds=20, first_wait_seconds=0.01, jitter_seconds=0.01)
+FAST = RetryLimits(attempts=6, deadline_seconds=60, first_wait_seconds=0.01, jitter_seconds=0.01)
 TENANT = "acme"
 
 
@@ -127,15 +127,7 @@ async def following(
 @asynccontextmanager
 async def opened(settings: Settings, server: LocalConfluence) -> AsyncIterator[Follower]:
     """Open what the settings name; the wiki is asked with little patience."""
-    person = server.site.people[ADMIN]
-    cloud = server.edition == "cloud"
-    wiki = open_wiki(
-        url=server.url,
-        token=person.token,
-        email=person.email if cloud else None,
-        edition=server.edition,
-        patience=FAST,
-    )
+    wiki = wiki_at(server, patience=FAST)
     known = ConfluenceSources(wiki, url=server.url, rules=rules_of(settings))
     records = records_of(settings, settings.database_url)
     sources = KnownSources(Uploads(settings.data_dir, TENANT, LARGEST_FILE), records.ledger, known)

@@ -7,17 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from pypdf import PdfReader, PdfWriter
 
 from ingestion.cli import FAILED, REFUSED
 from tests.fakes.confluence.faults import ANY, login_page
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site
-from tests.fakes.ingestion import pdf
 from tests.sweeps.syncing.command import Ended, ingest
 from tests.sweeps.syncing.follower import settings_for
-
-MB = 1024 * 1024
 
 
 @dataclass
@@ -85,37 +81,6 @@ async def test_a_space_that_is_not_there_is_said_with_what_to_check(newcomer: Ne
     assert "key" in ended.said
 
 
-async def test_malformed_text_is_read_as_far_as_it_goes(newcomer: Newcomer) -> None:
-    page = newcomer.site.create("IT", "Torn", "<p>Before <b>the</p> tear &nope; <p>after").id
-
-    ended = await newcomer.sync()
-
-    assert "3 added" in ended.line("Space IT:")
-    assert ended.line("Note", page)
-
-
-async def test_a_huge_attachment_is_left_out_unfetched(newcomer: Newcomer) -> None:
-    page = newcomer.site.create("IT", "Film", "<p>See the film.</p>").id
-    file = newcomer.site.attach(page, "film.txt", b"x" * 1024, size=50 * MB).id
-
-    ended = await newcomer.sync()
-
-    assert "3 added" in ended.line("Space IT:")
-    assert "20" in ended.line(f"{page}/{file}")
-    assert newcomer.server.media_requests == []
-
-
-async def test_an_encrypted_pdf_is_named_and_the_rest_is_read(newcomer: Newcomer) -> None:
-    page = newcomer.site.create("IT", "Contract", "<p>Attached.</p>").id
-    file = newcomer.site.attach(page, "contract.pdf", encrypted(newcomer.folder)).id
-
-    ended = await newcomer.sync()
-
-    assert ended.code == 1
-    assert "3 added" in ended.line("Space IT:")
-    assert "Failed" in ended.line(f"{page}/{file}")
-
-
 async def test_a_file_whose_name_leads_elsewhere_stays_where_files_are(newcomer: Newcomer) -> None:
     page = newcomer.site.create("IT", "Notes", "<p>Attached.</p>").id
     file = newcomer.site.attach(page, "../../x", b"Words.", media_type="text/plain").id
@@ -131,13 +96,3 @@ async def test_a_file_whose_name_leads_elsewhere_stays_where_files_are(newcomer:
     made = {*newcomer.folder.parent.rglob("*")} - before - {data}
     assert all(data in each.parents for each in made)
     assert not [each for each in made if each.name in {"x", "y.txt"}]
-
-
-def encrypted(folder: Path) -> bytes:
-    """Return a PDF that asks for a password."""
-    plain, closed = folder / "plain.pdf", folder / "closed.pdf"
-    plain.write_bytes(pdf(("Secret terms.",)))
-    writer = PdfWriter(clone_from=PdfReader(plain))
-    writer.encrypt("open sesame", algorithm="RC4-128")
-    writer.write(closed)
-    return closed.read_bytes()

@@ -56,12 +56,16 @@ STORIES = {
     ],
 )
 async def test_the_index_follows_whatever_happens(told: Told, tmp_path: Path) -> None:
+    await goes_well(told, tmp_path)
+
+
+async def goes_well(told: Told, folder: Path, **settings: str) -> None:
     async with served(seed=told.seed, edition=told.edition, pages=told.pages) as world:
-        more = {"CONFLUENCE_EVERYONE_GROUPS": ",".join(world.everyone)}
-        async with following(world.server, tmp_path, **more) as follower:
+        more = {"CONFLUENCE_EVERYONE_GROUPS": ",".join(world.everyone), **settings}
+        async with following(world.server, folder, **more) as follower:
             story = Scenario(world, follower)
             await story.tell(events=told.events, queries=told.queries, kills=told.kills)
-            await story.ends_well(tmp_path / "fresh.sqlite")
+            await story.ends_well(folder / "fresh.sqlite")
 
 
 async def texts(follower: Follower, page: str) -> list[str]:
@@ -123,15 +127,8 @@ def azure(service: SearchService) -> dict[str, str]:
     whole=Told(5, pages=20, events=30, queries=100),
 )
 async def test_the_index_in_azure_follows_whatever_happens(told: Told, tmp_path: Path) -> None:
-    async with (
-        SearchService().serving() as service,
-        served(seed=told.seed, pages=told.pages) as world,
-    ):
-        more = {"CONFLUENCE_EVERYONE_GROUPS": ",".join(world.everyone), **azure(service)}
-        async with following(world.server, tmp_path, **more) as follower:
-            story = Scenario(world, follower)
-            await story.tell(events=told.events, queries=told.queries, kills=told.kills)
-            await story.ends_well(tmp_path / "fresh.sqlite")
+    async with SearchService().serving() as service:
+        await goes_well(told, tmp_path, **azure(service))
 
 
 @dataclass

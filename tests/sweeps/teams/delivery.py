@@ -7,7 +7,6 @@ that it may stand there twice, so that some are doubled: the check can be seen t
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import random
 import re
@@ -34,18 +33,15 @@ from tests.sweeps.delivery import (
     SendEvent,
     ServerTarget,
     Size,
-    count_answered_as_edited,
-    read_record,
+    chosen,
     restartable_server,
-    send_all,
-    verdict_of,
-    wait_until_settled,
+    run_of,
+    send_through_kills,
 )
 from tests.sweeps.teams.scenarios import Script, serve_until_killed, serve_without_repeat_notes
 
 EVENTS_A_SECOND = 20
 EVENTS_A_KILL = 100
-QUIET_SECONDS = 2.0
 
 FAULTS: Sequence[tuple[Fault | None, int]] = (
     (None, 870),
@@ -110,7 +106,6 @@ async def run_delivery(
 ) -> Run:
     """Let so many events happen, be sent up to four times each, and the server die meanwhile."""
     draw = random.Random(seed)  # noqa: S311 - no secret
-    loop = asyncio.get_running_loop()
     key = generate_private_key(public_exponent=65537, key_size=2048)
     async with (
         FakeTeams(keys={"k1": key}).serving() as teams,
@@ -123,28 +118,17 @@ async def run_delivery(
         for call, coming in faults.items():
             teams.fail(*coming, call=call)
         post = EventSender(server, _at_door(server, teams), size.retry_seconds)
-        began = loop.time()
-        await send_all(post, script.sendings, size.kills, draw=draw, seconds=script.seconds)
-        await wait_until_settled(partial(answers, teams), script.asked)
-        seconds = loop.time() - began
-        await server.kill()
-        await server.begin()
-        await asyncio.sleep(QUIET_SECONDS)
-        seen, deaths = answers(teams), server.deaths
-        left, again, broken = orphans(teams), repeated(teams), _broken(teams, faults)
-    record = await read_record(folder, "teams", script.asked)
-    return Run(
-        verdict_of(seen, script.sendings, post, record),
-        events=len(script.sendings),
-        questions=len(script.asked),
-        deliveries=post.sent,
-        refused=post.refused.total(),
+        seen = partial(answers, teams)
+        seconds = await send_through_kills(script, post, seen, kills=size.kills, draw=draw)
+        deaths = server.deaths
+    run = await run_of(script, post, seen(), folder=folder, platform="teams")
+    return replace(
+        run,
         deaths=deaths,
-        answered_as_edited=count_answered_as_edited(seen),
         seconds=seconds,
-        orphans=left,
-        repeated=again,
-        unknown=broken + AT_A_KILL * deaths,
+        orphans=orphans(teams),
+        repeated=repeated(teams),
+        unknown=_broken(teams, faults) + AT_A_KILL * deaths,
     )
 
 
@@ -168,22 +152,16 @@ def _at_door(server: RestartableServer, teams: FakeTeams) -> SendEvent:
     return send
 
 
-def main(arguments: Sequence[str]) -> int:
+def main() -> int:
     """Return 1 when a promise was broken."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.sweeps.teams.delivery", description=__doc__
-    )
-    parser.add_argument("--events", type=int, default=3_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--forgetful", action="store_true")
-    chosen = parser.parse_args(arguments)
+    options = chosen("tests.sweeps.teams.delivery", __doc__, events=3_000)
     with TemporaryDirectory() as folder:
-        server = serve_without_repeat_notes if chosen.forgetful else serve_until_killed
-        size = Size(chosen.events, chosen.events // EVENTS_A_KILL)
-        run = asyncio.run(run_delivery(size, chosen.seed, Path(folder), server))
-    sys.stdout.write(f"seed {chosen.seed}: {run}\n")
+        server = serve_without_repeat_notes if options.forgetful else serve_until_killed
+        size = Size(options.events, options.events // EVENTS_A_KILL)
+        run = asyncio.run(run_delivery(size, options.seed, Path(folder), server))
+    sys.stdout.write(f"seed {options.seed}: {run}\n")
     return int(not meets_promises(run))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

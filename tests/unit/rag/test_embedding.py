@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,26 +12,13 @@ import pytest
 from rag.embedding import CachingEmbedder, embed_question, embed_texts, embedding_text
 from rag.index.embedded.index import EmbeddedIndex, fingerprint_of, open_index
 from rag.types import EVERYONE, Chunk, Question, TokenSigns, Vectors
+from tests.fakes import builders
 from tests.fakes.passages import draft
 from tests.fakes.rag_ports import WordEmbedder
 
 
 def chunk(text: str, breadcrumb: tuple[str, ...] = ("IT", "VPN")) -> Chunk:
-    return Chunk(
-        id="c1",
-        tenant="acme",
-        space="it",
-        page_id="vpn",
-        ordinal=0,
-        title="VPN",
-        section="",
-        breadcrumb=breadcrumb,
-        text=text,
-        url="",
-        readers=(),
-        source_type="folder",
-        source_id="vpn.md",
-    )
+    return replace(builders.chunk(text), breadcrumb=breadcrumb)
 
 
 def test_breadcrumb_comes_before_the_text() -> None:

@@ -51,12 +51,6 @@ class Asked:
         return self.server.edition == "cloud"
 
 
-@pytest.fixture(autouse=True)
-def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
-
 @pytest.fixture
 def site() -> Site:
     site = Site()

@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from ingestion.confluence.assembly import PermissionRecheck, open_wiki
+from ingestion.confluence.assembly import PermissionRecheck
 from ingestion.confluence.client.retry import RetryLimits
-from ingestion.confluence.permissions import Rules, Selection, group_principal, user_principal
+from ingestion.confluence.permissions import Rules, Selection
 from rag.types import EVERYONE, Chunk, Principal
 from tests.fakes.builders import chunk
 from tests.fakes.confluence.faults import ANY, slow, unavailable
 from tests.fakes.confluence.requests import Edition
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN, Site
+from tests.fakes.confluence.tokens import principals_at, wiki_at
 from tests.unit.ingestion.confluence.space_wiki import INCLUDE
 
 RULES = Rules()
@@ -31,27 +32,12 @@ class Joined:
     closing: AsyncExitStack
 
     def check(self, *, seconds: float = 4.0, rules: Rules = RULES) -> PermissionRecheck:
-        person = self.site.people[ADMIN]
-        wiki = open_wiki(
-            url=self.server.url,
-            token=person.token,
-            email=person.email if self.server.edition == "cloud" else None,
-            edition=self.server.edition,
-            patience=RetryLimits(attempts=1),
-        )
+        wiki = wiki_at(self.server, patience=RetryLimits(attempts=1))
         self.closing.push_async_callback(wiki.close)
         return PermissionRecheck(wiki, rules, seconds=seconds, now=lambda: self.site.now)
 
     def asker(self, handle: str) -> frozenset[Principal]:
-        person, cloud = self.site.people[handle], self.server.edition == "cloud"
-        groups = self.site.groups_of(handle)
-        return frozenset(
-            {
-                EVERYONE,
-                user_principal(person.account_id if cloud else person.user_key),
-                *(group_principal(one.id if cloud else one.name) for one in groups),
-            }
-        )
+        return principals_at(self.server, handle)
 
 
 @pytest.fixture(params=["cloud", "data-center"])

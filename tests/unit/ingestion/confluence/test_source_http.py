@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from ingestion.confluence.assembly import open_wiki
-from ingestion.confluence.permissions import Rules, group_principal, user_principal
+from ingestion.confluence.permissions import Rules
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.errors import SourceUnavailable
 from ingestion.types import Listing, Paragraph, SourcePage
-from rag.types import EVERYONE, Principal
 from tests.fakes.confluence.content import ContentKind
 from tests.fakes.confluence.requests import Edition
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN, Site
+from tests.fakes.confluence.tokens import principals_at, wiki_at
 from tests.unit.ingestion.confluence.space_wiki import INCLUDE
 
 
@@ -28,17 +27,8 @@ class Joined:
     server: LocalConfluence
     source: ConfluenceSource
 
-    def asker(self, handle: str) -> set[Principal]:
-        person, cloud = self.site.people[handle], self.server.edition == "cloud"
-        groups = self.site.groups_of(handle)
-        return {
-            EVERYONE,
-            user_principal(person.account_id if cloud else person.user_key),
-            *(group_principal(one.id if cloud else one.name) for one in groups),
-        }
-
     def may_read(self, handle: str, page: SourcePage) -> bool:
-        asker = self.asker(handle)
+        asker = principals_at(self.server, handle)
         return bool(page.readers) and all(one & asker for one in page.readers)
 
 
@@ -50,14 +40,8 @@ async def joined(request: pytest.FixtureRequest) -> AsyncIterator[Joined]:
         site.add_person(handle)
     site.add_group("staff", ["ann", "bob", ADMIN])
     site.add_space("IT", groups=["staff"])
-    person = site.people[ADMIN]
     async with LocalConfluence(site, edition).serving() as server:
-        wiki = open_wiki(
-            url=server.url,
-            token=person.token,
-            email=person.email if edition == "cloud" else None,
-            edition=edition,
-        )
+        wiki = wiki_at(server)
         try:
             yield Joined(site, server, ConfluenceSource(wiki, "IT", Rules(), now=lambda: site.now))
         finally:

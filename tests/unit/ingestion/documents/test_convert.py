@@ -171,7 +171,7 @@ async def test_what_takes_too_long_is_given_up(tmp_path: Path) -> None:
 
 async def test_a_small_file_that_holds_too_much_text_is_left_out(tmp_path: Path) -> None:
     paragraph = ("Normal", "All work and no play. " * 200_000)
-    content = word(*[paragraph] * 5)
+    content = word(*[paragraph] * 4)
     (tmp_path / "file").write_bytes(content)
 
     assert len(content) < MOST_TEXT / 50

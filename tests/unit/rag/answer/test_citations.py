@@ -14,7 +14,8 @@ from rag.answer.guardrails import is_unsafe_in_small_talk, must_be_quoted
 from rag.answer.source_lines import number_lines
 from rag.answer.verbatim_facts import unsupported_facts
 from rag.text.plain_text import addresses, plain_text
-from rag.types import EVERYONE, Chunk, PartKind
+from rag.types import Chunk, PartKind
+from tests.fakes import builders
 from tests.fakes.obeying_model import IMPERSONATIONS
 
 TEXT = (
@@ -25,21 +26,7 @@ OPEN, LINK, CALL, ABROAD, LOCKED = range(1, 6)
 
 
 def chunk(chunk_id: str, text: str, *, title: str = "Passwords") -> Chunk:
-    return Chunk(
-        id=chunk_id,
-        tenant="acme",
-        space="IT",
-        page_id="passwords.md",
-        ordinal=0,
-        title=title,
-        section="",
-        breadcrumb=("IT", title),
-        text=text,
-        url="https://wiki.acme.example/passwords",
-        readers=(frozenset({EVERYONE}),),
-        source_type="folder",
-        source_id="passwords.md",
-    )
+    return builders.chunk(text, chunk_id=chunk_id, page_id="passwords.md", title=title)
 
 
 PAGES = (chunk("a", TEXT), chunk("b", "Error 691 means the account is locked.", title="Errors"))

@@ -24,7 +24,7 @@ from rag.answer.grounded import (
 from rag.answer.source_lines import LEFT_OUT, number_lines
 from rag.models.chat_model import wanted_shape
 from rag.ports import Completion, Composition, Prompt, Shape, Structured
-from rag.types import Citation, FilterVerdict, ModelCall, PartKind, Passage
+from rag.types import Chunk, Citation, FilterVerdict, ModelCall, PartKind, Passage
 from tests.fakes.builders import NOON
 from tests.fakes.model_server import answer_json, answer_part, open_test_model, says
 from tests.fakes.obeying_model import IMPERSONATIONS
@@ -140,9 +140,19 @@ def answer(*parts: dict[str, object], **changes: object) -> str:
     return answer_json(*(parts or [GOOD]), **changes)
 
 
-async def composed(script: str, question: str = "How much leave do I get?") -> Composition:
+async def composed(script: str, *pages: Chunk) -> Composition:
     composer = GroundedComposer(ScriptedModel(lambda _: script), load_prompt("answer"))
-    return await composer.compose(question, PASSAGES)
+    passages = [Passage(page, 1.0, {}) for page in pages] or PASSAGES
+    return await composer.compose("How much leave do I get?", passages)
+
+
+async def sent_to_model(*passages: Passage | Chunk, question: str = "q", **parts: object) -> str:
+    """Return what a model is asked of passages; ``parts`` are the composer's."""
+    model = ScriptedModel(lambda _: '{"answerable": false}')
+    composer = GroundedComposer(model, load_prompt("answer"), **parts)  # type: ignore[arg-type]  # a test's
+    found = [Passage(each, 1.0, {}) if isinstance(each, Chunk) else each for each in passages]
+    await composer.compose(question, found)
+    return model.prompts[0].messages[-1].content
 
 
 async def test_a_claim_that_holds_is_returned_with_its_line_and_signals() -> None:
@@ -186,12 +196,9 @@ async def test_claims_that_do_not_hold_are_dropped_and_counted() -> None:
 
 
 async def test_a_figure_of_the_next_sentence_is_kept_but_told_to_the_gate() -> None:
-    text = "Leave is in the handbook. It is 25 days a year."
-    composer = GroundedComposer(
-        ScriptedModel(lambda _: answer(answer_part("The handbook gives 25 days of leave.", 1))),
-        load_prompt("answer"),
-    )
-    composition = await composer.compose("q", [Passage(chunk("c", text), 1.0, {})])
+    page = chunk("c", "Leave is in the handbook. It is 25 days a year.")
+    said = answer(answer_part("The handbook gives 25 days of leave.", 1))
+    composition = await composed(said, page)
     assert len(composition.claims) == 1
     assert composition.signals["figures_quoted"] == 0.0
 
@@ -254,14 +261,13 @@ async def test_a_procedure_that_lacks_a_step_is_not_shown() -> None:
 
 async def test_pages_that_contradict_each_other_are_told_to_the_gate() -> None:
     pages = [
-        Passage(replace(chunk("a", "Leave is 25 days."), page_id="a"), 1.0, {}),
-        Passage(replace(chunk("b", "Leave is 30 days."), page_id="b"), 1.0, {}),
+        replace(chunk("a", "Leave is 25 days."), page_id="a"),
+        replace(chunk("b", "Leave is 30 days."), page_id="b"),
     ]
     said = answer(
         answer_part("Leave is 25 days.", 1), answer_part("Leave is 30 days.", 2), conflict=True
     )
-    composer = GroundedComposer(ScriptedModel(lambda _: said), load_prompt("answer"))
-    composition = await composer.compose("How much leave?", pages)
+    composition = await composed(said, *pages)
     assert len(composition.claims) == 2
     assert composition.signals["conflict"] == 1.0
     assert (await composed(answer(conflict=True))).signals["conflict"] == 0.0
@@ -307,11 +313,8 @@ async def test_a_procedure_of_more_steps_than_are_looked_at_is_not_shown() -> No
 
 
 async def test_the_model_sees_the_passages_that_fit_best_first() -> None:
-    model = ScriptedModel(lambda _: answer())
     long = Passage(replace(chunk("long", "word " * 400), breadcrumb=("IT", "Long")), 0.9, {})
-    composer = GroundedComposer(model, load_prompt("answer"), context_tokens=100)
-    await composer.compose("How much leave?", (PASSAGES[0], long, *PASSAGES[1:]))
-    sent = model.prompts[0].messages[-1].content
+    sent = await sent_to_model(PASSAGES[0], long, *PASSAGES[1:], context_tokens=100)
     assert re.findall(r"^\[(\d+)\] (.*)$", sent, re.MULTILINE) == [
         ("1", "Annual leave is 25 days."),
         ("2", "Ask your lead first."),
@@ -321,43 +324,30 @@ async def test_the_model_sees_the_passages_that_fit_best_first() -> None:
 
 
 async def test_the_section_of_the_best_passage_comes_whole_before_other_passages() -> None:
-    model = ScriptedModel(lambda _: answer())
     best = replace(chunk("a-1", "2. Second."), ordinal=1)
     rest = replace(chunk("a-2", "3. Third."), ordinal=2)
     others = [
         Passage(replace(chunk(f"o{n}", "other " * 40), page_id=f"o{n}"), 0.5, {}) for n in range(9)
     ]
-    composer = GroundedComposer(model, load_prompt("answer"), context_tokens=250)
-    await composer.compose("q", [Passage(best, 1.0, {}), *others, Passage(rest, 0.0, {})])
-    sent = model.prompts[0].messages[-1].content
+    sent = await sent_to_model(best, *others, Passage(rest, 0.0, {}), context_tokens=250)
     assert sent.count("other other") < 9 * 20
     assert re.search(r"2\. Second\.\n.*3\. Third\.", sent)
 
 
 async def test_the_first_passage_is_sent_however_long_it_is() -> None:
-    model = ScriptedModel(lambda _: '{"answerable": false}')
-    composer = GroundedComposer(model, load_prompt("answer"), context_tokens=5)
-    await composer.compose("q", PASSAGES)
-    sent = model.prompts[0].messages[-1].content
+    sent = await sent_to_model(*PASSAGES, context_tokens=5)
     assert "Annual leave" in sent
     assert "Contractors" not in sent
 
 
 async def test_the_default_limit_is_about_4000_tokens() -> None:
-    model = ScriptedModel(lambda _: '{"answerable": false}')
-    many = [Passage(chunk(f"c{n}", "four " * 200), 1.0, {}) for n in range(30)]
-    await GroundedComposer(model, load_prompt("answer")).compose("q", many)
-    assert 3500 < approximate_tokens(model.prompts[0].messages[-1].content) < 4400
+    sent = await sent_to_model(*(chunk(f"c{n}", "four " * 200) for n in range(30)))
+    assert 3500 < approximate_tokens(sent) < 4400
 
 
 async def test_the_model_is_told_the_day_and_which_page_is_marked_as_replaced() -> None:
-    model = ScriptedModel(lambda _: '{"answerable": false}')
     old = replace(PASSAGES[0].chunk, labels=("Archived",), updated_by="Ann Lee", updated_at=NOON)
-    composer = GroundedComposer(
-        model, load_prompt("answer"), today=lambda: date(2026, 11, 22), superseded=("archived",)
-    )
-    await composer.compose("q", [Passage(old, 1.0, {})])
-    sent = model.prompts[0].messages[-1].content
+    sent = await sent_to_model(old, today=lambda: date(2026, 11, 22), superseded=("archived",))
     assert re.search(r"<<today \w+>>\n2026-11-22 \(Sunday\)\n<</today", sent)
     assert f"Last changed: {NOON.date()} by Ann Lee\nMarked as: Archived\n[1] Annual" in sent
 
@@ -368,11 +358,8 @@ def test_the_instructions_take_1800_tokens_at_most() -> None:
 
 
 async def test_hidden_characters_of_a_page_or_question_do_not_reach_the_model() -> None:
-    model = ScriptedModel(lambda _: '{"answerable": false}')
     smuggled = "".join(chr(0xE0000 + ord(character)) for character in "obey")
-    passage = Passage(chunk("c", f"Fine.{smuggled}\u202e"), 1.0, {})
-    await GroundedComposer(model, load_prompt("answer")).compose(f"Hi{smuggled}?", [passage])
-    sent = model.prompts[0].messages[-1].content
+    sent = await sent_to_model(chunk("c", f"Fine.{smuggled}\u202e"), question=f"Hi{smuggled}?")
     assert not re.search("[\U000e0000-\U000e007f\u202e]", sent)
 
 

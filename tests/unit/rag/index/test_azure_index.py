@@ -155,7 +155,7 @@ async def test_a_service_that_hangs_is_given_up_at_the_deadline(
 
 
 async def test_one_try_that_hangs_leaves_time_for_another(service: SearchService) -> None:
-    async with open_test_index(service, azure_search_timeout_seconds=2.0) as index:
+    async with open_test_index(service, azure_search_timeout_seconds=4.0) as index:
         await put(index, VPN)
         service.faults.hang("search")
 

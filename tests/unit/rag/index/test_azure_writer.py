@@ -191,8 +191,14 @@ async def test_numbers_are_sent_as_short_as_they_are_exact(
 
 
 CLOSED: Readers = (frozenset({Principal("group:board")}),)
-TEXTS = tuple(f"VPN token part {number}" for number in range(450))
-"""More than two batches of chunks."""
+TEXTS = tuple(f"VPN token part {number}" for number in range(9))
+"""More than two batches of chunks, where one holds four."""
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.index.azure.writer.MOST_DOCUMENTS", 4)
+
 
 Step = Callable[[SearchIndex], Awaitable[object]]
 
@@ -235,6 +241,7 @@ async def sync_again(index: SearchIndex, wanted: Draft | None) -> None:
         await put(index, wanted)
 
 
+@pytest.mark.usefixtures("small_batches")
 @pytest.mark.parametrize("step", [opened_up, rewritten, removed])
 @pytest.mark.parametrize("after", range(8))
 async def test_what_is_closed_again_after_a_kill_is_closed_and_whole(
@@ -249,6 +256,7 @@ async def test_what_is_closed_again_after_a_kill_is_closed_and_whole(
     assert await index.page("acme", "it", "p", CLOSED[0]) == text_draft(CLOSED).chunks
 
 
+@pytest.mark.usefixtures("small_batches")
 @pytest.mark.parametrize("after", range(7))
 async def test_what_is_gone_after_a_kill_is_gone(
     service: SearchService, index: AzureIndex, after: int
@@ -260,6 +268,7 @@ async def test_what_is_gone_after_a_kill_is_gone(
     assert await ask(index, "VPN token part") == ()
 
 
+@pytest.mark.usefixtures("small_batches")
 @pytest.mark.parametrize("after", range(7))
 async def test_a_page_being_closed_is_never_settled_with_an_open_part(
     service: SearchService, index: AzureIndex, after: int

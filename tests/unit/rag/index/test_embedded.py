@@ -163,7 +163,7 @@ async def test_the_event_loop_runs_on_while_a_search_waits_for_nothing(tmp_path:
         holder = sqlite3.connect(path, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
 
-        found = await asyncio.wait_for(ask(index, "VPN"), timeout=5)
+        found = await asyncio.wait_for(ask(index, "VPN"), timeout=60)
 
         holder.execute("ROLLBACK")
         holder.close()

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 
 import pytest
 
 from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.client.retry import RetryLimits
-from ingestion.confluence.wiki import Wiki
+from ingestion.confluence.wiki import Wiki, WikiAttachment
 from tests.fakes.confluence.requests import Edition
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site
 
 HASTY = RetryLimits(
     attempts=4,
-    deadline_seconds=10.0,
+    deadline_seconds=60.0,
     first_wait_seconds=0.01,
     longest_wait_seconds=0.02,
     jitter_seconds=0.0,
 )
 Opens = Callable[..., Wiki]
-
-
-@pytest.fixture(autouse=True)
-def no_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
 
 
 @pytest.fixture
@@ -85,6 +78,22 @@ async def opens(server: LocalConfluence) -> AsyncIterator[Opens]:
             return wiki
 
         yield opened
+
+
+Attaches = Callable[..., Awaitable[WikiAttachment]]
+
+
+@pytest.fixture
+def attached(site: Site, wiki: Wiki) -> Attaches:
+    """Attaches a file to a new page; returns what is told of it."""
+
+    async def attach(name: str = "a.pdf", *, size: int | None = None) -> WikiAttachment:
+        page = site.create("IT", "Page").id
+        site.attach(page, name, b"0123456789", size=size)
+        (file,) = await wiki.attachments(page)
+        return file
+
+    return attach
 
 
 @pytest.fixture

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.errors import NotVisible, WikiUnavailable
 from ingestion.confluence.wiki import PageMarks, Subjects, Wiki, WikiAbout, WikiSpace
 from ingestion.errors import PageUnreadable
 from tests.fakes.confluence.faults import Fault
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site
-from tests.unit.ingestion.confluence.client.conftest import Opens
+from tests.fakes.confluence.tokens import wiki_at
+from tests.unit.ingestion.confluence.client.conftest import Attaches, Opens
 
 
 def user_id(server: LocalConfluence, handle: str) -> str:
@@ -394,11 +395,9 @@ async def test_pages_that_include_others_are_found(wiki: Wiki, site: Site) -> No
 
 
 async def test_a_file_is_fetched_without_the_token_leaving_the_site(
-    wiki: Wiki, site: Site, server: LocalConfluence, tmp_path: Path
+    wiki: Wiki, attached: Attaches, server: LocalConfluence, tmp_path: Path
 ) -> None:
-    page = site.create("IT", "Page").id
-    site.attach(page, "../../x ü.bin", b"0123456789", size=3_000_000)
-    (file,) = await wiki.attachments(page)
+    file = await attached("../../x ü.bin", size=3_000_000)
 
     fetched = await wiki.download(file, tmp_path / "file", 5_000_000)
 
@@ -409,11 +408,9 @@ async def test_a_file_is_fetched_without_the_token_leaving_the_site(
 
 
 async def test_a_file_that_is_too_big_is_not_fetched(
-    wiki: Wiki, site: Site, server: LocalConfluence, tmp_path: Path
+    wiki: Wiki, attached: Attaches, server: LocalConfluence, tmp_path: Path
 ) -> None:
-    page = site.create("IT", "Page").id
-    site.attach(page, "big.pdf", b"0123456789", size=50_000_000)
-    (file,) = await wiki.attachments(page)
+    file = await attached("big.pdf", size=50_000_000)
     server.requests.clear()
 
     with pytest.raises(PageUnreadable, match=r"'big\.pdf' has more than 20 MB.*ATTACHMENT_MB"):
@@ -423,29 +420,26 @@ async def test_a_file_that_is_too_big_is_not_fetched(
     assert not (tmp_path / "file").exists()
 
 
-async def test_a_file_that_is_bigger_than_told_is_given_up(
-    wiki: Wiki, site: Site, tmp_path: Path
+@pytest.mark.parametrize(
+    ("now", "why"),
+    [
+        ({"content": b"0123456789", "size": 50_000_000}, "more than 20 MB"),
+        ({"content": b"0123"}, "4 bytes where Confluence says 10"),
+    ],
+    ids=["bigger", "another"],
+)
+async def test_a_file_that_is_not_what_was_told_is_given_up(
+    wiki: Wiki,
+    site: Site,
+    attached: Attaches,
+    tmp_path: Path,
+    now: dict[str, Any],
+    why: str,
 ) -> None:
-    page = site.create("IT", "Page").id
-    site.attach(page, "a.pdf", b"0123456789")
-    (file,) = await wiki.attachments(page)
-    site.attach(page, "a.pdf", b"0123456789", size=50_000_000)
+    file = await attached()
+    site.attach(file.page_id, "a.pdf", **now)
 
-    with pytest.raises(PageUnreadable, match="more than 20 MB"):
-        await wiki.download(file, tmp_path / "file", 20_000_000)
-
-    assert not (tmp_path / "file").exists()
-
-
-async def test_a_file_that_changed_meanwhile_is_not_taken_for_the_one_that_was_told(
-    wiki: Wiki, site: Site, tmp_path: Path
-) -> None:
-    page = site.create("IT", "Page").id
-    site.attach(page, "a.pdf", b"0123456789")
-    (file,) = await wiki.attachments(page)
-    site.attach(page, "a.pdf", b"0123")
-
-    with pytest.raises(PageUnreadable, match="4 bytes where Confluence says 10"):
+    with pytest.raises(PageUnreadable, match=why):
         await wiki.download(file, tmp_path / "file", 20_000_000)
 
     assert not (tmp_path / "file").exists()
@@ -497,9 +491,7 @@ async def test_groups_are_told_of_a_person_and_by_name(
 
 
 async def about(server: LocalConfluence) -> WikiAbout:
-    person = server.site.people["rita"]
-    email = person.email if server.edition == "cloud" else None
-    wiki = open_wiki(url=server.url, token=person.token, email=email, edition=server.edition)
+    wiki = wiki_at(server, "rita")
     try:
         return await wiki.about()
     finally:

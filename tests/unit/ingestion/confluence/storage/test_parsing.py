@@ -173,19 +173,18 @@ HOSTILE: Mapping[str, Callable[[int], str]] = {
 @pytest.mark.mended(id="tests-parsing")
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_page_costs_in_proportion_to_its_size(make: Callable[[int], str]) -> None:
-    small, large = cost(make(LARGE // GROWTH)), cost(make(LARGE))
+    """One of three readings is enough: what else runs on the machine only adds to them."""
+    page, part = make(LARGE), make(LARGE // GROWTH)
+    small = min(cost(part) for _ in range(3))
 
-    assert large < MOST_GROWTH * small
+    assert any(cost(page) < MOST_GROWTH * small for _ in range(3))
 
 
 def cost(page: str) -> float:
-    """Return the least CPU seconds of three readings: what else runs only adds to them."""
-    seconds = []
-    for _ in range(3):
-        began = time.process_time()
-        converted(page)
-        seconds.append(time.process_time() - began)
-    return min(seconds)
+    """Return the CPU seconds of a reading."""
+    began = time.process_time()
+    converted(page)
+    return time.process_time() - began
 
 
 MEASURED = """
