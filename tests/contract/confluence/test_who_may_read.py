@@ -16,17 +16,6 @@ PEOPLE = ("ann", "ben", "cid")
 GROUPS = ("red", "blue")
 
 
-@pytest.fixture
-def site() -> Site:
-    """A space for staff, and one for everybody."""
-    site = Site()
-    site.add_person("rita")
-    site.add_group("staff", ["rita", ADMIN])
-    site.add_space("IT", groups=["staff"])
-    site.add_space("PUB", anonymous=True)
-    return site
-
-
 def test_a_restriction_on_a_public_page_shuts_strangers_out(site: Site) -> None:
     page = site.create("PUB", "Page")
     assert site.may_read(None, page.id)
