@@ -415,7 +415,7 @@ def _card(scene: Scenario) -> Card:
     return scene.platform.hands.card
 
 
-_PATIENCE_SECONDS = 6.0
+_PATIENCE_SECONDS = 60.0
 _PRIVATE = Question("how do I print?", private=True)
 
 

@@ -183,7 +183,7 @@ class Sockets:
 
     tickets: Tickets
     ack_seconds: float = 3.0
-    link_seconds: float = 5.0
+    link_seconds: float = 60.0
     opened: int = 0
     acks: list[Ack] = field(default_factory=list)
     sent: list[Json] = field(default_factory=list)

@@ -163,7 +163,7 @@ class RunScenario:
 
     async def is_over(self) -> None:
         """Wait until nobody shows the run any more."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while await self.store.notes.beginning("acme", "slack:reindex"):  # noqa: ASYNC110 - it is over in another task
                 await asyncio.sleep(0.01)
 

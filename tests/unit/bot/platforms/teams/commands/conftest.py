@@ -107,13 +107,13 @@ class RunScenario:
 
     async def is_over(self) -> None:
         """Wait until nobody shows the run any more."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while await self.store.notes.beginning("acme", "teams:reindex"):  # noqa: ASYNC110 - it is over in another task
                 await asyncio.sleep(0.01)
 
     async def is_noted(self) -> None:
         """Wait until it is noted where the message is: whoever stops before that leaves a doubt."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not (await self.noted()).posted:  # noqa: ASYNC110 - it is noted in another task
                 await asyncio.sleep(0.01)
 
