@@ -323,14 +323,6 @@ class Aliases:
         self._written[name] = led[0]
         return new, self._shown(name)
 
-    def get(self, name: str) -> Json:
-        if name not in self._written:
-            raise not_found("alias", name)
-        return self._shown(name)
-
-    def list(self) -> Json:
-        return {"value": [self._shown(name) for name in sorted(self._written)]}
-
     def delete(self, name: str) -> None:
         if self._written.pop(name, None) is None:
             raise not_found("alias", name)

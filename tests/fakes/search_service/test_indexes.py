@@ -43,7 +43,6 @@ VECTOR = {
         lambda index: index.update(name="-a"),
         lambda index: index.update(unknown=1),
         lambda index: index.update(permissionFilterOption="enabled"),
-        lambda index: index.update(defaultScoringProfile="none"),
         lambda index: index["fields"].pop(0),
         lambda index: index["semantic"].update(defaultConfiguration="none"),
         adding(key=True),
