@@ -133,10 +133,6 @@ class Corpus:
     def __len__(self) -> int:
         return len(self._row_of)
 
-    def get(self, key: str) -> Json | None:
-        row = self._row_of.get(key)
-        return None if row is None else self.documents[row]
-
     def adopt(self, schema: Schema) -> None:
         """Be of another schema from now on."""
         self._schema = schema

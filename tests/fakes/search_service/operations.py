@@ -40,7 +40,6 @@ class Access:
 
     admin_key: str = "admin-key"
     query_key: str = "query-key"
-    keys_disabled: bool = False
     tokens: dict[str, frozenset[Role]] = field(default_factory=dict)
 
     def grant(self, token: str, *roles: Role) -> None:
@@ -59,7 +58,7 @@ class Access:
         key = headers.get("api-key")
         if key is None:
             raise _nobody("Authorization is required; there is neither key nor token.")
-        if self.keys_disabled or key not in {self.admin_key, self.query_key}:
+        if key not in {self.admin_key, self.query_key}:
             raise Refused(403, "Forbidden", "Access denied due to an invalid key.")
         return _ALL if key == self.admin_key else frozenset({"read"})
 
