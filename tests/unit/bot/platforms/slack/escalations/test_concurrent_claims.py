@@ -45,8 +45,9 @@ async def _press(scene: CaseScenario, user: str, card: Post) -> Answer:
 
 @sizes("people", smoke=20, whole=200)
 async def test_of_all_who_press_at_once_one_has_it_and_each_other_is_told_who(
-    scene: CaseScenario, people: int
+    scene: CaseScenario, monkeypatch: pytest.MonkeyPatch, people: int
 ) -> None:
+    monkeypatch.setattr("bot.platforms.slack.actions.interactivity.ACCEPT_SECONDS", 600.0)
     crowd = [f"U0CROWD{number:03d}" for number in range(people)]
     for number, user in enumerate(crowd):
         scene.slack.people[user] = Member(
