@@ -230,7 +230,7 @@ def test_a_page_cited_only_in_a_table_is_still_a_citation() -> None:
     assert rows[1]["cells"][1]["items"][0]["text"] == "2 [1]"
 
 
-TABLE = "|a|b|\n|-|-|\n|c|d|\n\n"
+SMALL_TABLE = "|a|b|\n|-|-|\n|c|d|\n\n"
 
 
 def test_lines_stay_lines() -> None:
@@ -243,8 +243,8 @@ def test_lines_stay_lines() -> None:
 @pytest.mark.parametrize(
     ("before", "piece"),
     [
-        *(("", piece) for piece in ("a\n\n", "a\n", TABLE, "|", "`a", "[1]", "**", "> ")),
-        *(("|a|b|\n|-|-|\n", piece) for piece in ("a\n\n", TABLE, "|", "**")),
+        *(("", piece) for piece in ("a\n\n", "a\n", SMALL_TABLE, "|", "`a", "[1]", "**", "> ")),
+        *(("|a|b|\n|-|-|\n", piece) for piece in ("a\n\n", SMALL_TABLE, "|", "**")),
         *(("```\n", piece) for piece in ("a\n", "`a", "[1]")),
     ],
 )
