@@ -241,7 +241,7 @@ class QueueingPlatform(ScriptedPlatform):
 
     async def lines_up(self, *texts: str) -> None:
         """Wait until those and no others have a turn or wait for it."""
-        async with asyncio.timeout(5), self._moved:
+        async with asyncio.timeout(60), self._moved:
             await self._moved.wait_for(lambda: self.queue == list(texts))
 
     async def _move(self, change: Callable[[str], None], text: str) -> None:

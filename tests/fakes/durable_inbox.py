@@ -83,7 +83,7 @@ async def wait_for_interaction(
     interaction_id: InteractionId,
     wanted: Callable[[Interaction], object],
     *,
-    seconds: float = 15.0,
+    seconds: float = 60.0,
     every: float = 0.01,
 ) -> Interaction:
     """Wait until an interaction is as it is wanted. Raises TimeoutError."""

@@ -366,11 +366,6 @@ class PlaygroundClient:
         given = {"reaction": reaction, "feedback": words}
         await self._invoke("message/submitAction", {**value, "actionValue": given}, shown)
 
-    async def submits(self, shown: Shown, data: Mapping[str, object]) -> None:
-        """Send what an Action.Submit sends."""
-        body = {"value": data, **self._about(shown)}
-        await self._post("_conversation/v1/submit", body)
-
     async def custom(self, activity: Mapping[str, object]) -> Json:
         """Send the bot an activity that the playground has no button for; return the answer."""
         before = len(self.screen.log)

@@ -282,7 +282,7 @@ class Experts:
 Words = str | re.Pattern[str]
 """What is looked for in a text; a pattern where platforms say the same in other words."""
 
-_SETTLED_SECONDS = 10.0
+_SETTLED_SECONDS = 60.0
 _LATE_SECONDS = 0.05
 _TERMINAL = frozenset({"failed", "cancelled"})
 

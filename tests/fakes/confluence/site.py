@@ -325,7 +325,6 @@ class Site(SitePeople):
         *,
         title: str | None = None,
         by: str = ADMIN,
-        minor: bool = False,
     ) -> Content:
         """Write a new version."""
         content = self.contents[page]
@@ -334,7 +333,6 @@ class Site(SitePeople):
         content.updated = self.changed() if title else self.changed(TITLES)
         content.updated_by = by
         content.version += 1
-        content.minor = minor
         content.storage = content.storage if storage is None else storage
         content.title = title or content.title
         return content

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.fakes.search_service import protocol
 from tests.fakes.search_service.protocol import Json
 from tests.fakes.search_service.schema import Field, Schema
 from tests.fakes.search_service.text_index import (
-    But,
     Column,
-    Everything,
-    Joined,
     Mask,
-    Mode,
-    Phrase,
-    Prefix,
-    Query,
     Scores,
-    Term,
     TextIndex,
     analyze,
-    parse_simple,
     query_terms,
+    read_words,
 )
 
 Floats = NDArray[np.float32]
@@ -91,82 +81,25 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class TextSearch:
-    """What is searched: text by field, with the weight that each field has."""
+    """What is searched: text by field."""
 
     fields: Sequence[Field]
     texts: Mapping[str, TextIndex]
-    weights: Mapping[str, float]
     alive: Mask
-    mode: Mode
 
     def find(self, text: str | None) -> Found:
-        """Return what matches; ``*`` and nothing match everything with a score of 1."""
-        if not (text or "").strip():
-            return self._everything()
-        query = parse_simple(str(text), self.mode)
-        found = None if query is None else self._of(query)
-        return found or Found(np.zeros_like(self.alive), np.zeros(len(self.alive)))
+        """Return what has any of the words; ``*`` and nothing match everything, with a score of 1.
 
-    def _everything(self) -> Found:
-        return Found(self.alive.copy(), self.alive.astype(np.float64))
-
-    def _of(self, query: Query) -> Found | None:
-        """Return None for a part without terms, such as a stop word: it asks for nothing."""
-        match query:
-            case Term():
-                return self._in_fields(query.text, self._term)
-            case Phrase():
-                return self._in_fields(query.text, lambda i, terms: i.phrase(terms, self.alive))
-            case Prefix():
-                return self._prefix(query.text)
-            case Everything():
-                return self._everything()
-            case But():
-                return self._but(query.query)
-            case Joined():
-                return self._joined(query)
-            case _ as never:
-                assert_never(never)
-
-    def _term(self, index: TextIndex, terms: tuple[str, ...]) -> Scores:
-        """Return a word's scores; one that the analyzer splits is joined by the mode."""
-        scores = [index.term(term, self.alive) for term in terms]
-        total = np.asarray(sum(scores), dtype=np.float64)
-        if self.mode == "all":
-            total = total * np.logical_and.reduce([score > 0 for score in scores])
-        return total
-
-    def _in_fields(
-        self, text: str, score: Callable[[TextIndex, tuple[str, ...]], Scores]
-    ) -> Found | None:
-        total: Scores | None = None
-        for field in self.fields:
-            terms = query_terms(field.search_analyzer, text)
-            if terms:
-                here = score(self.texts[field.name], terms) * self.weights.get(field.name, 1.0)
-                total = here if total is None else total + here
-        return None if total is None else Found(total > 0, total)
-
-    def _prefix(self, start: str) -> Found:
-        folded = start.lower()
-        scores = [self.texts[field.name].prefix(folded, self.alive) for field in self.fields]
-        total = np.asarray(sum(scores), dtype=np.float64)
+        A word without terms, such as a stop word, asks for nothing.
+        """
+        if (text or "").strip() in {"", "*"}:
+            return Found(self.alive.copy(), self.alive.astype(np.float64))
+        total = np.zeros(len(self.alive))
+        for word in read_words(str(text)):
+            for field in self.fields:
+                for term in query_terms(field.search_analyzer, word):
+                    total = total + self.texts[field.name].term(term, self.alive)
         return Found(total > 0, total)
-
-    def _but(self, query: Query) -> Found | None:
-        found = self._of(query)
-        if found is None:
-            return None
-        rows = self.alive & ~found.rows
-        return Found(rows, rows.astype(np.float64))
-
-    def _joined(self, query: Joined) -> Found | None:
-        parts = [found for part in query.parts if (found := self._of(part)) is not None]
-        if not parts:
-            return None
-        join = np.logical_and if query.operator == "all" else np.logical_or
-        rows = reduce(join, (part.rows for part in parts))
-        return Found(rows, np.asarray(sum(part.scores for part in parts) * rows))
 
 
 _SPARE = 1000
@@ -199,10 +132,6 @@ class Corpus:
 
     def __len__(self) -> int:
         return len(self._row_of)
-
-    def get(self, key: str) -> Json | None:
-        row = self._row_of.get(key)
-        return None if row is None else self.documents[row]
 
     def adopt(self, schema: Schema) -> None:
         """Be of another schema from now on."""
@@ -250,10 +179,7 @@ class Corpus:
             return
         values = list(value or []) if field.is_collection else [value]
         if field.has_column:
-            self.columns[field.name].append([protocol.comparable(field.type, v) for v in values])
+            self.columns[field.name].append(values)
         if field.is_text:
-            self.texts[field.name].append([_terms(field, v) for v in values if v])
-
-
-def _terms(field: Field, text: str) -> list[tuple[str, int]]:
-    return [(token.text, token.position) for token in analyze(field.analyzer, text)]
+            terms = [term for v in values if v for term in analyze(field.analyzer, v)]
+            self.texts[field.name].append(terms)

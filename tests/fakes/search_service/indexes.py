@@ -15,6 +15,7 @@ from tests.fakes.search_service.protocol import (
     bad_document,
     bad_parameter,
     not_found,
+    not_simulated,
 )
 from tests.fakes.search_service.schema import Field, Schema, check_change, check_name, read_schema
 
@@ -153,11 +154,6 @@ def _merge(action: Action, written: dict[str, Json], _: Schema) -> Result:
     return Result(action.key, 200)
 
 
-def _merge_or_upload(action: Action, written: dict[str, Json], schema: Schema) -> Result:
-    apply = _merge if action.key in written else _upload
-    return apply(action, written, schema)
-
-
 def _delete(action: Action, written: dict[str, Json], _: Schema) -> Result:
     written.pop(action.key, None)
     return Result(action.key, 200)
@@ -166,12 +162,8 @@ def _delete(action: Action, written: dict[str, Json], _: Schema) -> Result:
 _APPLY: Mapping[str, Callable[[Action, dict[str, Json], Schema], Result]] = {
     "upload": _upload,
     "merge": _merge,
-    "mergeOrUpload": _merge_or_upload,
     "delete": _delete,
 }
-
-
-_BYTES_OF_A_FLOAT = 4
 
 
 @dataclass(slots=True)
@@ -191,16 +183,6 @@ class StoredIndex:
     def shown(self) -> Json:
         return {**self.schema.definition, "@odata.etag": self.etag}
 
-    def statistics(self) -> Json:
-        vectors = [f for f in self.schema.fields.values() if f.is_vector]
-        documents = self.corpus.documents
-        return {
-            "documentCount": len(self.corpus),
-            "storageSize": sum(len(str(document)) for document in documents),
-            "vectorIndexSize": len(self.corpus)
-            * sum(f.dimensions * _BYTES_OF_A_FLOAT for f in vectors),
-        }
-
 
 @dataclass(slots=True)
 class Indexes:
@@ -209,7 +191,6 @@ class Indexes:
     now: Callable[[], float]
     visible_after: float = 0.0
     held_back: bool = False
-    most: int = 50
     _by_name: dict[str, StoredIndex] = field(default_factory=dict)
 
     def all(self) -> Mapping[str, StoredIndex]:
@@ -228,8 +209,8 @@ class Indexes:
         schema = read_schema({**definition, "name": definition.get("name") or name})
         if schema.name != name:
             raise Refused(400, "InvalidRequestParameter", "The name differs from the address.")
+        _check_unconditional(headers)
         old = self._by_name.get(name)
-        _check_condition(old, headers)
         if old is None:
             return True, self.create(schema)
         check_change(old.schema, schema)
@@ -241,14 +222,11 @@ class Indexes:
         if schema.name in self._by_name:
             said = f"Cannot create index {schema.name!r} because it already exists."
             raise Refused(409, "ResourceNameAlreadyInUse", said)
-        if len(self._by_name) >= self.most:
-            said = f"Index quota of {self.most} has been exceeded for this service."
-            raise Refused(429, "ResourceQuotaExceeded", said)
         self._by_name[schema.name] = StoredIndex(schema, Corpus(schema))
         return self._by_name[schema.name].shown()
 
     def delete(self, name: str, headers: Mapping[str, str]) -> None:
-        _check_condition(self._by_name.get(name), headers)
+        _check_unconditional(headers)
         if self._by_name.pop(name, None) is None:
             raise not_found("index", name)
 
@@ -270,17 +248,9 @@ class Indexes:
             index.corpus.put(key, document)
 
 
-def _check_condition(index: StoredIndex | None, headers: Mapping[str, str]) -> None:
-    match, none_match = headers.get("If-Match"), headers.get("If-None-Match")
-    failed = (
-        (match == "*" and index is None)
-        or (match not in {None, "*"} and (index is None or match != index.etag))
-        or (none_match == "*" and index is not None)
-        or (none_match not in {None, "*"} and index is not None and none_match == index.etag)
-    )
-    if failed:
-        said = "The precondition given in one of the request headers evaluated to false."
-        raise Refused(412, "ConditionNotMet", said)
+def _check_unconditional(headers: Mapping[str, str]) -> None:
+    if {"If-Match", "If-None-Match"} & set(headers):
+        raise not_simulated("a condition in the headers")
 
 
 @dataclass(slots=True)
@@ -322,14 +292,6 @@ class Aliases:
         new = name not in self._written
         self._written[name] = led[0]
         return new, self._shown(name)
-
-    def get(self, name: str) -> Json:
-        if name not in self._written:
-            raise not_found("alias", name)
-        return self._shown(name)
-
-    def list(self) -> Json:
-        return {"value": [self._shown(name) for name in sorted(self._written)]}
 
     def delete(self, name: str) -> None:
         if self._written.pop(name, None) is None:

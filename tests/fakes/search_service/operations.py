@@ -17,12 +17,8 @@ from tests.fakes.search_service.protocol import (
     bad_filter,
     bad_parameter,
     not_found,
-    not_simulated,
 )
-from tests.fakes.search_service.request import check_select
-from tests.fakes.search_service.schema import read_schema
 from tests.fakes.search_service.search import Partial
-from tests.fakes.search_service.text_index import analyze, is_known
 
 Role = Literal[
     "Search Index Data Reader", "Search Index Data Contributor", "Search Service Contributor"
@@ -44,7 +40,6 @@ class Access:
 
     admin_key: str = "admin-key"
     query_key: str = "query-key"
-    keys_disabled: bool = False
     tokens: dict[str, frozenset[Role]] = field(default_factory=dict)
 
     def grant(self, token: str, *roles: Role) -> None:
@@ -63,7 +58,7 @@ class Access:
         key = headers.get("api-key")
         if key is None:
             raise _nobody("Authorization is required; there is neither key nor token.")
-        if self.keys_disabled or key not in {self.admin_key, self.query_key}:
+        if key not in {self.admin_key, self.query_key}:
             raise Refused(403, "Forbidden", "Access denied due to an invalid key.")
         return _ALL if key == self.admin_key else frozenset({"read"})
 
@@ -239,22 +234,11 @@ def find(method: str, path: str) -> tuple[Operation, re.Match[str]]:
     raise Refused(405, "", f"{method} is not allowed at {path}.")
 
 
-def _create_index(kept: Kept, call: Call) -> Answer:
-    schema = read_schema(call.body)
-    _check_no_alias(kept, schema.name)
-    return Answer(HTTPStatus.CREATED, kept.indexes.create(schema))
-
-
 def _put_index(kept: Kept, call: Call) -> Answer:
     name = kept.aliases.resolve(call.name)
     body = {**call.body, "name": name} if call.body.get("name") == call.name else call.body
     new, index = kept.indexes.put(name, body, call.headers)
     return Answer(HTTPStatus.CREATED if new else HTTPStatus.OK, index)
-
-
-def _check_no_alias(kept: Kept, name: str) -> None:
-    if kept.aliases.resolve(name) != name:
-        raise bad_parameter(f"There is an alias with the name of the index {name!r}.")
 
 
 def _get_index(kept: Kept, call: Call) -> Answer:
@@ -275,61 +259,10 @@ def _delete_index(kept: Kept, call: Call) -> Answer:
     return Answer(HTTPStatus.NO_CONTENT)
 
 
-def _stats(kept: Kept, call: Call) -> Answer:
-    return Answer(HTTPStatus.OK, kept.indexes.get(call.name).statistics())
-
-
-def _service_stats(kept: Kept, _: Call) -> Answer:
-    used: Json = {name: {"usage": 0} for name in ("documentCount", "storageSize")}
-    used["indexesCount"] = {"usage": len(kept.indexes.all()), "quota": kept.indexes.most}
-    return Answer(HTTPStatus.OK, {"counters": used, "limits": {}})
-
-
-def _analyze(kept: Kept, call: Call) -> Answer:
-    kept.indexes.get(call.name)
-    name = call.body.get("analyzer")
-    if name is None:
-        raise not_simulated("analysis by tokenizer")
-    if not is_known(str(name)):
-        raise bad_parameter(f"There is no analyzer {name!r}.")
-    tokens = [
-        {
-            "token": token.text,
-            "startOffset": token.start,
-            "endOffset": token.end,
-            "position": token.position,
-        }
-        for token in analyze(str(name), call.body["text"])
-    ]
-    return Answer(HTTPStatus.OK, {"tokens": tokens})
-
-
 def _put_alias(kept: Kept, call: Call) -> Answer:
     kept.aliases.check_supported()
     new, alias = kept.aliases.put(call.name, call.body, kept.indexes.all())
     return Answer(HTTPStatus.CREATED if new else HTTPStatus.OK, alias)
-
-
-def _create_alias(kept: Kept, call: Call) -> Answer:
-    kept.aliases.check_supported()
-    name = str(call.body.get("name"))
-    return Answer(HTTPStatus.CREATED, kept.aliases.put(name, call.body, kept.indexes.all())[1])
-
-
-def _get_alias(kept: Kept, call: Call) -> Answer:
-    kept.aliases.check_supported()
-    return Answer(HTTPStatus.OK, kept.aliases.get(call.name))
-
-
-def _list_aliases(kept: Kept, _: Call) -> Answer:
-    kept.aliases.check_supported()
-    return Answer(HTTPStatus.OK, kept.aliases.list())
-
-
-def _delete_alias(kept: Kept, call: Call) -> Answer:
-    kept.aliases.check_supported()
-    kept.aliases.delete(call.name)
-    return Answer(HTTPStatus.NO_CONTENT)
 
 
 def _index(kept: Kept, call: Call) -> Answer:
@@ -351,50 +284,17 @@ def _search(kept: Kept, call: Call) -> Answer:
     return Answer(HTTPStatus.PARTIAL_CONTENT if partial else HTTPStatus.OK, reply)
 
 
-def _lookup(kept: Kept, call: Call) -> Answer:
-    index = kept.documents_of(call.name)
-    document = index.corpus.get(call.key)
-    if document is None:
-        raise not_found("document", call.key)
-    names = tuple(name for name in call.query.get("$select", "").split(",") if name)
-    shown = (
-        check_select(names, index.schema)
-        if names and names != ("*",)
-        else tuple(f.name for f in index.schema.fields.values() if f.retrievable)
-    )
-    return Answer(HTTPStatus.OK, {name: document.get(name) for name in shown})
-
-
-def _count(kept: Kept, call: Call) -> Answer:
-    return Answer(HTTPStatus.OK, len(kept.documents_of(call.name).corpus))
-
-
-def _not_here(_: Kept, call: Call) -> Answer:
-    raise not_simulated(f"this call of {call.name!r}")
-
-
 def _operation(kind: str, method: str, address: str, right: Right, do: Do) -> Operation:
     pattern = re.sub(r"\{(\w+)\}", r"(?:\\('(?P<\1>[^']*)'\\)|/(?P<\1_>[^/]+))", address)
     return Operation(kind, method, re.compile(pattern), right, do)
 
 
 OPERATIONS = (
-    _operation("create_index", "POST", r"/indexes", "define", _create_index),
     _operation("list_indexes", "GET", r"/indexes", "define", _list_indexes),
     _operation("put_index", "PUT", r"/indexes{name}", "define", _put_index),
     _operation("get_index", "GET", r"/indexes{name}", "define", _get_index),
     _operation("delete_index", "DELETE", r"/indexes{name}", "define", _delete_index),
-    _operation("stats", "GET", r"/indexes{name}/search\.stats", "define", _stats),
-    _operation("analyze", "POST", r"/indexes{name}/search\.analyze", "define", _analyze),
-    _operation("create_alias", "POST", r"/aliases", "define", _create_alias),
-    _operation("list_aliases", "GET", r"/aliases", "define", _list_aliases),
     _operation("put_alias", "PUT", r"/aliases{name}", "define", _put_alias),
-    _operation("get_alias", "GET", r"/aliases{name}", "define", _get_alias),
-    _operation("delete_alias", "DELETE", r"/aliases{name}", "define", _delete_alias),
     _operation("index", "POST", r"/indexes{name}/docs/search\.index", "write", _index),
     _operation("search", "POST", r"/indexes{name}/docs/search\.post\.search", "read", _search),
-    _operation("suggest", "POST", r"/indexes{name}/docs/search\.post\.\w+", "read", _not_here),
-    _operation("count", "GET", r"/indexes{name}/docs/\$count", "read", _count),
-    _operation("get", "GET", r"/indexes{name}/docs{key}", "read", _lookup),
-    _operation("service_stats", "GET", r"/servicestats", "define", _service_stats),
 )

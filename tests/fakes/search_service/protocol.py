@@ -153,10 +153,3 @@ def kept(type_name: str, value: object) -> object:
         raise Unfit(value)
     read = _READERS[element(type_name)]
     return [read(each) for each in value]
-
-
-def comparable(type_name: str, value: object) -> object:
-    """Return what a kept value is filtered and ordered by: dates as seconds."""
-    if value is not None and element(type_name) == DATE:
-        return parse_date(str(value)).timestamp()
-    return value

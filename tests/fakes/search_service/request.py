@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from tests.fakes.search_service.protocol import Json, bad_parameter, not_simulated
 from tests.fakes.search_service.schema import Field, Schema
-from tests.fakes.search_service.text_index import Mode
 
-FilterMode = Literal["preFilter", "postFilter", "strictPostFilter"]
 PAGE = 50
 LARGEST_PAGE = 1000
 _FARTHEST = 100_000
 _MOST_VECTOR_FIELDS = 10
 _KNOWN = frozenset(
     """
-    search count facets filter orderby queryType scoringProfile semanticQuery searchFields
-    searchMode answers captions semanticConfiguration select top skip sessionId vectorQueries
-    vectorFilterMode semanticErrorHandling semanticMaxWaitInMilliseconds debug minimumCoverage
-    scoringStatistics
+    search count facets filter orderby queryType semanticQuery searchFields searchMode
+    semanticConfiguration select top skip sessionId vectorQueries vectorFilterMode
+    semanticErrorHandling semanticMaxWaitInMilliseconds debug minimumCoverage scoringStatistics
     """.split()
 )
-_NOT_HERE = frozenset({"highlight", "highlightPreTag", "highlightPostTag", "scoringParameters"})
+_NOT_HERE = frozenset({"answers", "captions", "highlight", "scoringProfile", "scoringParameters"})
 _PREVIEW = frozenset(
     {"queryRewrites", "queryLanguage", "speller", "hybridSearch", "semanticFields"}
 )
-_VECTOR_KNOWN = frozenset({"kind", "vector", "k", "fields", "weight", "exhaustive", "oversampling"})
+_VECTOR_KNOWN = frozenset({"kind", "vector", "k", "fields", "exhaustive", "oversampling"})
 _VECTOR_PREVIEW = frozenset({"threshold", "filterOverride", "perDocumentVectorLimit"})
 
 
@@ -40,7 +35,6 @@ class VectorQuery:
     vector: list[float]
     k: int
     fields: tuple[str, ...]
-    weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +43,8 @@ class SearchRequest:
 
     body: Json
     search: str | None
-    mode: Mode
     fields: tuple[Field, ...]
-    weights: Mapping[str, float]
     filter: str | None
-    filter_mode: FilterMode
     vectors: tuple[VectorQuery, ...]
     orderby: tuple[str, ...]
     select: tuple[str, ...]
@@ -74,15 +65,13 @@ def read_request(body: Json, schema: Schema) -> SearchRequest:
     """Return a request that can be answered; raise Refused for any other."""
     given = {name: value for name, value in body.items() if value is not None}
     _check_known(given)
-    profile = given.get("scoringProfile", schema.default_profile)
+    _check_only("searchMode", given, "any")
+    _check_only("vectorFilterMode", given, "preFilter")
     return SearchRequest(
         body=given,
         search=given.get("search"),
-        mode=_mode(given.get("searchMode", "any")),
         fields=_search_fields(_listed(given.get("searchFields")), schema),
-        weights=_weights(profile, schema),
         filter=given.get("filter") or None,
-        filter_mode=_filter_mode(given.get("vectorFilterMode", "preFilter")),
         vectors=tuple(_vector(each, schema) for each in given.get("vectorQueries", [])),
         orderby=_listed(given.get("orderby")),
         select=_selected(_listed(given.get("select")), schema),
@@ -109,17 +98,9 @@ def _listed(given: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in (given or "").split(",") if part.strip())
 
 
-def _mode(given: str) -> Mode:
-    if given not in get_args(Mode):
-        raise bad_parameter(f"searchMode is 'any' or 'all', not {given!r}.")
-    return "all" if given == "all" else "any"
-
-
-def _filter_mode(given: str) -> FilterMode:
-    for known in get_args(FilterMode):
-        if given == known:
-            return known  # type: ignore[no-any-return]  # one of the literals
-    raise bad_parameter(f"{given!r} is no vectorFilterMode.")
+def _check_only(name: str, given: Json, known: str) -> None:
+    if given.get(name, known) != known:
+        raise not_simulated(f"{name} {given[name]!r}")
 
 
 def _search_fields(names: tuple[str, ...], schema: Schema) -> tuple[Field, ...]:
@@ -129,14 +110,6 @@ def _search_fields(names: tuple[str, ...], schema: Schema) -> tuple[Field, ...]:
         if name not in schema.fields or not schema.fields[name].is_text:
             raise bad_parameter(f"The field {name!r} in the search field list is not searchable.")
     return tuple(schema.fields[name] for name in names)
-
-
-def _weights(profile: str | None, schema: Schema) -> Mapping[str, float]:
-    if profile is None:
-        return {}
-    if profile not in schema.weights:
-        raise bad_parameter(f"The scoring profile {profile!r} was not found in the index.")
-    return schema.weights[profile]
 
 
 def _selected(names: tuple[str, ...], schema: Schema) -> tuple[str, ...]:
@@ -181,9 +154,8 @@ def _semantic(given: Json) -> bool:
         raise bad_parameter(f"{kind!r} is no queryType.")
     if kind == "semantic" and given.get("orderby"):
         raise bad_parameter("orderby is not supported with queryType 'semantic'.")
-    if kind == "simple" and not given.get("semanticQuery"):
-        for name in {"answers", "captions", "semanticConfiguration"} & set(given):
-            raise bad_parameter(f"{name!r} needs queryType 'semantic' or a semanticQuery.")
+    if kind == "simple" and not given.get("semanticQuery") and "semanticConfiguration" in given:
+        raise bad_parameter("'semanticConfiguration' needs queryType 'semantic'.")
     return kind == "semantic" or bool(given.get("semanticQuery"))
 
 
@@ -196,10 +168,7 @@ def _vector(given: Json, schema: Schema) -> VectorQuery:
     vector = query.get("vector")
     for name in fields:
         _check_dimensions(schema.fields.get(name), name, vector)
-    weight = query.get("weight", 1.0)
-    if weight <= 0:
-        raise bad_parameter(f"The weight of a vector query is above 0, not {weight}.")
-    return VectorQuery(list(vector or ()), _k(query.get("k", PAGE)), fields, float(weight))
+    return VectorQuery(list(vector or ()), _k(query.get("k", PAGE)), fields)
 
 
 def _check_vector_known(query: Json) -> None:

@@ -154,7 +154,15 @@ _KNOWN_OF_INDEX = frozenset(
     """.split()
 )
 _PREVIEW = PREVIEW | {"permissionFilterOption", "purviewEnabled"}
-_CUSTOM = ("analyzers", "tokenizers", "tokenFilters", "charFilters", "normalizers")
+_CUSTOM = (
+    "scoringProfiles",
+    "defaultScoringProfile",
+    "analyzers",
+    "tokenizers",
+    "tokenFilters",
+    "charFilters",
+    "normalizers",
+)
 _MOST_FIELDS = 1000
 _BM25 = "#Microsoft.Azure.Search.BM25Similarity"
 _GRAPH = {"m": (4, 10), "efConstruction": (100, 1000), "efSearch": (100, 1000)}
@@ -183,8 +191,6 @@ class Schema:
     b: float = 0.75
     semantics: Mapping[str, SemanticConfiguration] = dataclass_field(default_factory=dict)
     default_semantics: str | None = None
-    weights: Mapping[str, Mapping[str, float]] = dataclass_field(default_factory=dict)
-    default_profile: str | None = None
 
 
 def read_schema(definition: Json) -> Schema:
@@ -197,7 +203,6 @@ def read_schema(definition: Json) -> Schema:
     k1, b = _similarity(given.get("similarity") or {})
     semantics = given.get("semantic") or {}
     configurations = _semantics(semantics, fields)
-    weights = _weights(given.get("scoringProfiles") or [], fields)
     return Schema(
         name=given["name"],
         fields=fields,
@@ -207,8 +212,6 @@ def read_schema(definition: Json) -> Schema:
         b=b,
         semantics=configurations,
         default_semantics=_named(semantics.get("defaultConfiguration"), configurations),
-        weights=weights,
-        default_profile=_named(given.get("defaultScoringProfile"), weights),
     )
 
 
@@ -347,22 +350,6 @@ def _check_readable(found: Field | None, name: str) -> None:
         raise bad_definition(f"The semantic ranker needs a retrievable string; {name!r} is none.")
     if not found.searchable:
         raise bad_definition(f"The semantic ranker needs a searchable field; {name!r} is not.")
-
-
-def _weights(
-    profiles: list[Json], fields: Mapping[str, Field]
-) -> Mapping[str, Mapping[str, float]]:
-    return {each["name"]: _profile(each, fields) for each in profiles}
-
-
-def _profile(profile: Json, fields: Mapping[str, Field]) -> Mapping[str, float]:
-    if profile.get("functions"):
-        raise not_simulated("functions of scoring profiles")
-    weights: dict[str, float] = (profile.get("text") or {}).get("weights") or {}
-    for name, weight in weights.items():
-        if name not in fields or not fields[name].is_text or weight <= 0:
-            raise bad_definition(f"{name!r} can't be weighted by {weight}.")
-    return weights
 
 
 _MAY_CHANGE = frozenset({"retrievable", "search_analyzer"})

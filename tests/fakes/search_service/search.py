@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,13 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tests.fakes.search_service import protocol
-from tests.fakes.search_service.corpus import Corpus, Found, TextSearch, score_of
+from tests.fakes.search_service.corpus import Corpus, TextSearch, score_of
 from tests.fakes.search_service.odata import evaluate
 from tests.fakes.search_service.protocol import (
     Json,
-    Refused,
-    bad_filter,
     bad_parameter,
     not_simulated,
 )
@@ -29,20 +25,12 @@ MOST_TEXT = 1000
 """So many of a hybrid search's text matches take part."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """Rows of one search, best first."""
-
-    rows: Sequence[int]
-    weight: float = 1.0
-
-
-def fused(lists: Sequence[Ranked]) -> dict[int, float]:
-    """Return the sum of weighted reciprocal ranks of each row."""
+def fused(lists: Sequence[Sequence[int]]) -> dict[int, float]:
+    """Return the sum of reciprocal ranks of each row; a list begins with its best."""
     scores: dict[int, float] = {}
-    for each in lists:
-        for place, row in enumerate(each.rows):
-            scores[row] = scores.get(row, 0.0) + each.weight / (CONSTANT + place)
+    for rows in lists:
+        for place, row in enumerate(rows):
+            scores[row] = scores.get(row, 0.0) + 1.0 / (CONSTANT + place)
     return scores
 
 
@@ -51,7 +39,6 @@ def ordered(scores: Mapping[int, float], keys: Sequence[str]) -> list[int]:
     return sorted(scores, key=lambda row: (-round(scores[row], 9), keys[row]))
 
 
-_SCORE = "search.score()"
 _MOST = 32
 
 
@@ -62,7 +49,7 @@ def order_by(clauses: Sequence[str], scores: Mapping[int, float], corpus: Corpus
     rows = ordered(scores, corpus.keys)
     for clause in reversed(clauses):
         name, descending = _read(clause, corpus)
-        rows.sort(key=partial(_value, name, scores, corpus), reverse=descending)
+        rows.sort(key=partial(_value, name, corpus), reverse=descending)
     return rows
 
 
@@ -71,15 +58,13 @@ def _read(clause: str, corpus: Corpus) -> tuple[str, bool]:
     if direction.strip() not in {"", "asc", "desc"}:
         raise bad_parameter(f"Invalid expression: {clause!r} in orderby.", detail="InvalidOrderBy")
     field = corpus.fields.get(name)
-    if name != _SCORE and (field is None or not field.sortable):
+    if field is None or not field.sortable:
         raise bad_parameter(f"The field {name!r} is not sortable.", detail="FieldNotSortable")
     return name, direction.strip() == "desc"
 
 
-def _value(name: str, scores: Mapping[int, float], corpus: Corpus, row: int) -> tuple[bool, Any]:
-    if name == _SCORE:
-        return True, scores[row]
-    value = protocol.comparable(corpus.fields[name].type, corpus.documents[row].get(name))
+def _value(name: str, corpus: Corpus, row: int) -> tuple[bool, Any]:
+    value = corpus.documents[row].get(name)
     return value is not None, 0 if value is None else value
 
 
@@ -95,42 +80,27 @@ def facets_of(asked: Sequence[str], rows: Sequence[int], corpus: Corpus) -> Json
 def _facet(
     asked: str, found: np.typing.NDArray[np.bool_], corpus: Corpus
 ) -> tuple[str, list[Json]]:
-    name, *options = asked.split(",")
-    given = dict(option.strip().split(":", 1) for option in options)
+    name, _, most = asked.partition(",count:")
     field = corpus.fields.get(name)
     if field is None or not field.facetable:
         raise bad_parameter(f"The field {name!r} is not facetable.", detail="FieldNotFacetable")
-    if set(given) - {"count", "sort"} or field.element == protocol.DATE:
-        raise not_simulated(f"the facet {asked!r}")
-    counts = corpus.columns[name].counts(found)
-    values = [{"value": value, "count": count} for value, count in counts.items()]
-    values.sort(key=lambda each: str(each["value"]))
-    _sort(values, given.get("sort", "count"))
-    return name, values[: int(given.get("count", _COUNT))]
-
-
-def _sort(values: list[Json], order: str) -> None:
-    key = order.removeprefix("-")
-    if key not in {"count", "value"}:
-        raise bad_parameter(f"{order!r} is no order of a facet.")
-    down = order in {"count", "-value"}
-    values.sort(key=lambda each: each[key], reverse=down)
+    counts = sorted(corpus.columns[name].counts(found).items(), key=lambda each: str(each[0]))
+    values = [{"value": value, "count": count} for value, count in counts]
+    values.sort(key=lambda each: int(str(each["count"])), reverse=True)
+    return name, values[: int(most or _COUNT)]
 
 
 MOST = 50
 _ANALYZER = "en.lucene"
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
-_OPTION = re.compile(r"extractive(?:\|(?P<options>[a-z0-9.,-]+))?")
 
 Reason = Literal["maxWaitExceeded", "capacityOverloaded", "transient"]
 
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """The ranker could do nothing (``baseResults``), or all but captions and answers."""
+    """The ranker could do nothing."""
 
     reason: Reason
-    results: Literal["baseResults", "rerankedResults"] = "baseResults"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +109,7 @@ class Reranked:
 
     rows: Sequence[int]
     heading: Json = field(default_factory=dict)
-    extras: dict[int, Json] = field(default_factory=dict)
+    scores: dict[int, float] = field(default_factory=dict)
 
 
 def rerank(
@@ -147,33 +117,20 @@ def rerank(
 ) -> Reranked:
     """Return the best rows in the ranker's order, the rest below them as they were."""
     configuration = _configuration(request.body, corpus)
-    captions, answers = _wishes(request.body)
-    if partial is not None and request.body.get("semanticErrorHandling") == "fail":
-        raise Refused(
-            503, "SemanticRankerUnavailable", f"Semantic ranking failed: {partial.reason}"
-        )
-    if partial is not None and partial.results == "baseResults":
+    if partial is not None and request.body.get("semanticErrorHandling") != "partial":
+        raise not_simulated("semanticErrorHandling 'fail'")
+    if partial is not None:
         return Reranked(rows, _said(partial))
     asked = str(request.body.get("semanticQuery") or request.search or "")
-    read = {row: _Read.of(corpus.documents[row], configuration, asked) for row in rows[:MOST]}
-    best = sorted(read, key=lambda row: -read[row].score)
-    if partial is not None:
-        return _reranked(best, rows, read, captions=False, heading=_said(partial))
-    heading = {} if answers is None else {"@search.answers": _answers(best, read, corpus, answers)}
-    return _reranked(best, rows, read, captions=captions, heading=heading)
-
-
-def _reranked(
-    best: list[int], rows: Sequence[int], read: dict[int, _Read], *, captions: bool, heading: Json
-) -> Reranked:
-    extras = {row: read[row].extras(captions=captions) for row in best}
-    return Reranked([*best, *rows[MOST:]], heading, extras)
+    scores = {row: _share(corpus.documents[row], configuration, asked) for row in rows[:MOST]}
+    best = sorted(scores, key=lambda row: -scores[row])
+    return Reranked([*best, *rows[MOST:]], scores=scores)
 
 
 def _said(partial: Partial) -> Json:
     return {
         "@search.semanticPartialResponseReason": partial.reason,
-        "@search.semanticPartialResponseType": partial.results,
+        "@search.semanticPartialResponseType": "baseResults",
     }
 
 
@@ -185,64 +142,13 @@ def _configuration(body: Json, corpus: Corpus) -> SemanticConfiguration:
     return configuration
 
 
-def _wishes(body: Json) -> tuple[bool, tuple[int, float] | None]:
-    captions = _options("captions", body.get("captions", "none"))
-    answers = _options("answers", body.get("answers", "none"))
-    if answers is None:
-        return captions is not None, None
-    return captions is not None, (
-        int(answers.get("count", 1)),
-        float(answers.get("threshold", 0.7)),
-    )
-
-
-def _options(name: str, given: str) -> dict[str, str] | None:
-    if given == "none":
-        return None
-    match = _OPTION.fullmatch(given)
-    if match is None:
-        raise bad_parameter(f"{given!r} is no value of {name!r}.")
-    options = (match["options"] or "").split(",")
-    return dict(option.split("-", 1) for option in options if "-" in option)
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A document as the ranker sees it: how much of the question its text holds, and where."""
-
-    score: float
-    caption: str
-
-    @classmethod
-    def of(cls, document: Json, configuration: SemanticConfiguration, asked: str) -> _Read:
-        wanted = set(query_terms(_ANALYZER, asked))
-        names = [configuration.title, *configuration.keywords, *configuration.content]
-        whole = " ".join(_joined_text(document, name) for name in names if name)
-        sentences = _document_sentences(document, configuration)
-        caption = max(sentences, key=lambda s: _share(wanted, s), default="")
-        return cls(round(4 * _share(wanted, whole), 4), caption)
-
-    def extras(self, *, captions: bool) -> Json:
-        if not captions:
-            return {"@search.rerankerScore": self.score}
-        caption = {"text": self.caption, "highlights": ""}
-        return {"@search.rerankerScore": self.score, "@search.captions": [caption]}
-
-
-def _answers(
-    best: list[int], read: dict[int, _Read], corpus: Corpus, wish: tuple[int, float]
-) -> list[Json]:
-    count, threshold = wish
-    good = [row for row in best if read[row].score / 4 >= threshold][:count]
-    return [
-        {
-            "key": corpus.keys[row],
-            "text": read[row].caption,
-            "highlights": "",
-            "score": read[row].score / 4,
-        }
-        for row in good
-    ]
+def _share(document: Json, configuration: SemanticConfiguration, asked: str) -> float:
+    """Return the ranker's score: how much of the question the text of a document holds."""
+    wanted = set(query_terms(_ANALYZER, asked))
+    names = [configuration.title, *configuration.keywords, *configuration.content]
+    whole = " ".join(_joined_text(document, name) for name in names if name)
+    found = wanted & set(query_terms(_ANALYZER, whole))
+    return round(4 * len(found) / len(wanted), 4) if wanted else 0.0
 
 
 def _joined_text(document: Json, name: str) -> str:
@@ -250,22 +156,12 @@ def _joined_text(document: Json, name: str) -> str:
     return " ".join(value) if isinstance(value, list) else str(value or "")
 
 
-def _document_sentences(document: Json, configuration: SemanticConfiguration) -> list[str]:
-    text = "\n".join(_joined_text(document, name) for name in configuration.content)
-    return [each.strip() for each in _SENTENCE.findall(text) if each.strip()]
-
-
-def _share(wanted: set[str], text: str) -> float:
-    found = wanted & set(query_terms(_ANALYZER, text))
-    return len(found) / len(wanted) if wanted else 0.0
-
-
 @dataclass(slots=True)
 class _Legs:
     """What each part of a search found: scores of text, cosines by vector and field."""
 
     text: dict[int, float] = field(default_factory=dict)
-    vectors: list[tuple[str, float, dict[int, float]]] = field(default_factory=list)
+    vectors: list[tuple[str, dict[int, float]]] = field(default_factory=list)
 
 
 def answer(body: Json, corpus: Corpus, partial: Partial | None = None) -> Json:
@@ -277,7 +173,7 @@ def answer(body: Json, corpus: Corpus, partial: Partial | None = None) -> Json:
     if request.search is not None or not hybrid:
         legs.text = _search_text(request, corpus, allowed, most=MOST_TEXT if hybrid else None)
     for query in request.vectors:
-        legs.vectors.extend(_nearest(query, request, corpus, allowed))
+        legs.vectors.extend(_nearest(query, corpus, allowed))
     scores = _scores(legs, corpus, text=request.search is not None)
     rows = order_by(request.orderby, scores, corpus)
     ranked = rerank(request, rows, corpus, partial) if request.semantic else None
@@ -297,29 +193,13 @@ class _Result:
 def _allowed(request: SearchRequest, corpus: Corpus) -> Mask:
     if request.filter is None:
         return corpus.alive
-
-    def matching(arguments: tuple[str, ...]) -> Mask:
-        return _ismatch(arguments, corpus).rows
-
-    return np.asarray(corpus.alive & evaluate(request.filter, corpus, matching))
-
-
-def _ismatch(arguments: tuple[str, ...], corpus: Corpus) -> Found:
-    names = ("search", "searchFields", "queryType", "searchMode")
-    if len(arguments) > len(names):
-        raise bad_filter("search.ismatch takes one, two or four parameters.")
-    asked = read_request(dict(zip(names, arguments, strict=False)), corpus.schema)
-    return _search_of(asked, corpus).find(asked.search)
-
-
-def _search_of(request: SearchRequest, corpus: Corpus) -> TextSearch:
-    return TextSearch(request.fields, corpus.texts, request.weights, corpus.alive, request.mode)
+    return np.asarray(corpus.alive & evaluate(request.filter, corpus))
 
 
 def _search_text(
     request: SearchRequest, corpus: Corpus, allowed: Mask, *, most: int | None
 ) -> dict[int, float]:
-    found = _search_of(request, corpus).find(request.search)
+    found = TextSearch(request.fields, corpus.texts, corpus.alive).find(request.search)
     rows = np.flatnonzero(found.rows & allowed)
     scores = {int(row): float(found.scores[row]) for row in rows}
     best = ordered(scores, corpus.keys)[:most]
@@ -327,15 +207,12 @@ def _search_text(
 
 
 def _nearest(
-    query: VectorQuery, request: SearchRequest, corpus: Corpus, allowed: Mask
-) -> list[tuple[str, float, dict[int, float]]]:
-    """Return neighbours by field; after a post-filter there may be fewer than k."""
-    within = allowed if request.filter_mode == "preFilter" else corpus.alive
-    found = []
-    for name in query.fields:
-        near = corpus.vectors[name].nearest(query.vector, query.k, within, corpus.keys)
-        found.append((name, query.weight, {row: cosine for row, cosine in near if allowed[row]}))
-    return found
+    query: VectorQuery, corpus: Corpus, allowed: Mask
+) -> list[tuple[str, dict[int, float]]]:
+    return [
+        (name, dict(corpus.vectors[name].nearest(query.vector, query.k, allowed, corpus.keys)))
+        for name in query.fields
+    ]
 
 
 def _scores(legs: _Legs, corpus: Corpus, *, text: bool) -> dict[int, float]:
@@ -343,10 +220,10 @@ def _scores(legs: _Legs, corpus: Corpus, *, text: bool) -> dict[int, float]:
     if not legs.vectors:
         return legs.text
     if not text and len(legs.vectors) == 1:
-        return {row: score_of(cosine) for row, cosine in legs.vectors[0][2].items()}
-    lists = [Ranked(list(cosines), weight) for _, weight, cosines in legs.vectors]
+        return {row: score_of(cosine) for row, cosine in legs.vectors[0][1].items()}
+    lists = [list(cosines) for _, cosines in legs.vectors]
     if text:
-        lists.append(Ranked(ordered(legs.text, corpus.keys)))
+        lists.append(ordered(legs.text, corpus.keys))
     return fused(lists)
 
 
@@ -379,16 +256,20 @@ def _shown(row: int, request: SearchRequest, corpus: Corpus, result: _Result) ->
     document = corpus.documents[row]
     shown: Json = {"@search.score": result.scores[row]}
     if result.ranked is not None:
-        shown.update(result.ranked.extras.get(row, {}))
+        shown.update(_judged(row, result.ranked))
     if request.debug:
         shown["@search.documentDebugInfo"] = _debug(row, result.legs)
     return {**shown, **{name: document.get(name) for name in request.select}}
 
 
+def _judged(row: int, ranked: Reranked) -> Json:
+    return {"@search.rerankerScore": ranked.scores[row]} if row in ranked.scores else {}
+
+
 def _debug(row: int, legs: _Legs) -> Json:
     vectors = [
         {name: {"searchScore": score_of(cosines[row]), "vectorSimilarity": cosines[row]}}
-        for name, _, cosines in legs.vectors
+        for name, cosines in legs.vectors
         if row in cosines
     ]
     text = {"searchScore": legs.text[row]} if row in legs.text else None

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from azure.core.exceptions import HttpResponseError
 from azure.search.documents.aio import SearchClient
-from azure.search.documents.indexes.models import SearchField
 
 from tests.fakes.search_service.conftest import STRINGS, index_of, page, plain
 from tests.fakes.search_service.indexes import apply_batch, read_batch
@@ -44,7 +43,6 @@ VECTOR = {
         lambda index: index.update(name="-a"),
         lambda index: index.update(unknown=1),
         lambda index: index.update(permissionFilterOption="enabled"),
-        lambda index: index.update(defaultScoringProfile="none"),
         lambda index: index["fields"].pop(0),
         lambda index: index["semantic"].update(defaultConfiguration="none"),
         adding(key=True),
@@ -84,17 +82,6 @@ def test_an_index_that_cant_be_is_refused(spoil: Callable[[Json], None]) -> None
     assert refused.value.status == 400
 
 
-def test_what_is_not_said_of_a_field_is_completed() -> None:
-    index = definition()
-    adding()(index)
-
-    (field,) = [f for f in read_schema(index).definition["fields"] if f["name"] == "new"]
-
-    flags = ("searchable", "filterable", "sortable", "facetable", "retrievable")
-    assert all(field[flag] for flag in flags)
-    assert not field["key"]
-
-
 @pytest.mark.parametrize(
     ("change", "allowed"),
     [
@@ -120,15 +107,6 @@ def test_only_what_needs_no_rebuilding_may_change(
     else:
         with pytest.raises(Refused, match=r"can't|cannot"):
             check_change(old, new)
-
-
-def test_a_field_of_the_vendors_model_is_read_as_it_is_sent() -> None:
-    index = index_of("kb")
-    index.fields.append(SearchField(name="simple", type="Edm.String", filterable=False))
-
-    read = read_schema(dict(index.as_dict())).fields["simple"]
-
-    assert (read.filterable, read.searchable, read.retrievable) == (False, True, True)
 
 
 SCHEMA = read_schema(index_of("kb").as_dict())
@@ -168,24 +146,6 @@ def test_one_wrong_action_refuses_the_whole_batch(document: Json) -> None:
         write({}, page("good"), document)
 
     assert refused.value.status == 400
-
-
-def test_a_merge_keeps_what_it_does_not_say_and_an_upload_keeps_nothing() -> None:
-    written: dict[str, Json] = {}
-    write(written, page("a", "text", labels=["x"], version=1))
-
-    write(written, {"@search.action": "merge", "id": "a", "labels": ["y"]})
-    assert (written["a"]["content"], written["a"]["labels"]) == ("text", ["y"])
-
-    write(written, page("a"))
-    assert (written["a"]["version"], written["a"]["labels"]) == (None, [])
-
-
-def test_dates_are_kept_in_utc() -> None:
-    written: dict[str, Json] = {}
-    write(written, page("a", updated="2026-01-01T02:00:00+02:00"))
-
-    assert written["a"]["updated"] == "2026-01-01T00:00:00Z"
 
 
 def test_a_term_to_filter_by_has_its_limit_and_a_text_to_search_has_none() -> None:

@@ -173,29 +173,10 @@ ELEMENTS: dict[str, Check] = {
         placeholder=plain(150),
         focus_on_load=flag,
     ),
-    "number_input": _kind(
-        "number_input",
-        {"is_decimal_allowed": flag},
-        action_id=ACTION_ID,
-        initial_value=string(32),
-        min_value=string(32),
-        max_value=string(32),
-        placeholder=plain(150),
-        focus_on_load=flag,
-    ),
     "feedback_buttons": _kind(
         "feedback_buttons",
         {"positive_button": FEEDBACK, "negative_button": FEEDBACK},
         action_id=ACTION_ID,
-    ),
-    "icon_button": _kind(
-        "icon_button",
-        {"icon": one_of("trash"), "text": plain(75)},
-        action_id=ACTION_ID,
-        value=string(2000),
-        confirm=CONFIRM,
-        accessibility_label=string(75),
-        visible_to_user_ids=items(string(32), 10),
     ),
 }
 
@@ -232,7 +213,6 @@ MESSAGE_BLOCKS, VIEW_BLOCKS = 50, 100
 _ALL_TEXT_LIMIT = 13_200
 _MENUS = ("static_select", "multi_static_select", "conversations_select")
 _BOXES = ("checkboxes", "radio_buttons")
-_FIELDS = ("plain_text_input", "number_input")
 _MESSAGES_ONLY = frozenset({"markdown", "context_actions"})
 
 
@@ -268,17 +248,15 @@ BLOCKS: dict[str, Check] = {
         },
     ),
     "context_actions": _block(
-        "context_actions", {"elements": items(element("feedback_buttons", "icon_button"), 5)}
+        "context_actions", {"elements": items(element("feedback_buttons"), 5)}
     ),
     "input": _block(
         "input",
-        {"label": plain(2000), "element": element(*_FIELDS, *_MENUS, *_BOXES)},
+        {"label": plain(2000), "element": element("plain_text_input", *_MENUS, *_BOXES)},
         hint=plain(2000),
         optional=flag,
         dispatch_action=flag,
     ),
-    "divider": _block("divider", {}),
-    "header": _block("header", {"text": plain(150)}),
 }
 BLOCK_TYPES = frozenset(BLOCKS)
 

@@ -11,15 +11,12 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from pydantic import SecretStr
 
-from bot.answering.admission import Admission, VouchedDirectory
-from bot.answering.asker_identity import AskerIdentification
 from bot.chat.adapters import ChatContext
-from bot.domain.cases import Act, Actor, Case, CaseStep
-from bot.domain.interactions import Escalation, Interaction, Outcome, PostedRef
-from bot.domain.messages import InteractionId, Message, Person, Policy, Thread
+from bot.domain.cases import Actor
+from bot.domain.interactions import Interaction, Outcome
+from bot.domain.messages import InteractionId, Message, Person, Platform, Thread
 from bot.domain.ports import AnswersInquiries, Inbox
 from bot.domain.settings import Settings
-from bot.escalations.notices import NoticeDelivery, NoticeLoop
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.rate_limits import ApiCaller
 from bot.platforms.slack.listeners import mount
@@ -27,9 +24,10 @@ from bot.platforms.slack.transport.socket_mode import SocketTimeouts
 from bot.store.database import Store
 from tests.fakes.builders import NOON
 from tests.fakes.chat_context import ReadsPages, chat_context_over
-from tests.fakes.desk import ANSWER, HANDED_OVER, PAGE, TENANT, TRACE, FixedDesk, delivery
-from tests.fakes.durable_inbox import inbox_over, record_answer, running, wait_until_posted
+from tests.fakes.desk import ANSWER, PAGE, TENANT, TRACE, FixedDesk
+from tests.fakes.durable_inbox import running, wait_until_posted
 from tests.fakes.http_server import wait_until
+from tests.fakes.scenarios import CaseOnPlatform, admitting_inbox
 from tests.fakes.slack import interactions, names
 from tests.fakes.slack.events import ALICE, Client
 from tests.fakes.slack.exchange import Answer, Json
@@ -182,18 +180,7 @@ async def bot_at(
 ) -> AsyncIterator[Bot]:
     """Start a bot; its desk says what a test tells it to, unless there is another."""
     said, pages = FixedDesk(), ReadsPages(PAGE)
-    introductions = AskerIdentification(
-        {"slack": channel}, open_spaces={"slack": frozenset({"IT"})}, notes=store.notes
-    )
-    admission = Admission(
-        store.interactions,
-        VouchedDirectory(),
-        Policy(),
-        store.policies,
-        introductions=introductions,
-        notes=store.notes,
-    )
-    opened = inbox_over(store, desk=desk or said, admission=admission, channels={"slack": channel})
+    opened = admitting_inbox(store, "slack", channel, desk or said)
     async with running(opened) as inbox:
         app = web.Application()
         mount(app, channel, chat_context_over(store, inbox, tenant=TENANT, readable=pages))
@@ -206,17 +193,12 @@ def answer_with_private_part(text: str = "Your own plan covers it [1].") -> Outc
     return Outcome(ANSWER, TRACE, replace(ANSWER, text=text))
 
 
-ANNA = Actor("anna@acme.example", "Anna Lopez", "expert")
-BEN = Actor("ben@acme.example", "Ben Okafor", "expert")
 ASKER = Actor("U0ALICE00", "Alice", "asker")
 
 
 @dataclass
-class CaseScenario:
-    """One workspace, one record, and one process of the bot between them.
-
-    ``ahead`` is how far its clock is: what is to be tried again later is due then.
-    """
+class CaseScenario(CaseOnPlatform):
+    """One workspace, one record, and one process of the bot between them."""
 
     slack: FakeSlack
     store: Store
@@ -224,6 +206,11 @@ class CaseScenario:
     context: ChatContext
     client: Client
     ahead: timedelta = timedelta()
+    platform: Platform = "slack"
+
+    @property
+    def question(self) -> Message:
+        return question()
 
     def visitor(self, user_id: str = names.ANNA) -> Visitor:
         """Return somebody at the keyboard."""
@@ -232,50 +219,6 @@ class CaseScenario:
     def whispered(self, user_id: str) -> list[str]:
         """Return what only one person was shown."""
         return [post.shown for post in self.slack.whispered(user_id)]
-
-    async def ask(
-        self, message: Message | None = None, response: Escalation = HANDED_OVER
-    ) -> InteractionId:
-        """Record a question that went to people, and post what it brings."""
-        asked = message or question()
-        sent = delivery(asked, response)
-        sent = replace(sent, outcome=Outcome(response, TRACE))
-        await record_answer(self.store, asked, sent.outcome)
-        await self.channel.deliver(sent)
-        return asked.interaction_id
-
-    async def act(
-        self,
-        what: Act,
-        actor: Actor = ANNA,
-        text: str = "",
-        *,
-        id: str = "",  # noqa: A002
-    ) -> Case:
-        case_id = InteractionId(id) if id else question().interaction_id
-        return await self.context.casework.act("acme", case_id, what, actor, text)
-
-    async def news(self) -> None:
-        """Tell all that is due, as the running bot does at once."""
-        news = NoticeLoop(
-            owner="me",
-            outbox=self.store.notices,
-            teller=NoticeDelivery(
-                outbox=self.store.notices,
-                cases=self.store.escalations,
-                casework=self.context.casework,
-                interactions=self.store.interactions,
-                channels={"slack": self.channel},
-                now=self.now,
-            ),
-            is_open=lambda: True,
-            now=self.now,
-        )
-        while await news.round():
-            pass
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
 
     @property
     def card(self) -> Post:
@@ -286,18 +229,3 @@ class CaseScenario:
     def told(self) -> list[Post]:
         """Return what the asker was told after the first reply."""
         return replies(self.slack)[1:]
-
-    async def case(self) -> Case:
-        case = await self.store.escalations.get("acme", question().interaction_id)
-        assert case is not None
-        return case
-
-    async def history(self) -> list[CaseStep]:
-        steps = await self.store.escalations.steps("acme", question().interaction_id)
-        return [step for step in steps if step.step != "open"]
-
-    async def noted(self) -> PostedRef:
-        """Return where the card is, as the record has it."""
-        text = await self.store.notes.get("acme", f"slack:card:{question().interaction_id}")
-        channel, _, ts = (text or "").partition(" ")
-        return PostedRef(channel, ts)

@@ -99,10 +99,6 @@ def app_uninstalled() -> dict[str, Any]:
     return {"type": "app_uninstalled"}
 
 
-def tokens_revoked(*, bots: tuple[str, ...] = (BOT_USER,)) -> dict[str, Any]:
-    return {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": list(bots)}}
-
-
 Event = dict[str, Any]
 MENTION = f"<@{names.BOT_USER}>"
 _SUBSCRIPTIONS = {"channel": "message.channels", "group": "message.groups", "im": "message.im"}
@@ -259,24 +255,16 @@ async def deliver(
     return [await door.event(one, attempt=number) for one, number in copies]
 
 
-async def echo(door: Door, slack: Workspace, post: Post) -> list[Answer]:
-    """Send the bot what it wrote itself, as Slack does where message events are subscribed."""
-    events = said(slack, post)
-    return await deliver(door, enclosed(slack, post.user, post.channel, events))
-
-
 FORM = "application/x-www-form-urlencoded"
-PATIENCE_SECONDS = 3.0
+PATIENCE_SECONDS = 60.0
+"""Slack waits 3 s, which a busy machine may need for everything at once."""
 
 
 class WebDoor:
-    """Sends as Slack does to the bot's one address, and waits as long as Slack waits."""
+    """Sends as Slack does to the bot's one address, and waits for the answer."""
 
-    def __init__(
-        self, client: Client | aiohttp.ClientSession, *, patience_seconds: float = PATIENCE_SECONDS
-    ) -> None:
+    def __init__(self, client: Client | aiohttp.ClientSession) -> None:
         self._client = client
-        self._patience = patience_seconds
 
     async def event(self, envelope: Json, *, attempt: int = 0) -> Answer:
         headers = {"X-Slack-Retry-Num": str(attempt), "X-Slack-Retry-Reason": "http_timeout"}
@@ -297,6 +285,6 @@ class WebDoor:
         return Answer(status, text, time.monotonic() - began)
 
     async def _answer(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, str]:
-        async with asyncio.timeout(self._patience):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             response = await self._client.post("/slack/events", data=body, headers=headers)
             return response.status, await response.text()

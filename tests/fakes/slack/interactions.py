@@ -38,7 +38,7 @@ class Control:
         place = {"action_id": self.action_id, "block_id": self.block_id, "action_ts": at}
         if self.side:
             return {"type": kind, **place, "value": self.side["value"], "text": self.side["text"]}
-        if kind in {"button", "icon_button"}:
+        if kind == "button":
             kept = {key: self.part[key] for key in ("text", "value", "url") if key in self.part}
             return {"type": kind, **kept, **place}
         return {**value_of(self.part, chosen), **place}
@@ -93,7 +93,6 @@ def unfilled(blocks: Sequence[Block], values: Values) -> list[str]:
 
 _FREE = {
     "plain_text_input": ("value", "initial_value"),
-    "number_input": ("value", "initial_value"),
     "conversations_select": ("selected_conversation", "initial_conversation"),
 }
 
@@ -165,7 +164,7 @@ def click_on_view(
     return {
         **_from(slack, user, "block_actions"),
         "container": {"type": "view", "view_id": view.id},
-        "trigger_id": slack.tickets.trigger(user, view.id),
+        "trigger_id": slack.tickets.trigger(user),
         "view": view.told(),
         "actions": [control.action(chosen, slack.next_ts())],
     }
@@ -174,7 +173,7 @@ def click_on_view(
 def submission(slack: Workspace, user: str, view: View) -> Payload:
     return {
         **_from(slack, user, "view_submission"),
-        "trigger_id": slack.tickets.trigger(user, view.id),
+        "trigger_id": slack.tickets.trigger(user),
         "view": view.told(),
         "response_urls": [],
     }

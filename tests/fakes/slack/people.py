@@ -226,7 +226,6 @@ _ANY_OF = {
     "chat.delete": ("chat:write",),
     "assistant.threads.setStatus": ("assistant:write", "chat:write"),
     "assistant.threads.setSuggestedPrompts": ("assistant:write",),
-    "assistant.threads.setTitle": ("assistant:write",),
     "users.info": ("users:read",),
     "users.lookupByEmail": ("users:read.email",),
     "usergroups.list": ("usergroups:read",),
@@ -234,11 +233,9 @@ _ANY_OF = {
     "conversations.open": ("im:write",),
     "reactions.add": ("reactions:write",),
     "reactions.remove": ("reactions:write",),
-    "files.info": ("files:read",),
 }
 _BY_ROOM = {
     "conversations.info": "read",
-    "conversations.members": "read",
     "conversations.replies": "history",
     "conversations.history": "history",
 }

@@ -162,14 +162,13 @@ _VIEW = shape(
 
 @dataclass
 class View:
-    """A modal that a person has before them; ``below`` is the one it was pushed onto."""
+    """A modal that a person has before them."""
 
     id: str
     user: str
     payload: dict[str, Any]
     version: int = 1
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
-    below: View | None = None
     errors: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -184,9 +183,6 @@ class View:
 
     def told(self) -> dict[str, Any]:
         """Return it as answers and events show it."""
-        root = self
-        while root.below:
-            root = root.below
         return {
             "private_metadata": "",
             "callback_id": "",
@@ -203,8 +199,8 @@ class View:
             "blocks": with_ids(self.payload["blocks"]),
             "state": {"values": self.values},
             "hash": self.hash,
-            "root_view_id": root.id,
-            "previous_view_id": self.below.id if self.below else None,
+            "root_view_id": self.id,
+            "previous_view_id": None,
         }
 
     def change(self, payload: dict[str, Any]) -> None:

@@ -35,7 +35,6 @@ class Ticket:
     channel: str
     since: float
     ts: str | None = None
-    view_id: str | None = None
     used: int = 0
 
 
@@ -49,10 +48,10 @@ class Tickets:
     sockets: set[str] = field(default_factory=set)
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
-    def trigger(self, user: str, view_id: str | None = None) -> str:
-        """Return a trigger id; ``view_id`` is the view from which it came."""
+    def trigger(self, user: str) -> str:
+        """Return a trigger id."""
         key = f"{next(self._numbers)}.trigger"
-        self.triggers[key] = Ticket(user, "", self.now(), view_id=view_id)
+        self.triggers[key] = Ticket(user, "", self.now())
         return key
 
     def redeem(self, trigger_id: str) -> Ticket | str:
@@ -100,13 +99,11 @@ _TIER_OF = {
     "apps.connections.open": 1,
     "assistant.threads.setStatus": 5,
     "assistant.threads.setSuggestedPrompts": 4,
-    "assistant.threads.setTitle": 3,
     "chat.delete": 3,
     "chat.postEphemeral": 4,
     "chat.update": 3,
     "conversations.history": 3,
     "conversations.info": 3,
-    "conversations.members": 4,
     "conversations.open": 3,
     "conversations.replies": 3,
     "reactions.add": 3,
@@ -116,7 +113,6 @@ _TIER_OF = {
     "users.info": 4,
     "users.lookupByEmail": 3,
     "views.open": 4,
-    "views.push": 4,
     "views.update": 4,
 }
 
@@ -183,7 +179,7 @@ class Sockets:
 
     tickets: Tickets
     ack_seconds: float = 3.0
-    link_seconds: float = 5.0
+    link_seconds: float = 60.0
     opened: int = 0
     acks: list[Ack] = field(default_factory=list)
     sent: list[Json] = field(default_factory=list)

@@ -13,7 +13,7 @@ from tests.fakes.slack.blocks import refusal
 from tests.fakes.slack.events import ALICE, Client, WebDoor, enclosed
 from tests.fakes.slack.exchange import Answer, Door, Json
 from tests.fakes.slack.interactions import filled, find, unfilled
-from tests.fakes.slack.posts import Post, StoredFile, View, view_problem
+from tests.fakes.slack.posts import Post, StoredFile, View
 from tests.fakes.slack.state import Workspace
 
 _OK = 200
@@ -27,17 +27,11 @@ def after_submission(slack: Workspace, view: View, answer: Answer) -> Json:
         case None:
             assert answer.text in {"", "{}"}, f"Slack does not understand {answer.text!r}"
             slack.open_views.remove(view)
-        case "clear":
-            slack.open_views[:] = [v for v in slack.open_views if v.user != view.user]
         case "errors":
             view.errors = answer.body["errors"]
             asked = [block.get("block_id") for block in view.payload["blocks"] if "label" in block]
             assert view.errors, "Slack wants at least one error"
             assert set(view.errors) <= set(asked), f"only {asked} can be wrong"
-        case "update":
-            view.change(_fit(answer.body["view"]))
-        case "push":
-            web_api.show_view(slack, view.user, _fit(answer.body["view"]), view)
         case other:
             raise AssertionError(f"Slack knows no response_action {other!r}")
     return answer.body
@@ -51,12 +45,6 @@ def after_command(slack: Workspace, user: str, channel: str, answer: Answer) -> 
     unfit = refusal(payload, slack.block_types)
     assert not unfit, f"Slack does not show this answer: {unfit}"
     web_api.post_response(slack, user, channel, payload)
-
-
-def _fit(payload: Json) -> Json:
-    wrong = view_problem(payload)
-    assert not wrong, f"Slack does not show this view: {wrong}"
-    return payload
 
 
 class Visitor:

@@ -158,7 +158,6 @@ CHAT_METHODS = {
     "agents.sessions.setStatus": set_session,
     "assistant.threads.setStatus": set_status,
     "assistant.threads.setSuggestedPrompts": set_prompts,
-    "assistant.threads.setTitle": lambda _slack, _arguments: ok(),
 }
 
 
@@ -358,17 +357,6 @@ def room_info(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     return ok(channel=room.told()) if room else error("channel_not_found")
 
 
-def room_members(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
-    room = _visible(slack, arguments["channel"])
-    if room is None:
-        return error("channel_not_found")
-    every = sorted(room.members)
-    begin = int(arguments.get("cursor") or 0)
-    end = begin + min(int(arguments.get("limit", 100)), slack.page_size)
-    cursor = str(end) if end < len(every) else ""
-    return ok(members=every[begin:end], response_metadata={"next_cursor": cursor})
-
-
 def open_direct(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     """Open the direct conversation with one person; it is made when there is none."""
     user = str(arguments.get("users") or "")
@@ -388,14 +376,6 @@ def direct_room(slack: Workspace, user: str) -> Room:
     room = slack.rooms.made(f"D{user[1:]}")
     room.members |= {user, names.BOT_USER}
     return room
-
-
-def file_info(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
-    stored = slack.files.get(arguments["file"])
-    if stored is None:
-        return error("file_not_found")
-    shown = type(stored)(stored.name, stored.content, stored.mimetype, stored.id)
-    return ok(file=shown.told(slack.site))
 
 
 def download(slack: Workspace, arguments: dict[str, Any], *, may: bool) -> web.Response:
@@ -426,18 +406,8 @@ LOOKUP_METHODS = {
     "usergroups.list": list_groups,
     "usergroups.users.list": group_members,
     "conversations.info": room_info,
-    "conversations.members": room_members,
     "conversations.open": open_direct,
-    "files.info": file_info,
 }
-
-
-def open_view(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
-    return _shown_view(slack, arguments, pushed=False)
-
-
-def push_view(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
-    return _shown_view(slack, arguments, pushed=True)
 
 
 def update_view(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
@@ -453,26 +423,16 @@ def update_view(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     return ok(view=view.told())
 
 
-def _shown_view(slack: Workspace, arguments: dict[str, Any], *, pushed: bool) -> web.Response:
+def open_view(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     wrong = view_problem(arguments["view"])
     if wrong:
         return error("invalid_arguments", wrong)
     ticket = slack.tickets.redeem(str(arguments["trigger_id"]))
     if isinstance(ticket, str):
         return error(ticket)
-    below = _view_by_id(slack, ticket.view_id or "") if pushed else None
-    if pushed and below is None:
-        return error("not_found")
-    return ok(view=show_view(slack, ticket.user, arguments["view"], below).told())
-
-
-def show_view(
-    slack: Workspace, user: str, payload: dict[str, Any], below: View | None = None
-) -> View:
-    """Put a view before a person."""
-    view = View(f"V{slack.next_ts().replace('.', '')}", user, payload, below=below)
+    view = View(f"V{slack.next_ts().replace('.', '')}", ticket.user, arguments["view"])
     slack.open_views.append(view)
-    return view
+    return ok(view=view.told())
 
 
 def _found_view(slack: Workspace, arguments: dict[str, Any]) -> View | None:
@@ -487,4 +447,4 @@ def _view_by_id(slack: Workspace, view_id: str) -> View | None:
     return next((view for view in slack.open_views if view.id == view_id), None)
 
 
-VIEW_METHODS = {"views.open": open_view, "views.push": push_view, "views.update": update_view}
+VIEW_METHODS = {"views.open": open_view, "views.update": update_view}

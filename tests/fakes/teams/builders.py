@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.answering.admission import Admission, VouchedDirectory
-from bot.answering.asker_identity import AskerIdentification
 from bot.chat.adapters import ChatContext
-from bot.domain.cases import Act, Actor, Case, CaseStep
-from bot.domain.interactions import Escalation, Interaction, Outcome, PostedRef
-from bot.domain.messages import InteractionId, Message, Person, Policy, Thread
+from bot.domain.cases import Actor
+from bot.domain.interactions import Interaction, Outcome
+from bot.domain.messages import InteractionId, Message, Person, Platform, Thread
 from bot.domain.ports import AnswersInquiries, Inbox
-from bot.escalations.notices import NoticeDelivery, NoticeLoop
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.transport.http import mount
 from bot.store.database import Store
 from tests.fakes.builders import NOON
 from tests.fakes.chat_context import ReadsPages, chat_context_over
-from tests.fakes.desk import HANDED_OVER, PAGE, TENANT, TRACE, FixedDesk, delivery
-from tests.fakes.durable_inbox import inbox_over, record_answer, running, wait_until_posted
+from tests.fakes.desk import PAGE, TENANT, FixedDesk
+from tests.fakes.durable_inbox import running, wait_until_posted
+from tests.fakes.scenarios import CaseOnPlatform, admitting_inbox
 from tests.fakes.teams import activities, names
 from tests.fakes.teams.activities import BotTestClient, question
 from tests.fakes.teams.cards import words
@@ -102,18 +100,7 @@ async def bot_at(
 ) -> AsyncIterator[Bot]:
     """Start a bot; its desk says what a test tells it to, unless there is another."""
     said, pages = FixedDesk(), ReadsPages(PAGE)
-    introductions = AskerIdentification(
-        {"teams": channel}, open_spaces={"teams": frozenset({"IT"})}, notes=store.notes
-    )
-    admission = Admission(
-        store.interactions,
-        VouchedDirectory(),
-        Policy(),
-        store.policies,
-        introductions=introductions,
-        notes=store.notes,
-    )
-    opened = inbox_over(store, desk=desk or said, admission=admission, channels={"teams": channel})
+    opened = admitting_inbox(store, "teams", channel, desk or said)
     async with running(opened) as inbox:
         app = web.Application()
         mount(app, channel, chat_context_over(store, inbox, tenant=TENANT, readable=pages))
@@ -121,17 +108,12 @@ async def bot_at(
             yield Bot(teams, client, store, pages, said, inbox)
 
 
-ANNA = Actor("anna@acme.example", "Anna Lopez", "expert")
-BEN = Actor("ben@acme.example", "Ben Okafor", "expert")
 ASKER = Actor(names.ALICE, "Alice", "asker")
 
 
 @dataclass
-class CaseScenario:
-    """One tenant, one record, and one process of the bot between them.
-
-    ``ahead`` is how far its clock is: what is to be tried again later is due then.
-    """
+class CaseScenario(CaseOnPlatform):
+    """One tenant, one record, and one process of the bot between them."""
 
     teams: FakeTeams
     store: Store
@@ -139,6 +121,7 @@ class CaseScenario:
     context: ChatContext
     client: BotTestClient
     ahead: timedelta = timedelta()
+    platform: Platform = "teams"
 
     @property
     def question(self) -> Message:
@@ -147,49 +130,6 @@ class CaseScenario:
     def visitor(self, person: str = names.ANNA) -> Visitor:
         """Return somebody at the keyboard."""
         return Visitor(self.teams, self.client, person)
-
-    async def ask(
-        self, message: Message | None = None, response: Escalation = HANDED_OVER
-    ) -> InteractionId:
-        """Record a question that went to people, and post what it brings."""
-        asked = message or self.question
-        outcome = Outcome(response, TRACE)
-        await record_answer(self.store, asked, outcome)
-        await self.channel.deliver(replace(delivery(asked, response), outcome=outcome))
-        return asked.interaction_id
-
-    async def act(
-        self,
-        what: Act,
-        actor: Actor = ANNA,
-        text: str = "",
-        *,
-        id: InteractionId | None = None,  # noqa: A002
-    ) -> Case:
-        case_id = id or self.question.interaction_id
-        return await self.context.casework.act("acme", case_id, what, actor, text)
-
-    async def news(self) -> None:
-        """Tell all that is due, as the running bot does at once."""
-        news = NoticeLoop(
-            owner="me",
-            outbox=self.store.notices,
-            teller=NoticeDelivery(
-                outbox=self.store.notices,
-                cases=self.store.escalations,
-                casework=self.context.casework,
-                interactions=self.store.interactions,
-                channels={"teams": self.channel},
-                now=self.now,
-            ),
-            is_open=lambda: True,
-            now=self.now,
-        )
-        while await news.round():
-            pass
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
 
     @property
     def in_people(self) -> list[Sent]:
@@ -209,18 +149,3 @@ class CaseScenario:
     def seen_by(self, person: str, post: Sent | None = None) -> str:
         """Return what is on the cards of a message as one person sees them."""
         return "\n".join(map(words, self.teams.cards_for(person, post or self.card)))
-
-    async def case(self) -> Case:
-        case = await self.store.escalations.get("acme", self.question.interaction_id)
-        assert case is not None
-        return case
-
-    async def history(self) -> list[CaseStep]:
-        steps = await self.store.escalations.steps("acme", self.question.interaction_id)
-        return [step for step in steps if step.step != "open"]
-
-    async def noted(self) -> PostedRef:
-        """Return where the card is, as the record has it."""
-        text = await self.store.notes.get("acme", f"teams:card:{self.question.interaction_id}")
-        channel, _, activity_id = (text or "").partition(" ")
-        return PostedRef(channel, activity_id)

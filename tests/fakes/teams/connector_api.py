@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.fakes.teams import names, posts
+from tests.fakes.teams import posts
 from tests.fakes.teams.exchange import Refused
 from tests.fakes.teams.people import ROOT, Conversation, Human, chat_of, place_of, thread_of
 from tests.fakes.teams.posts import (
@@ -32,39 +32,14 @@ def show_member(teams: Tenant, conversation: str, user: str) -> dict[str, Any]:
     return _member_data(teams, human)
 
 
-def list_members(teams: Tenant, conversation: str) -> list[dict[str, Any]]:
-    there = conversation_with_bot(teams, conversation)
-    return [_member_data(teams, human) for human in _sorted(teams, there)]
-
-
 def page_of_members(teams: Tenant, conversation: str, size: int, token: str) -> dict[str, Any]:
     """Return a page of members, and how to ask for the next."""
-    everyone = list_members(teams, conversation)
+    there = conversation_with_bot(teams, conversation)
+    everyone = [_member_data(teams, human) for human in _sorted(teams, there)]
     begin = int(token) if token.isdigit() else 0
     end = begin + min(size or _MOST, teams.page_size)
     more = {"continuationToken": str(end)} if end < len(everyone) else {}
     return {"members": everyone[begin:end], **more}
-
-
-def show_team(teams: Tenant, name: str) -> dict[str, Any]:
-    channels = _channels(teams, name)
-    return {
-        "id": name,
-        "name": "Contoso IT",
-        "aadGroupId": names.TEAM_GROUP,
-        "tenantId": names.ENTRA,
-        "channelCount": len(channels),
-        "memberCount": len(set().union(*(each.members for each in channels))),
-    }
-
-
-def list_channels(teams: Tenant, name: str) -> dict[str, Any]:
-    """Return a team's channels; General has no name there."""
-    told = [
-        {"id": each.id, **({} if each.id == name else {"name": each.name})}
-        for each in _channels(teams, name)
-    ]
-    return {"conversations": told}
 
 
 def conversation_with_bot(teams: Tenant, conversation: str) -> Conversation:
@@ -77,13 +52,6 @@ def conversation_with_bot(teams: Tenant, conversation: str) -> Conversation:
             "BotNotInConversationRoster", "The bot is not part of the conversation roster."
         )
     return there
-
-
-def _channels(teams: Tenant, name: str) -> list[Conversation]:
-    found = [each for each in teams.conversations.values() if each.team == name and each.has_bot]
-    if not found:
-        raise Refused("TeamNotFound", "Team not found.")
-    return found
 
 
 def _sorted(teams: Tenant, there: Conversation) -> list[Human]:
@@ -104,8 +72,6 @@ def take_part(teams: Tenant, there: Conversation, sent: Sent, info: StreamInfo) 
     Raises Refused.
     """
     if there.kind != "personal":
-        if teams.playground:
-            raise Refused("BadArgument", "Streaming is for personal chats.", status=405)
         raise stream_refusal()
     if not teams.streams_allowed:
         raise stream_refusal()
@@ -205,8 +171,6 @@ def update_activity(teams: Tenant, call: Call, activity: Activity) -> dict[str, 
 
 
 def delete_activity(teams: Tenant, call: Call) -> None:
-    if teams.playground:
-        raise Refused("DeleteActivityAPINotImplemented", "Not implemented")
     writable_conversation(teams, call.conversation)
     del teams.visible[find_post(teams, call).id]
 

@@ -51,7 +51,6 @@ class Fetched:
     """A request for a file."""
 
     host: str
-    unique_id: str
     headers: Mapping[str, str]
 
 
@@ -106,7 +105,7 @@ class FileHost:
 
     async def _download(self, request: web.Request) -> web.StreamResponse:
         unique_id = request.query.get("UniqueId", "")
-        self.requests.append(Fetched(request.host, unique_id, dict(request.headers)))
+        self.requests.append(Fetched(request.host, dict(request.headers)))
         fault = (self.faults.popleft() if self.faults else None) or FileFault()
         with suppress(TimeoutError):
             async with asyncio.timeout(fault.seconds):

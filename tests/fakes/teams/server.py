@@ -48,11 +48,8 @@ class FakeTeams(Tenant):
         app.router.add_post(f"{_ACTIVITIES}/{{activity}}", self._take)
         app.router.add_put(f"{_ACTIVITIES}/{{activity}}", self._update)
         app.router.add_delete(f"{_ACTIVITIES}/{{activity}}", self._delete)
-        app.router.add_get(_MEMBERS, self._members)
         app.router.add_get("/v3/conversations/{conversation}/pagedmembers", self._paged)
         app.router.add_get(f"{_MEMBERS}/{{member}}", self._member)
-        app.router.add_get("/v3/teams/{team}", self._team)
-        app.router.add_get("/v3/teams/{team}/conversations", self._channels)
         app.router.add_get("/meta", self._metadata)
         app.router.add_get("/keys", self._keys)
         async with TestServer(app, host="127.0.0.1") as server:
@@ -118,24 +115,12 @@ class FakeTeams(Tenant):
             request, "member", lambda: connector_api.show_member(self, where, who)
         )
 
-    async def _members(self, request: web.Request) -> web.Response:
-        where = request.match_info["conversation"]
-        return await self._told(request, "members", lambda: connector_api.list_members(self, where))
-
     async def _paged(self, request: web.Request) -> web.Response:
         where, query = request.match_info["conversation"], request.query
         size, token = int(query.get("pageSize") or 0), query.get("continuationToken", "")
         return await self._told(
             request, "members", lambda: connector_api.page_of_members(self, where, size, token)
         )
-
-    async def _team(self, request: web.Request) -> web.Response:
-        name = request.match_info["team"]
-        return await self._told(request, "team", lambda: connector_api.show_team(self, name))
-
-    async def _channels(self, request: web.Request) -> web.Response:
-        name = request.match_info["team"]
-        return await self._told(request, "team", lambda: connector_api.list_channels(self, name))
 
     async def _told(self, request: web.Request, call: str, tell: Callable[[], Any]) -> web.Response:
         return await self._answered(request, call, lambda: web.json_response(tell()))

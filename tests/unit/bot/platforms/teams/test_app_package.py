@@ -387,43 +387,9 @@ def test_a_version_that_is_none_is_refused(configured: Settings) -> None:
         package_of(configured, PackageOptions(version="2"))
 
 
-_ID = "12345678-1234-1234-1234-123456789abc"
-_HOME = "https://frontdesk.example.com"
-
-
 def least() -> dict[str, Any]:
     """Return a manifest that Teams takes, with everything that this package may use."""
-    return {
-        "manifestVersion": "1.30",
-        "version": "1.0.0",
-        "id": _ID,
-        "developer": {
-            "name": "D",
-            "websiteUrl": _HOME,
-            "privacyUrl": _HOME,
-            "termsOfUseUrl": _HOME,
-        },
-        "name": {"short": "N", "full": "N"},
-        "description": {"short": "S", "full": "F"},
-        "icons": {"outline": "o.png", "color": "c.png"},
-        "accentColor": "#1f5f5b",
-        "bots": [
-            {
-                "botId": _ID,
-                "scopes": ["personal", "team", "groupChat"],
-                "commandLists": [{"scopes": ["personal"], "commands": [{"title": "help"}]}],
-            }
-        ],
-        "permissions": ["identity"],
-        "validDomains": ["frontdesk.example.com"],
-        "supportsChannelFeatures": "tier1",
-        "webApplicationInfo": {"id": _ID, "resource": _HOME},
-        "authorization": {
-            "permissions": {
-                "resourceSpecific": [{"name": "ChatMessage.Read.Chat", "type": "Application"}]
-            }
-        },
-    }
+    return manifest_in(package_of(settings(), PackageOptions(follow_ups=True)))
 
 
 def at(manifest: dict[str, Any], place: str) -> tuple[Any, Any]:
@@ -464,11 +430,11 @@ REFUSED: list[tuple[str, object]] = [
     ("version", "1.0"),
     ("version", "v1.0.0"),
     ("id", "frontdesk"),
-    ("id", _ID + "0"),
+    ("id", APP_ID + "0"),
     ("accentColor", "teal"),
     ("accentColor", "#fff"),
     ("developer/websiteUrl", "frontdesk.example.com"),
-    ("developer/websiteUrl", _HOME + "/" * 2048),
+    ("developer/websiteUrl", HOME + "/" * 2048),
     ("developer/privacyUrl", "ftp://example.com"),
     ("name", "Frontdesk"),
     ("name/short", 5),
@@ -488,33 +454,15 @@ REFUSED: list[tuple[str, object]] = [
     ("webApplicationInfo/id", "x"),
     ("color", "red"),
 ]
-REQUIRED = [
-    "manifestVersion",
-    "version",
-    "id",
-    "developer",
-    "developer/name",
-    "developer/websiteUrl",
-    "developer/privacyUrl",
-    "developer/termsOfUseUrl",
-    "name",
-    "name/short",
-    "description",
-    "description/short",
-    "description/full",
-    "icons",
-    "icons/color",
-    "icons/outline",
-    "accentColor",
-    "bots/0/botId",
-    "bots/0/scopes",
-    "bots/0/commandLists/0/scopes",
-    "bots/0/commandLists/0/commands",
-    "bots/0/commandLists/0/commands/0/title",
-    "webApplicationInfo/id",
-    "authorization/permissions/resourceSpecific/0/name",
-    "authorization/permissions/resourceSpecific/0/type",
-]
+REQUIRED = """
+    manifestVersion version id accentColor
+    developer developer/name developer/websiteUrl developer/privacyUrl developer/termsOfUseUrl
+    name name/short description description/short description/full icons icons/color icons/outline
+    bots/0/botId bots/0/scopes bots/0/commandLists/0/scopes bots/0/commandLists/0/commands
+    bots/0/commandLists/0/commands/0/title webApplicationInfo/id
+    authorization/permissions/resourceSpecific/0/name
+    authorization/permissions/resourceSpecific/0/type
+""".split()
 
 
 def dotted(place: str) -> str:

@@ -161,7 +161,7 @@ async def test_who_issues_tokens_and_hangs_is_given_up(monkeypatch: pytest.Monke
     port = server.sockets[0].getsockname()[1]
     credentials = MicrosoftAppCredentials("app", "secret")
     credentials.oauth_endpoint = f"https://127.0.0.1:{port}/tenant"
-    async with server, asyncio.timeout(10.0):
+    async with server, asyncio.timeout(60.0):
         with pytest.raises(requests.RequestException):
             await asyncio.to_thread(credentials.get_access_token)
         closing.set()

@@ -47,7 +47,7 @@ US = BotIds(frozenset({BOT_USER}))
 
 
 async def becomes_voted(bot: Bot, asked: InteractionId, wanted: dict[str, str]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while await bot.votes(asked) != wanted:  # noqa: ASYNC110 - an errand tells nobody
             await asyncio.sleep(0.005)
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,9 +17,10 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from bot.chat.commands.run_followers import RunFollowers
-from bot.chat.commands.run_leases import SILENT_SECONDS, RunLease, RunLeases
-from bot.chat.commands.run_message import Clock
-from bot.chat.commands.run_status import RunStatus, RunWatcher
+from bot.chat.commands.run_leases import SILENT_SECONDS
+from bot.chat.commands.run_message import Screen
+from bot.chat.commands.run_status import RunStatus
+from bot.domain.messages import Platform
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.commands.reindex_runs import RunMessages, run_message
 from bot.platforms.slack.commands.slash_commands import plain_message
@@ -32,6 +31,7 @@ from ingestion.records.types import Failure
 from tests.fakes.chat_context import RUN, RUNNING, MemoryDocuments, chat_context_over
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until
+from tests.fakes.scenarios import FAILED, RunOnPlatform, clock, hurried
 from tests.fakes.slack.blocks import BLOCK_TYPES, refusal
 from tests.fakes.slack.exchange import Fault
 from tests.fakes.slack.names import ALICE, DIRECT, ELSEWHERE, HELP, SECRET_ROOM, SHARED
@@ -88,70 +88,26 @@ def test_who_ordered_is_named_where_others_read_it() -> None:
         assert (f"<@{ALICE}>" in shown) is not alone
 
 
-_FASTER = 40.0
-_NOON, _BEGAN = 1_700_000_000.0, time.monotonic()
-FAILED = Failure("HR", "Salaries of the board", "it is damaged", "Save it again.")
-
-
-async def hurried(seconds: float) -> None:
-    await asyncio.sleep(seconds / _FASTER)
-
-
-def clock() -> float:
-    """Return seconds that pass faster than those of this world."""
-    return _NOON + (time.monotonic() - _BEGAN) * _FASTER
-
-
 @dataclass
-class RunScenario:
-    """One run, and the processes that may show it."""
+class RunScenario(RunOnPlatform):
+    """One run, and the processes that may show it in the workspace."""
 
     slack: FakeSlack
     channel: SlackChannel
     store: Store
     shelf: MemoryDocuments = field(default_factory=lambda: MemoryDocuments(RUNNING))
     elsewhere: int = 0
+    platform: Platform = "slack"
 
-    def notes(self, owner: str = "local") -> RunLeases:
-        return RunLeases(self.store.notes, "acme", owner, platform="slack", clock=clock)
-
-    def followers(self, owner: str = "local") -> RunFollowers:
-        context = chat_context_over(self.store, KeepingInbox(), tenant="acme", shelf=self.shelf)
-        watch = RunWatcher(self.shelf.get, pause=hurried, clock=clock)
-        return RunFollowers(
-            commands=replace(context.commands, watch=watch),
-            leases=self.notes(owner),
-            screen=RunMessages(self.channel.client, self.channel, tenant="acme"),
-            time=Clock(hurried, clock),
-        )
-
-    @asynccontextmanager
-    async def process(self, owner: str = "local") -> AsyncIterator[RunFollowers]:
-        """Run a process until the block ends; then it stops in order."""
-        followers = self.followers(owner)
-        app = web.Application()
-        followers.mount(app)
-        runner = web.AppRunner(app)
-        await runner.setup()
-        try:
-            yield followers
-        finally:
-            await runner.cleanup()
+    @property
+    def screen(self) -> Screen:
+        return RunMessages(self.channel.client, self.channel, tenant="acme")
 
     async def order(self, followers: RunFollowers, channel: str = HELP) -> None:
         await followers.begin("r1", user=ALICE, channel=channel, elsewhere=self.gone_elsewhere)
 
     def gone_elsewhere(self, where: str) -> None:
         self.elsewhere += where == "directly"
-
-    def goes(self, **changes: object) -> None:
-        """Let the run go on."""
-        self.shelf.runs[0] = replace(self.shelf.runs[0], **changes)  # type: ignore[arg-type]
-
-    def ends(self, *failures: Failure) -> None:
-        """Let the run end, with these failures."""
-        ended = replace(RUN, changed=3, unchanged=1, failed=len(failures), failures=failures)
-        self.shelf.runs[0] = ended
 
     def posts(self, channel: str = HELP) -> list[Post]:
         return self.slack.answers(channel)
@@ -161,21 +117,12 @@ class RunScenario:
         await wait_until(lambda: [post for post in self.posts(channel) if words in post.shown])
         return next(post for post in self.posts(channel) if words in post.shown)
 
-    async def is_over(self) -> None:
-        """Wait until nobody shows the run any more."""
-        async with asyncio.timeout(10):
-            while await self.store.notes.beginning("acme", "slack:reindex"):  # noqa: ASYNC110 - it is over in another task
-                await asyncio.sleep(0.01)
-
     async def is_taken_by(self, owner: str) -> None:
         """Let a process take the run over, also if its owner was just writing a heartbeat."""
         for _ in range(5):
             if (await self.noted()).owner != owner:
                 await self.notes(owner).keep(await self.noted())
             await hurried(1)
-
-    async def noted(self) -> RunLease:
-        return (await self.notes().every())["r1"]
 
 
 @pytest.fixture

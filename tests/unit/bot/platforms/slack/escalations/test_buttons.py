@@ -11,8 +11,9 @@ from bot.domain.cases import Actor
 from bot.domain.errors import StoreUnavailable
 from bot.store.database import Store
 from tests.fakes.escalations import until
+from tests.fakes.scenarios import BEN
 from tests.fakes.slack import interactions, names
-from tests.fakes.slack.builders import BEN, HELP, PEOPLE, CaseScenario, question
+from tests.fakes.slack.builders import HELP, PEOPLE, CaseScenario, question
 from tests.fakes.slack.exchange import Fault
 from tests.fakes.slack.people import Member
 from tests.fakes.slack.posts import View

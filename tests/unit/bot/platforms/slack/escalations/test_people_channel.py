@@ -18,9 +18,9 @@ from bot.store.database import Store
 from tests.fakes.desk import HANDED_OVER, TRACE, delivery
 from tests.fakes.durable_inbox import wait_until_posted
 from tests.fakes.escalations import case_of, notice_of
+from tests.fakes.scenarios import BEN
 from tests.fakes.slack.builders import (
     ASKER,
-    BEN,
     HELP,
     PEOPLE,
     CaseScenario,

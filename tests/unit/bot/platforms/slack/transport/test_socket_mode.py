@@ -84,7 +84,7 @@ async def test_what_is_not_kept_is_not_acknowledged_and_comes_again(
     asking = asyncio.create_task(ann.say(ann.direct, "vpn?"))
     await wait_until(lambda: len(slack.sockets.sent) == 2)
     assert slack.sockets.acks == []
-    inbox.error = None
+    inbox.error, slack.sockets.ack_seconds = None, 60.0
     await asking
 
     assert ann.answers[-1].status == 200
@@ -115,10 +115,10 @@ async def test_the_start_waits_for_the_connection_but_not_for_ever(
     slack: FakeSlack, settings: Settings, context: ChatContext
 ) -> None:
     """So that what is printed at the start is true."""
-    for fault, state in ((Fault(seconds=0.05), "ready"), (Fault(seconds=30.0), "failed")):
-        slack.fail("apps.connections.open", fault)
+    for late, start, state in ((0.05, 60.0, "ready"), (600.0, 0.1, "failed")):
+        slack.fail("apps.connections.open", Fault(seconds=late))
         channel = connect(on_socket(settings), caller=Clock().caller())
-        async with served(channel, context, replace(HASTY, start=0.3)):
+        async with served(channel, context, replace(HASTY, start=start)):
             assert channel.part().state == state
 
 

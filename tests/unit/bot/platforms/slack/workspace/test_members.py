@@ -264,11 +264,10 @@ async def test_who_asks_is_not_waited_for_beyond_the_patience_of_a_question(
 ) -> None:
     assert api.LOOKUP_SECONDS == 5.0  # what docs/slack.md promises
     monkeypatch.setattr(api, "LOOKUP_SECONDS", 0.05)
-    slack.fail("users.info", Fault(seconds=20))
+    slack.fail("users.info", Fault(seconds=600))
 
     with pytest.raises(DeliveryFailed):
-        async with asyncio.timeout(5):
-            await channel.introduce(question())
+        await channel.introduce(question())
 
 
 @pytest.fixture

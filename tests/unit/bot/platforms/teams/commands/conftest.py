@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
-from aiohttp import web
 
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.run_followers import RunFollowers
-from bot.chat.commands.run_leases import RunLease, RunLeases
-from bot.chat.commands.run_message import Clock
-from bot.chat.commands.run_status import RunWatcher
+from bot.chat.commands.run_message import Screen
+from bot.domain.messages import Platform
 from bot.domain.settings import Settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.commands.reindex_runs import RunMessages
 from bot.platforms.teams.payloads.activity import reference_of
 from bot.store.database import Store
-from ingestion.records.types import Failure
-from tests.fakes.chat_context import RUN, RUNNING, MemoryDocuments, chat_context_over, document
+from tests.fakes.chat_context import RUNNING, MemoryDocuments, chat_context_over, document
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until
+from tests.fakes.scenarios import RunOnPlatform, clock, hurried
 from tests.fakes.teams import activities
 from tests.fakes.teams.activities import BotTestClient
 from tests.fakes.teams.credentials import CountingCredentials
@@ -35,45 +30,21 @@ from tests.fakes.teams.posts import Sent
 from tests.fakes.teams.server import FakeTeams
 from tests.fakes.teams.visitor import Visitor
 
-_FASTER = 40.0
-_NOON, _BEGAN = 1_700_000_000.0, time.monotonic()
-FAILED = Failure("HR", "Salaries of the board", "it is damaged", "Save it again.")
-
-
-async def hurried(seconds: float) -> None:
-    await asyncio.sleep(seconds / _FASTER)
-
-
-def clock() -> float:
-    """Return seconds that pass faster than those of this world."""
-    return _NOON + (time.monotonic() - _BEGAN) * _FASTER
-
 
 @dataclass
-class RunScenario:
-    """One run, and the processes that may show it."""
+class RunScenario(RunOnPlatform):
+    """One run, and the processes that may show it in the tenant."""
 
     teams: FakeTeams
     channel: TeamsChannel
     store: Store
     shelf: MemoryDocuments = field(default_factory=lambda: MemoryDocuments(RUNNING))
     elsewhere: list[str] = field(default_factory=list)
+    platform: Platform = "teams"
 
-    def notes(self, owner: str = "local") -> RunLeases:
-        return RunLeases(self.store.notes, "acme", owner, platform="teams", clock=clock)
-
-    @asynccontextmanager
-    async def process(self, owner: str = "local") -> AsyncIterator[RunFollowers]:
-        """Run a process until the block ends; then it stops in order."""
-        followers = self._followers(owner)
-        app = web.Application()
-        followers.mount(app)
-        runner = web.AppRunner(app)
-        await runner.setup()
-        try:
-            yield followers
-        finally:
-            await runner.cleanup()
+    @property
+    def screen(self) -> Screen:
+        return RunMessages(self.channel.client, self.channel, tenant="acme")
 
     async def order(
         self, followers: RunFollowers, conversation: str = HELP, *, by: str = ALICE
@@ -87,15 +58,6 @@ class RunScenario:
             "r1", user=by, channel=reference_of(said), elsewhere=self._gone_elsewhere
         )
 
-    def goes(self, **changes: object) -> None:
-        """Let the run go on."""
-        self.shelf.runs[0] = replace(self.shelf.runs[0], **changes)  # type: ignore[arg-type]
-
-    def ends(self, *failures: Failure) -> None:
-        """Let the run end, with these failures."""
-        ended = replace(RUN, changed=3, unchanged=1, failed=len(failures), failures=failures)
-        self.shelf.runs[0] = ended
-
     async def shows(self, words: str, conversation: str = HELP) -> Sent:
         """Wait until a message shows something; return it."""
 
@@ -105,31 +67,11 @@ class RunScenario:
         await wait_until(found)
         return found()[0]
 
-    async def is_over(self) -> None:
-        """Wait until nobody shows the run any more."""
-        async with asyncio.timeout(10):
-            while await self.store.notes.beginning("acme", "teams:reindex"):  # noqa: ASYNC110 - it is over in another task
-                await asyncio.sleep(0.01)
-
     async def is_noted(self) -> None:
         """Wait until it is noted where the message is: whoever stops before that leaves a doubt."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not (await self.noted()).posted:  # noqa: ASYNC110 - it is noted in another task
                 await asyncio.sleep(0.01)
-
-    async def noted(self) -> RunLease:
-        return (await self.notes().every())["r1"]
-
-    def _followers(self, owner: str) -> RunFollowers:
-        context = chat_context_over(self.store, KeepingInbox(), tenant="acme", shelf=self.shelf)
-        watch = RunWatcher(self.shelf.get, pause=hurried, clock=clock)
-        channel = self.channel
-        return RunFollowers(
-            commands=replace(context.commands, watch=watch),
-            leases=self.notes(owner),
-            screen=RunMessages(channel.client, channel, tenant="acme"),
-            time=Clock(hurried, clock),
-        )
 
     def _gone_elsewhere(self, where: str) -> None:
         self.elsewhere.append(where)

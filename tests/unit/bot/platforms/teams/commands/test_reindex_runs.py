@@ -30,6 +30,7 @@ from tests.fakes.http_server import (
     wait_until,
     write_index,
 )
+from tests.fakes.scenarios import FAILED, hurried
 from tests.fakes.teams.activities import BotTestClient
 from tests.fakes.teams.cards import attached, card_problems, labels, words
 from tests.fakes.teams.exchange import Fault
@@ -48,7 +49,7 @@ from tests.fakes.teams.people import chat_of
 from tests.fakes.teams.posts import Sent
 from tests.fakes.teams.server import FakeTeams
 from tests.fakes.teams.visitor import Visitor
-from tests.unit.bot.platforms.teams.commands.conftest import FAILED, RunScenario, hurried
+from tests.unit.bot.platforms.teams.commands.conftest import RunScenario
 
 CHAT = chat_of(ALICE)
 MAYBE_TWICE = "orders.run_may_be_shown_twice"

@@ -20,9 +20,10 @@ from tests.fakes.desk import HANDED_OVER, OFFERED, TENANT, TRACE, delivery
 from tests.fakes.durable_inbox import record_answer
 from tests.fakes.escalations import case_of, notice_of
 from tests.fakes.http_server import wait_until
+from tests.fakes.scenarios import BEN
 from tests.fakes.teams import names
 from tests.fakes.teams.activities import question
-from tests.fakes.teams.builders import ASKER, BEN, CaseScenario, bot_at
+from tests.fakes.teams.builders import ASKER, CaseScenario, bot_at
 from tests.fakes.teams.exchange import Fault
 from tests.fakes.teams.server import FakeTeams
 from tests.unit.bot.platforms.teams.escalations.conftest import Process

@@ -140,11 +140,11 @@ def test_whatever_is_sent_is_read(text: str, written: str) -> None:
 
 
 def test_a_megabyte_of_open_tags_takes_no_time() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for piece in ("<at>", "<at ", "<at>a", " <at>Help</at>"):
         read(piece * (900_000 // len(piece)), OURS)
 
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 30
     assert mentions_bot(message_activity("", mention_entity("", PLAIN_BOT)))
 
 
@@ -283,11 +283,11 @@ def test_no_own_word_is_lost_beside_a_copy_that_quotes_nothing(said: str, copied
 
 def test_no_html_holds_everybody_up() -> None:
     """The standard library's reader took two minutes for some of these."""
-    started = time.perf_counter()
+    started = time.process_time()
     for piece in ("<", "<!--", "<a ", "<blockquote>", "<b itemprop=mri>", "&#1", "<![", "<p>x"):
         read_html(piece * (100_000 // len(piece)))
 
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 30
 
 
 @pytest.mark.parametrize("kind", ["Reply", "Forward"])
@@ -299,4 +299,4 @@ def test_many_quotes_of_a_long_message_are_taken_out_in_a_moment(kind: str) -> N
     )
     started = time.process_time()
     message_text_of(message_activity("a " * 50_000, html=quotes))
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 5

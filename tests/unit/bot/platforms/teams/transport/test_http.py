@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import Any
 
@@ -23,6 +22,7 @@ from bot.platforms.teams.client.api import parsed_reference
 from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.transport.http import mount
 from tests.fakes.desk import KeepingInbox
+from tests.fakes.http_server import wait_until
 from tests.fakes.teams.activities import (
     BOT,
     CHANNEL,
@@ -318,10 +318,7 @@ async def test_the_keys_are_fetched_before_anyone_asks(
     client: BotTestClient, teams: FakeTeams
 ) -> None:
     """Botbuilder fetches them at the first activity, in a blocking call."""
-    for _ in range(200):
-        if teams.calls == ["meta"]:
-            break
-        await asyncio.sleep(0.01)
+    await wait_until(lambda: teams.calls == ["meta"])
     await send_signed(client, teams, in_person(teams, "vpn?"))
     assert teams.calls == ["meta"]
 
