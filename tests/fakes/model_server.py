@@ -17,13 +17,13 @@ from pydantic import BaseModel, Field
 
 from rag.models.chat_model import ModelSettings, OpenAICompatibleModel, open_model
 from rag.models.client import Endpoint, SettingNames
-from rag.models.protocol import ReasoningEffort
 from rag.models.openai_embedder import (
     EmbedderSettings,
     OpenAIEmbedder,
     RetryBudget,
     open_openai_embedder,
 )
+from rag.models.protocol import ReasoningEffort
 from rag.ports import ChatMessage, Prompt
 from rag.retrying import RetryPolicy
 
