@@ -324,3 +324,16 @@ def permitted_scopes(
         and (question.spaces is None or scope.space in question.spaces)
         and may_read(scope.readers, principals)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The result of one check of a service; ``detail`` is the outcome, with the remedy.
+
+    ``works`` None: it fails, but questions, or many of them, are answered without it. ``name`` is
+    "" for the service itself.
+    """
+
+    name: str
+    works: bool | None
+    detail: str
