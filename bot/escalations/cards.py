@@ -7,7 +7,6 @@ refresh.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 from weakref import WeakValueDictionary
@@ -22,6 +21,7 @@ from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Interactions
 from bot.escalations.case_view import CaseView, view_of_delivery
 from bot.escalations.casework import Casework
+from rag.lru import LruDict
 
 _REMEMBERED = 1_000
 
@@ -38,7 +38,7 @@ class CardUpdates:
 
     def __init__(self) -> None:
         self._casework: Casework | None = None
-        self._shown: OrderedDict[InteractionId, int] = OrderedDict()
+        self._shown = LruDict[InteractionId, int](_REMEMBERED)
         self._turns: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
 
     def use_casework(self, casework: Casework) -> None:
@@ -62,11 +62,7 @@ class CardUpdates:
 
     def shown(self, view: CaseView) -> None:
         """Store the version that the card shows."""
-        case = view.case
-        self._shown[case.interaction_id] = case.version
-        self._shown.move_to_end(case.interaction_id)
-        while len(self._shown) > _REMEMBERED:
-            self._shown.popitem(last=False)
+        self._shown[view.case.interaction_id] = view.case.version
 
     async def catch_up(self, message: Message, shown: CaseView, show: ShowCard) -> None:
         """Show changes made while a card was posted: their notices found no card to edit."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -35,6 +34,7 @@ from bot.platforms.slack.payloads.events import (
 from bot.platforms.slack.payloads.metadata import interaction_answered_by
 from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 from bot.platforms.slack.workspace.bot_identity import BotIdentity
+from rag.lru import LruDict
 
 _THANKS = "Thanks, I'm glad it helped."
 _BUTTON_VOTES: dict[str, Vote] = {"up": "up", "down": "down"}
@@ -92,7 +92,7 @@ class AnswerLookup:
 
     def __init__(self, client: SlackClient) -> None:
         self._client = client
-        self._found: OrderedDict[tuple[str, str], InteractionId | None] = OrderedDict()
+        self._found = LruDict[tuple[str, str], InteractionId | None](_REMEMBERED)
 
     def known(self, channel: str, ts: str) -> InteractionId | None:
         """Return the cached result, without a call to Slack."""
@@ -105,8 +105,6 @@ class AnswerLookup:
         """
         if (channel, ts) not in self._found:
             self._found[channel, ts] = await self._interaction_at(channel, ts)
-            while len(self._found) > _REMEMBERED:
-                self._found.popitem(last=False)
         return self._found[channel, ts]
 
     async def _interaction_at(self, channel: str, ts: str) -> InteractionId | None:

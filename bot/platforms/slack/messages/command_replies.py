@@ -5,7 +5,6 @@ Only one person sees such a message, and Slack can't be asked for it afterwards.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
@@ -28,6 +27,7 @@ from bot.platforms.slack.messages.replies import delivery_messages
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.metadata import Place, label_of, ts_of
 from bot.platforms.slack.rendering import MessageForm, MessageForms
+from rag.lru import LruDict
 
 _URL_LIFETIME = timedelta(minutes=29)
 """Slack accepts a response URL for half an hour; this leaves time for the request."""
@@ -50,7 +50,7 @@ class CommandReplies:
         self._client = client
         self._notes = notes
         self._people = people
-        self._begun: OrderedDict[str, int | None] = OrderedDict()
+        self._begun = LruDict[str, int | None](_REMEMBERED)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
         """Send the parts not sent yet. Raises DeliveryFailed; the other parts are then still due.
@@ -133,8 +133,6 @@ class CommandReplies:
         if delivery.id not in self._begun:
             noted = await self._notes.get(_tenant(delivery), _key(delivery))
             self._begun[delivery.id] = int(noted) if noted and noted.isdecimal() else None
-            while len(self._begun) > _REMEMBERED:
-                self._begun.popitem(last=False)
         return self._begun[delivery.id]
 
     async def _note(self, delivery: Delivery, number: int) -> None:

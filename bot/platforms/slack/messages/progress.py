@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -25,6 +24,7 @@ from bot.platforms.slack.client.errors import (
 from bot.platforms.slack.client.rate_limits import PATIENCE_SECONDS
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.metadata import ts_of
+from rag.lru import LruDict
 
 _EYES = "eyes"
 _TRIES = 3
@@ -86,7 +86,7 @@ class AgentSessions:
     def __init__(self, client: SlackClient, background: BackgroundTasks) -> None:
         self._client = client
         self._background = background
-        self._sessions: OrderedDict[Thread, _Session] = OrderedDict()
+        self._sessions = LruDict[Thread, _Session](_REMEMBERED)
         self._feature = _OptionalFeature("slack.session_unavailable")
 
     def begun(self, message: Message) -> None:
@@ -136,10 +136,7 @@ class AgentSessions:
             return not isinstance(error, RateLimited)
 
     def _session(self, thread: Thread) -> _Session:
-        session = self._sessions.setdefault(thread, _Session())
-        self._sessions.move_to_end(thread)
-        while len(self._sessions) > _REMEMBERED:
-            self._sessions.popitem(last=False)
+        session = self._sessions[thread] = self._sessions.get(thread) or _Session()
         return session
 
 
@@ -169,7 +166,7 @@ class ProgressStatus:
         self._notes = notes
         self._background = background
         self._sessions = sessions
-        self._shown: OrderedDict[str, _ShownStatus] = OrderedDict()
+        self._shown = LruDict[str, _ShownStatus](_REMEMBERED)
         self._feature = _OptionalFeature("slack.status_unavailable")
 
     async def show(self, message: Message, activity: Activity) -> None:
@@ -178,7 +175,7 @@ class ProgressStatus:
         if not words or message.overheard or response_url_of(message):
             return
         self._sessions.begun(message)
-        shown = self._shown_for(message)
+        shown = self._shown[message.key] = self._shown.get(message.key) or _ShownStatus()
         if shown.marked is not None or words == shown.words:
             return
         if await self._line(message, words):
@@ -255,13 +252,6 @@ class ProgressStatus:
         except BotError as error:
             log.warning("slack.mark_not_noted", error=str(error))
             return None
-
-    def _shown_for(self, message: Message) -> _ShownStatus:
-        shown = self._shown.setdefault(message.key, _ShownStatus())
-        self._shown.move_to_end(message.key)
-        while len(self._shown) > _REMEMBERED:
-            self._shown.popitem(last=False)
-        return shown
 
 
 def _key(message: Message) -> str:

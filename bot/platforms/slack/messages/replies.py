@@ -6,7 +6,6 @@ are found by their metadata. Slack stores no ephemeral messages, so they may be 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -49,6 +48,7 @@ from bot.platforms.slack.rendering import (
     private_answer_offer,
     reply_messages,
 )
+from rag.lru import LruDict
 
 _REMEMBERED = 1_000
 _NOT_TAKEN = "not taken"
@@ -66,7 +66,7 @@ class Replies:
     def __init__(self, client: SlackClient, people: PeopleChannel) -> None:
         self._client = client
         self._people = people
-        self._attempted: OrderedDict[str, PostedParts | None] = OrderedDict()
+        self._attempted = LruDict[str, PostedParts | None](_REMEMBERED)
 
     async def deliver(self, delivery: Delivery) -> tuple[PostedRef, bool]:
         """Post the missing messages; return the last one's reference, and whether any was posted.
@@ -105,7 +105,7 @@ class Replies:
     async def find(self, delivery: Delivery) -> PostedRef | None:
         """Find a delivery in its thread, by metadata; None unless it is complete."""
         parts = await self._look_up(delivery)
-        self._remember(delivery.id, parts)
+        self._attempted[delivery.id] = parts
         last = last_if_complete(parts)
         return last.ref if last else None
 
@@ -136,7 +136,7 @@ class Replies:
         Then mark them as unknown, until they are looked up again.
         """
         parts: PostedParts | None = self._attempted.get(delivery.id, {})
-        self._remember(delivery.id, None)
+        self._attempted[delivery.id] = None
         return await self._look_up(delivery) if parts is None else parts
 
     async def _look_up(self, delivery: Delivery) -> PostedParts:
@@ -146,12 +146,6 @@ class Replies:
         if last_if_complete(parts) or not self._people.are_asked(delivery):
             return parts
         return {**parts, **parts_of(delivery.id, await self._people.cards(delivery.message))}
-
-    def _remember(self, delivery_id: str, parts: PostedParts | None) -> None:
-        self._attempted[delivery_id] = parts
-        self._attempted.move_to_end(delivery_id)
-        while len(self._attempted) > _REMEMBERED:
-            self._attempted.popitem(last=False)
 
 
 def delivery_messages(delivery: Delivery, response: Response) -> tuple[MessageForms, ...]:

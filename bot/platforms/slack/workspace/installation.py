@@ -7,7 +7,6 @@ greeted once.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 
 import structlog
 from slack_bolt.app.async_app import AsyncApp
@@ -21,6 +20,7 @@ from bot.platforms.slack.payloads.events import id_at, object_at
 from bot.platforms.slack.payloads.metadata import Place
 from bot.platforms.slack.rendering import MessageForm
 from bot.platforms.slack.workspace.bot_identity import BotIdentity
+from rag.lru import LruDict
 
 _OFFERED_AGAIN_SECONDS = 3_600.0
 _REMEMBERED = 1_000
@@ -48,7 +48,7 @@ class InstallationEvents:
         self._identity = identity
         self._client = client
         self._background = background
-        self._offered: OrderedDict[str, float] = OrderedDict()
+        self._offered = LruDict[str, float](_REMEMBERED)
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event("app_home_opened")(self._opened)
@@ -85,11 +85,9 @@ class InstallationEvents:
     def _is_due(self, user: str) -> bool:
         """Return whether a user was offered no prompts within the hour; if so, record the offer."""
         now = time.monotonic()
-        last = self._offered.pop(user, None)
+        last = self._offered.get(user)
         due = last is None or now - last >= _OFFERED_AGAIN_SECONDS
         self._offered[user] = now if due or last is None else last
-        while len(self._offered) > _REMEMBERED:
-            self._offered.popitem(last=False)
         return due
 
     async def _offer_prompts(self, channel: str) -> None:

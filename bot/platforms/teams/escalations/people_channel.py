@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -36,6 +35,7 @@ from bot.platforms.teams.payloads.activity import (
     thread_conversation,
 )
 from bot.platforms.teams.rendering.text import teams_plain
+from rag.lru import LruDict
 
 _REMEMBERED = 1_000
 
@@ -55,7 +55,7 @@ class CaseCards:
         self._notes = notes
         self._public_url = public_url
         self._updates = CardUpdates()
-        self._known: OrderedDict[InteractionId, PostedRef] = OrderedDict()
+        self._known = LruDict[InteractionId, PostedRef](_REMEMBERED)
 
     def use_casework(self, casework: Casework) -> None:
         """Set the source of current case views; without one a card keeps its first view."""
@@ -72,7 +72,7 @@ class CaseCards:
         view = await self._updates.view(delivery)
         await self._store_place(message, PostedRef(channel, ""))
         posted = await self._send(message, view, channel, first=before is None)
-        self._remember(message, PostedRef(channel, posted))
+        self._known[message.interaction_id] = PostedRef(channel, posted)
         await self._store_place(message, PostedRef(channel, posted))
         self._updates.shown(view)
         await self._updates.catch_up(message, view, self.show)
@@ -166,11 +166,6 @@ class CaseCards:
             return noted
         await self._store_place(message, known)
         return known
-
-    def _remember(self, message: Message, at: PostedRef) -> None:
-        self._known[message.interaction_id] = at
-        while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
 
     async def _store_place(self, message: Message, at: PostedRef) -> None:
         case_id, text = message.interaction_id, f"{at.channel} {at.id}".rstrip()
