@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from bot.answering.asker_identity import ReaderLookup
-from bot.answering.explanations.explainer import Explanation
-from bot.chat.adapters import ChatContext
+from bot.answering.explanations.explainer import Explainer, Explanation
 from bot.domain.errors import BotError
 from bot.domain.handoff import person_request
 from bot.domain.interactions import Clarification, Interaction
@@ -58,10 +57,24 @@ class ActingUser:
     alone: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A user as the platform describes them; only a colleague's ``person`` has an address.
+
+    ``colleague``: a full member of the home tenant or workspace, with an address of an allowed
+    domain where these are configured. Bots, guests, people of other organisations and former
+    members are not. ``display_name`` is the name shown in messages, "" if none was chosen.
+    """
+
+    person: Person
+    colleague: bool = False
+    display_name: str = ""
+
+
 class KnowsColleagues(Protocol):
     """Look up colleagues, as opposed to guests, bots and people of other organisations."""
 
-    async def of(self, reference: str, /) -> object | None:
+    async def of(self, reference: str, /) -> Member | None:
         """Return a colleague, None for anybody else. Raises bot.domain.errors.DeliveryFailed."""
         ...
 
@@ -211,16 +224,19 @@ def _option(interaction: Interaction, number: str) -> str:
     return offered[number]
 
 
+@dataclass(frozen=True, slots=True)
 class ExplainAction:
     """Explain an answer within what all readers of the thread may read, as others may look on."""
 
-    def __init__(self, context: ChatContext, readers: ReaderLookup) -> None:
-        self._context = context
-        self._readers = readers
+    explainer: Explainer
+    tenant: str
+    readers: ReaderLookup
 
     async def explain(self, interaction: Interaction, person_id: str) -> Explanation:
         """Return the explanation of an answer. Raises InteractionUnknown, StoreUnavailable."""
-        reader = await self._readers.of_thread(interaction.message)
-        return await self._context.explainer.explain(
-            self._context.tenant, interaction.id, reader, asker_id=person_id
-        )
+        reader = await self.readers.of_thread(interaction.message)
+        return await self.explainer.explain(self.tenant, interaction.id, reader, asker_id=person_id)
+
+    async def newest(self, platform: Platform, channel: str, person_id: str) -> Interaction:
+        """Return a person's newest question in a channel; raises as ``explain``."""
+        return await self.explainer.newest(self.tenant, platform, channel, person_id)

@@ -15,6 +15,7 @@ from aiohttp import web
 from bot.answering.asker_identity import ReaderLookup
 from bot.chat.actions import ActionTargets, ButtonQuestions, ExplainAction
 from bot.chat.adapters import ChatContext
+from bot.chat.commands.executor import CommandSenders, parse_admins
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLeases, process_owner
 from bot.chat.commands.run_message import Clock
@@ -30,7 +31,7 @@ from bot.platforms.slack.actions.shortcuts import MessageShortcut
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.commands.channel_settings import SettingsDialog
 from bot.platforms.slack.commands.reindex_runs import ReindexListener, RunMessages
-from bot.platforms.slack.commands.slash_commands import CommandSenders, SlashCommands, WhyCommand
+from bot.platforms.slack.commands.slash_commands import COMMAND_SPELLING, SlashCommands
 from bot.platforms.slack.escalations.buttons import AskerButtons, CaseButtons, CaseModals
 from bot.platforms.slack.messages.intake import EditListener, MessageListener, StopEvents
 from bot.platforms.slack.payloads.events import response_url_of
@@ -151,7 +152,7 @@ def answer_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[Li
             presses=presses,
         ),
         WhyButton(
-            explain_action=ExplainAction(context, readers),
+            explain_action=_explain_action(channel, context),
             targets=targets,
             presses=presses,
             modals=ExplanationModals(client),
@@ -180,6 +181,10 @@ def _readers(channel: SlackChannel, context: ChatContext) -> ReaderLookup:
     return ReaderLookup(channel, context.directory, open_spaces=open_spaces)
 
 
+def _explain_action(channel: SlackChannel, context: ChatContext) -> ExplainAction:
+    return ExplainAction(context.explainer, context.tenant, _readers(channel, context))
+
+
 def followers_of(channel: SlackChannel, context: ChatContext) -> RunFollowers:
     """Return the followers that show the progress of runs."""
     owner = process_owner(alone=channel.settings.database_url is None)
@@ -196,7 +201,17 @@ def command_listeners(
 ) -> Sequence[Listener]:
     """Return the listeners for commands, the settings modal and the button below a run."""
     client, background = channel.client, channel.background
-    senders = CommandSenders(channel.colleagues, channel.settings.slack_admins)
+    senders = CommandSenders(
+        platform="slack",
+        colleagues=channel.colleagues,
+        admins=parse_admins(
+            channel.settings.slack_admins,
+            setting="SLACK_ADMINS",
+            is_group=lambda name: name.startswith("S"),
+        ),
+        spelling=COMMAND_SPELLING,
+        in_group=channel.colleagues.in_group,
+    )
     settings = SettingsDialog(
         executor=context.commands, senders=senders, client=client, background=background
     )
@@ -208,20 +223,15 @@ def command_listeners(
         client=client,
         background=background,
     )
-    why = WhyCommand(
-        context=context,
-        readers=_readers(channel, context),
-        modals=ExplanationModals(client),
-        background=background,
-    )
     commands = SlashCommands(
         context=context,
         senders=senders,
         client=client,
         background=background,
         open_settings=settings.open,
-        explain=why.open,
-        start_reindex=reindexing.begin,
+        order_run=reindexing.order,
+        explain_action=_explain_action(channel, context),
+        explanation_modals=ExplanationModals(client),
     )
     return (commands, settings, reindexing)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from bot.answering.asker_identity import ReaderLookup
 from bot.chat.actions import ActionTargets, ExplainAction
 from bot.chat.adapters import ChatContext
+from bot.chat.commands.executor import CommandSenders, parse_admins
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLeases, process_owner
 from bot.chat.commands.run_message import Clock
@@ -25,7 +26,7 @@ from bot.platforms.teams.commands.reindex_runs import ReindexListener, RunMessag
 from bot.platforms.teams.escalations.buttons import AskerButtons, CaseButtons
 from bot.platforms.teams.messages.intake import MessageListener
 from bot.platforms.teams.tenant.installation import Greetings, InstallationEvents
-from bot.platforms.teams.tenant.members import CommandSenders
+from bot.platforms.teams.tenant.members import COMMAND_SPELLING
 from bot.platforms.teams.transport.dispatch import Dispatch, Listener
 
 
@@ -60,9 +61,8 @@ def listeners(
         colleagues=channel.colleagues,
     )
     open_spaces = channel.settings.teams_outsider_spaces
-    explain = ExplainAction(
-        context, ReaderLookup(channel, context.directory, open_spaces=open_spaces)
-    )
+    readers = ReaderLookup(channel, context.directory, open_spaces=open_spaces)
+    explain = ExplainAction(context.explainer, context.tenant, readers)
     return (
         InstallationEvents(channel.client, channel.outside_readers, channel.background),
         CaseButtons(channel, context),
@@ -79,7 +79,12 @@ def _command_listeners(
     channel: TeamsChannel, context: ChatContext, explain: ExplainAction, followers: RunFollowers
 ) -> Sequence[Listener]:
     """Return the listeners for commands, the settings form and the button below a run."""
-    senders = CommandSenders(channel.colleagues, channel.settings.teams_admins)
+    admins = parse_admins(
+        channel.settings.teams_admins, setting="TEAMS_ADMINS", is_group=lambda _: False
+    )
+    senders = CommandSenders(
+        platform="teams", colleagues=channel.colleagues, admins=admins, spelling=COMMAND_SPELLING
+    )
     settings = SettingsDialog(channel=channel, executor=context.commands, senders=senders)
     reindexing = ReindexListener(
         channel=channel, executor=context.commands, senders=senders, followers=followers

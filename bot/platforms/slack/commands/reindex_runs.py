@@ -11,16 +11,15 @@ from functools import partial
 import structlog
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.chat.actions import ActionRejected
-from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.executor import CommandExecutor, CommandSenders
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLease
 from bot.chat.commands.run_progress import Progress, progress_of, text_bar
 from bot.chat.commands.run_status import RunStatus
-from bot.chat.commands.types import CommandCaller, Refused, ReindexRequest
+from bot.chat.commands.types import CommandCaller, ReindexRequest
 from bot.domain.capabilities import Introduces
 from bot.domain.concurrency import BackgroundTasks
-from bot.domain.errors import DeliveryRefused, StoreUnavailable
+from bot.domain.errors import DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.domain.text.markdown import split
@@ -29,10 +28,8 @@ from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NotPermitted
 from bot.platforms.slack.commands.slash_commands import (
     COMMAND_SPELLING,
-    NOT_FOR_OUTSIDERS,
     REINDEX,
     Command,
-    CommandSenders,
     plain_message,
 )
 from bot.platforms.slack.escalations.notices import mrkdwn_link
@@ -95,11 +92,16 @@ class RunMessages:
         self._people = people
         self._tenant = tenant
 
-    async def place_of(self, lease: RunLease) -> str:
-        """Return the channel of the order, or a direct one if outsiders may read that."""
-        if self.is_alone(lease.channel) or not await self._is_ours(lease):
-            return await self.direct(lease)
-        return lease.channel
+    async def has_outsiders(self, lease: RunLease) -> bool:
+        """Return whether people of other organisations may read the channel of the order."""
+        thread = Thread("slack", self._tenant, lease.channel, "")
+        message = Message("", thread, Person(lease.user), "", received_at=datetime.now(UTC))
+        with _as_refusal():
+            return (await self._people.introduce(message)).outsiders
+
+    async def link(self, lease: RunLease) -> str | None:
+        """Return the permalink of a run's message."""
+        return await self._client.chat_get_permalink(lease.place, lease.posted)
 
     async def direct(self, lease: RunLease) -> str:
         """Return the direct conversation with the user who ordered the run."""
@@ -138,15 +140,6 @@ class RunMessages:
 
     def _forms(self, lease: RunLease, status: RunStatus) -> MessageForms:
         return run_message(status, user=lease.user, alone=self.is_alone(lease.place))
-
-    async def _is_ours(self, lease: RunLease) -> bool:
-        """Return whether a channel is known to be this workspace's alone."""
-        thread = Thread("slack", self._tenant, lease.channel, "")
-        message = Message("", thread, Person(lease.user), "", received_at=datetime.now(UTC))
-        try:
-            return not (await self._people.introduce(message)).outsiders
-        except (NotPermitted, DeliveryRefused):
-            return False
 
 
 @contextmanager
@@ -197,39 +190,17 @@ class ReindexListener:
     def register(self, bolt: AsyncApp) -> None:
         self.presses.on(bolt, REINDEX_CANCEL, self._cancel)
 
-    async def begin(
+    async def order(
         self, request: ReindexRequest, command: Command, by: CommandCaller
     ) -> MessageForm:
         """Start a run; return the immediate reply."""
-        answer = await self.executor.reindex(request, by)
-        if isinstance(answer, Refused):
-            return plain_message(answer.text, *await self._link_to(answer.run_id, by))
-        await self.followers.begin(
-            answer.run_id,
-            user=command.user,
-            channel=command.channel,
-            elsewhere=partial(self._say_elsewhere, command.response_url),
-        )
-        return plain_message(answer.text)
+        elsewhere = partial(self._say_elsewhere, command.response_url)
+        text, url = await self.followers.order(request, by, command.channel, elsewhere)
+        return plain_message(text, *([mrkdwn_link(url, "See how far it is")] if url else ()))
 
     async def _cancel(self, press: Press) -> None:
-        by = await self.senders.caller(press.user)
-        if by is None:
-            raise ActionRejected(NOT_FOR_OUTSIDERS)
-        answer = await self.executor.stop(press.value, by)
+        answer = await self.executor.stop(press.value, await self.senders.caller(press.user))
         self.presses.tell(press, escaped(answer.text))
-
-    async def _link_to(self, run_id: str, by: CommandCaller) -> tuple[str, ...]:
-        """Return a link to a run's message, if the caller can open it."""
-        try:
-            lease = await self.followers.shown_as(run_id) if run_id else None
-        except StoreUnavailable as error:
-            log.warning("slack.run_not_found", run=run_id, why=str(error))
-            return ()
-        if lease is None or (lease.place.startswith("D") and lease.user != by.person.id):
-            return ()
-        url = await self.client.chat_get_permalink(lease.place, lease.posted)
-        return () if url is None else (mrkdwn_link(url, "See how far it is"),)
 
     def _say_elsewhere(self, response_url: str, where: str) -> None:
         forms = (MessageForm(escaped(f"{_ELSEWHERE} {_SHOWN_WHERE[where]}")),)

@@ -25,7 +25,7 @@ from bot.chat.actions import (
 )
 from bot.domain.cases import Act, Actor, Case, expert_of
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
-from bot.domain.messages import InteractionId, Message, Person
+from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Interactions
 from bot.domain.text.markdown import disarm, split
 from bot.escalations import lifecycle
@@ -58,7 +58,7 @@ async def acting_colleague(colleagues: Colleagues, user: str) -> Actor:
     member = await colleagues.of(user)
     if member is None:
         raise ActionRejected(COLLEAGUES_ONLY)
-    return expert_of("slack", Person(user, name=member.name, email=member.email))
+    return expert_of("slack", member.person)
 
 
 TEXT_FIELD = "words"

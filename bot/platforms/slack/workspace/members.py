@@ -9,6 +9,7 @@ import asyncio
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from bot.chat.actions import Member
 from bot.domain.concurrency import TtlCache
 from bot.domain.errors import DeliveryFailed
 from bot.domain.messages import Introduction, Message, Outsider, Person
@@ -30,50 +31,24 @@ class HomeWorkspace:
     domains: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A user as the workspace describes them.
-
-    ``email`` is set only for a colleague, in lower case. ``display_name`` is the name that Slack
-    shows in messages, "" if none was chosen.
-    ``colleague``: a full member of the home workspace, with an address of an allowed domain where
-    these are configured. Bots, guests, people of other organisations and former members are not.
-    ``outsider`` is the kind of those; it is "" for the workspace's own bots: a channel's settings
-    decide whether they are answered.
-    """
-
-    id: str
-    name: str
-    email: str | None
-    colleague: bool
-    outsider: Outsider = "not a colleague"
-    display_name: str = ""
-
-    @property
-    def called(self) -> str:
-        """Return the display name, or the real name if there is none."""
-        return self.display_name or self.name
-
-    @property
-    def person(self) -> Person:
-        """Return the member as an asker; principals are named as at sign-in."""
-        own = {Principal(f"user:{self.email}")} if self.email is not None else set()
-        principals = frozenset({EVERYONE, *own})
-        return Person(self.id, self.name, self.email, principals, self.outsider)
-
-
 def member_of(user: Event, home: HomeWorkspace) -> Member:
-    """Build a member from the ``user`` object of users.info."""
+    """Return the member in the ``user`` object of users.info; principals are named as at sign-in.
+
+    ``person.outsider`` is "" also for the workspace's own bots: a channel's settings decide whether
+    they are answered.
+    """
     email = _email(user)
     colleague = _is_full_member(user) and _is_at_home(user, home) and _is_allowed(email, home)
-    return Member(
-        id=text_at(user, "id"),
-        name=_name(user),
-        email=email if colleague else None,
-        colleague=colleague,
-        outsider="" if colleague else _outsider(user, home),
-        display_name=_on_one_line(text_at(object_at(user, "profile"), "display_name")),
+    known = email if colleague else None
+    person = Person(
+        text_at(user, "id"),
+        _name(user),
+        known,
+        frozenset({EVERYONE, *([Principal(f"user:{known}")] if known is not None else [])}),
+        "" if colleague else _outsider(user, home),
     )
+    shown = _on_one_line(text_at(object_at(user, "profile"), "display_name"))
+    return Member(person, colleague, shown)
 
 
 def _outsider(user: Event, home: HomeWorkspace) -> Outsider:
@@ -153,7 +128,7 @@ class Colleagues:
         """Return the member with an id, colleague or not."""
         if user_id.startswith("B"):
             # A bot (B…) can post only where its app is installed.
-            return Member(user_id, "", None, colleague=False, outsider="")
+            return Member(Person(user_id))
         return await self._members.get(user_id)
 
     async def in_group(self, user_id: str, group_id: str) -> bool:
@@ -168,21 +143,22 @@ class Colleagues:
         """Return whether an e-mail address is a colleague's; not cached."""
         home = self._home()
         user = await self._client.users_lookup_by_email(email)
-        return user is not None and member_of(user, home).email is not None
+        return user is not None and member_of(user, home).person.email is not None
 
     async def introduce(self, message: Message) -> Introduction:
         """Return the asker, and whether people of other organisations ask or read along."""
         member, shared = await asyncio.gather(
             self.member(message.author.id), self._has_outsiders(message)
         )
-        return Introduction(member.person, outsiders=shared or bool(member.outsider))
+        return Introduction(member.person, outsiders=shared or bool(member.person.outsider))
 
     async def _look_up(self, user_id: str) -> Member:
         home = self._home()
         user = await self._client.users_info(user_id)
         if user is None:
-            return Member(user_id, "", None, colleague=False)
-        return replace(member_of(user, home), id=user_id)
+            return Member(Person(user_id, outsider="not a colleague"))
+        member = member_of(user, home)
+        return replace(member, person=replace(member.person, id=user_id))
 
     def _home(self) -> HomeWorkspace:
         """Return the home workspace. Raises DeliveryFailed until the token's workspace is known."""

@@ -67,7 +67,8 @@ class MentionNames:
 
     async def _look_up(self, id_: str) -> str:
         if id_.startswith(_PEOPLE):
-            return (await self._colleagues.member(id_)).called
+            member = await self._colleagues.member(id_)
+            return member.display_name or member.person.name
         if id_.startswith(_CHANNELS):
             return await self._channels.get(id_)
         if id_.startswith(_GROUPS):

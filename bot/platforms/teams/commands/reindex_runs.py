@@ -14,16 +14,15 @@ from functools import partial
 
 import structlog
 
-from bot.chat.actions import ActionRejected
-from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.executor import CommandExecutor, CommandSenders
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLease
 from bot.chat.commands.run_message import NotTaken
 from bot.chat.commands.run_progress import Progress, progress_of, text_bar
 from bot.chat.commands.run_status import RunStatus
-from bot.chat.commands.types import CommandCaller, Refused, ReindexRequest
+from bot.chat.commands.types import CommandCaller, ReindexRequest
 from bot.domain.capabilities import Introduces
-from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.domain.errors import DeliveryFailed
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import Message, Person, Thread
 from bot.domain.text.markdown import clip
@@ -51,7 +50,7 @@ from bot.platforms.teams.rendering.cards import (
     with_card,
 )
 from bot.platforms.teams.rendering.text import card_plain
-from bot.platforms.teams.tenant.members import COMMAND_SPELLING, NOT_FOR_OUTSIDERS, CommandSenders
+from bot.platforms.teams.tenant.members import COMMAND_SPELLING
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 _LONGEST_LINE = 1_000
@@ -117,11 +116,21 @@ class RunMessages:
         self._people = people
         self._tenant = tenant
 
-    async def place_of(self, shown: RunLease) -> str:
-        """Return the conversation of the command, unless outsiders may read it."""
-        if self.is_alone(shown.channel) or await self._is_for_colleagues(shown):
-            return shown.channel
-        return await self.direct(shown)
+    async def has_outsiders(self, shown: RunLease) -> bool:
+        """Return whether outsiders read the conversation of the command."""
+        asked = Message(
+            id="",
+            thread=Thread("teams", self._tenant, channel_in(shown.channel), ""),
+            author=Person(shown.user),
+            text="",
+            received_at=datetime.now(UTC),
+            reply_to=shown.channel,
+        )
+        return (await self._people.introduce(asked)).outsiders
+
+    async def link(self, shown: RunLease) -> str | None:
+        """Return a link to a run's message; None if only the caller can see it."""
+        return link_to_run(shown)
 
     async def direct(self, shown: RunLease) -> str:
         """Return the caller's personal chat."""
@@ -151,21 +160,6 @@ class RunMessages:
     def _message(self, shown: RunLease, told: RunStatus) -> Json:
         name = text_at(read_reference(shown.channel), "user", "name")
         return run_message(told, name=name, alone=self.is_alone(shown.place))
-
-    async def _is_for_colleagues(self, shown: RunLease) -> bool:
-        """Return whether no outsider is known to read the conversation of the command."""
-        asked = Message(
-            id="",
-            thread=Thread("teams", self._tenant, channel_in(shown.channel), ""),
-            author=Person(shown.user),
-            text="",
-            received_at=datetime.now(UTC),
-            reply_to=shown.channel,
-        )
-        try:
-            return not (await self._people.introduce(asked)).outsiders
-        except DeliveryRefused:
-            return False
 
 
 @contextmanager
@@ -201,31 +195,13 @@ class ReindexListener:
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_press(CANCEL_RUN, self._cancel)
 
-    async def begin(
-        self, order: ReindexRequest, message: Message, by: CommandCaller
+    async def order(
+        self, request: ReindexRequest, message: Message, by: CommandCaller
     ) -> tuple[Json, ...]:
         """Start a run; return the immediate reply."""
-        answer = await self.executor.reindex(order, by)
-        if isinstance(answer, Refused):
-            return text_messages(answer.text, *await self._link_to(answer.run_id))
-
-        await self.followers.begin(
-            answer.run_id,
-            user=by.person.id,
-            channel=message.reply_to,
-            elsewhere=partial(self._say_elsewhere, message.reply_to),
-        )
-        return text_messages(answer.text)
-
-    async def _link_to(self, run_id: str) -> tuple[str, ...]:
-        """Return a link to the run's message, if others than its caller can see it."""
-        try:
-            shown = await self.followers.shown_as(run_id) if run_id else None
-        except StoreUnavailable as error:
-            log.warning("teams.run_not_found", run=run_id, why=str(error))
-            return ()
-        url = None if shown is None else link_to_run(shown)
-        return () if url is None else (f"[See how far it is]({url})",)
+        elsewhere = partial(self._say_elsewhere, message.reply_to)
+        text, url = await self.followers.order(request, by, message.reply_to, elsewhere)
+        return text_messages(text, *([f"[See how far it is]({url})"] if url else ()))
 
     def _say_elsewhere(self, reply_to: str, where: str) -> None:
         (told,) = text_messages(f"{_SHOWN_ELSEWHERE} {_PLACE_WORDS[where]}")
@@ -234,8 +210,6 @@ class ReindexListener:
         )
 
     async def _cancel(self, press: Press) -> Json:
-        by = await self.senders.caller(reference_of(press.body), alone=True)
-        if by is None:
-            raise ActionRejected(NOT_FOR_OUTSIDERS)
+        by = await self.senders.caller(reference_of(press.body))
         answer = await self.executor.stop(text_at(press.data, "run"), by)
         return text_answer(answer.text)

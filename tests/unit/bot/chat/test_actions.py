@@ -13,6 +13,7 @@ from bot.chat.actions import (
     ActionRejected,
     ActionTargets,
     ButtonQuestions,
+    Member,
     interaction_named,
     message_below,
 )
@@ -41,9 +42,9 @@ class Knows:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def of(self, reference: str, /) -> object | None:
+    async def of(self, reference: str, /) -> Member | None:
         self.asked.append(reference)
-        return object() if reference == "colleague" else None
+        return Member(Person(reference)) if reference == "colleague" else None
 
 
 def _subjects(

@@ -73,7 +73,7 @@ async def _answered(orders: CommandExecutor, text: str, by: CommandCaller) -> li
         case HelpRequest():
             return [(await orders.help(by)).text]
         case SettingsOrder():
-            saved = await orders.save("room", SubmittedSettings(answers="off"), by)
+            saved = await orders.save("room", lambda _: SubmittedSettings(answers="off"), by)
             return (
                 list(saved.errors.values()) if isinstance(saved, InvalidSettings) else [saved.text]
             )

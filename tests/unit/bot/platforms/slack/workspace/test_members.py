@@ -54,7 +54,7 @@ def user(**changes: Any) -> dict[str, Any]:  # noqa: ANN401
 def test_a_name_is_one_line_and_an_address_in_small_letters() -> None:
     member = member_of(user(), HOME)
 
-    assert (member.name, member.email, member.colleague) == (
+    assert (member.person.name, member.person.email, member.colleague) == (
         "Ann Example",
         "ann@acme.example",
         True,
@@ -65,12 +65,12 @@ def test_a_name_is_one_line_and_an_address_in_small_letters() -> None:
     "profile", [{}, {"email": "ann"}, {"email": "@acme.example"}, {"email": "a b@acme.example"}]
 )
 def test_what_is_no_address_is_none(profile: dict[str, str]) -> None:
-    assert member_of(user(profile=profile), HOME).email is None
+    assert member_of(user(profile=profile), HOME).person.email is None
 
 
 def test_an_address_that_nobody_confirmed_is_none() -> None:
-    assert member_of(user(is_email_confirmed=False), HOME).email is None
-    assert member_of(user(is_email_confirmed=True), HOME).email == "ann@acme.example"
+    assert member_of(user(is_email_confirmed=False), HOME).person.email is None
+    assert member_of(user(is_email_confirmed=True), HOME).person.email == "ann@acme.example"
 
 
 def test_an_organisation_s_people_are_at_home_in_all_its_workspaces() -> None:
@@ -191,7 +191,7 @@ async def test_without_the_scope_for_addresses_a_colleague_has_none(
 
     alice = await channel.colleagues.of(ALICE)
     assert alice is not None
-    assert (alice.id, alice.name, alice.email) == (ALICE, "Alice Adams", None)
+    assert (alice.person.id, alice.person.name, alice.person.email) == (ALICE, "Alice Adams", None)
     assert (await channel.introduce(question())).author.principals == {EVERYONE}
 
 
