@@ -9,11 +9,13 @@ from contextlib import suppress
 import structlog
 from aiohttp import web
 
+from bot.chat.adapters import ChatContext
 from bot.chat.commands.executor import CommandExecutor
-from bot.chat.commands.run_leases import RunLease, RunLeases
+from bot.chat.commands.run_leases import RunLease, RunLeases, process_owner
 from bot.chat.commands.run_message import Clock, Elsewhere, RunMessage, Screen, TakenOver
 from bot.chat.commands.types import CommandCaller, Refused, ReindexRequest
 from bot.domain.errors import StoreUnavailable
+from bot.domain.messages import Platform
 from bot.observability.logs import LastingTrouble
 
 BEAT_SECONDS = 5.0
@@ -187,3 +189,11 @@ async def _stopped(tasks: Iterable[asyncio.Task[None]]) -> None:
         task.cancel()
     if stopping:
         await asyncio.wait(stopping)
+
+
+def run_followers(
+    context: ChatContext, screen: Screen, *, platform: Platform, alone: bool
+) -> RunFollowers:
+    """Return the followers of a platform's runs; ``alone``: no other process uses the record."""
+    leases = RunLeases(context.notes, context.tenant, process_owner(alone=alone), platform=platform)
+    return RunFollowers(commands=context.commands, leases=leases, screen=screen)

@@ -16,9 +16,7 @@ from bot.answering.asker_identity import ReaderLookup
 from bot.chat.actions import ActionTargets, ButtonQuestions, ExplainAction
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.executor import CommandSenders, parse_admins
-from bot.chat.commands.run_followers import RunFollowers
-from bot.chat.commands.run_leases import RunLeases, process_owner
-from bot.chat.commands.run_message import Clock
+from bot.chat.commands.run_followers import RunFollowers, run_followers
 from bot.chat.votes import AnswerVotes, ReactionVotes
 from bot.escalations.cards import CardActions
 from bot.escalations.casework import IdempotentActs
@@ -54,7 +52,10 @@ def mount(
     With an app-level token events come over a socket, and no route is served.
     """
     settings = channel.settings
-    followers = followers_of(channel, context)
+    screen = RunMessages(channel.client, channel, tenant=context.tenant)
+    followers = run_followers(
+        context, screen, platform="slack", alone=settings.database_url is None
+    )
     bolt = bolt_app(settings, listeners(channel, context, followers=followers))
     dispatcher = Dispatcher(bolt, channel.identity)
     app.cleanup_ctx.append(lambda _: _running(channel))
@@ -185,22 +186,10 @@ def _explain_action(channel: SlackChannel, context: ChatContext) -> ExplainActio
     return ExplainAction(context.explainer, context.tenant, _readers(channel, context))
 
 
-def followers_of(channel: SlackChannel, context: ChatContext) -> RunFollowers:
-    """Return the followers that show the progress of runs."""
-    owner = process_owner(alone=channel.settings.database_url is None)
-    return RunFollowers(
-        commands=context.commands,
-        leases=RunLeases(context.notes, context.tenant, owner, platform="slack"),
-        screen=RunMessages(channel.client, channel, tenant=context.tenant),
-        time=Clock(),
-    )
-
-
 def command_listeners(
     channel: SlackChannel, context: ChatContext, *, followers: RunFollowers
 ) -> Sequence[Listener]:
     """Return the listeners for commands, the settings modal and the button below a run."""
-    client, background = channel.client, channel.background
     senders = CommandSenders(
         platform="slack",
         colleagues=channel.colleagues,
@@ -212,26 +201,22 @@ def command_listeners(
         spelling=COMMAND_SPELLING,
         in_group=channel.colleagues.in_group,
     )
-    settings = SettingsDialog(
-        executor=context.commands, senders=senders, client=client, background=background
-    )
+    settings = SettingsDialog(channel=channel, executor=context.commands, senders=senders)
     reindexing = ReindexListener(
+        channel=channel,
         executor=context.commands,
         senders=senders,
         followers=followers,
-        presses=PressDispatcher(client, background),
-        client=client,
-        background=background,
+        presses=PressDispatcher(channel.client, channel.background),
     )
     commands = SlashCommands(
+        channel=channel,
         context=context,
         senders=senders,
-        client=client,
-        background=background,
         open_settings=settings.open,
         order_run=reindexing.order,
         explain_action=_explain_action(channel, context),
-        explanation_modals=ExplanationModals(client),
+        explanation_modals=ExplanationModals(channel.client),
     )
     return (commands, settings, reindexing)
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aiohttp import web
+
 from bot.answering.asker_identity import ReaderLookup
 from bot.chat.actions import ActionTargets, ExplainAction
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.executor import CommandSenders, parse_admins
-from bot.chat.commands.run_followers import RunFollowers
-from bot.chat.commands.run_leases import RunLeases, process_owner
-from bot.chat.commands.run_message import Clock
+from bot.chat.commands.run_followers import RunFollowers, run_followers
 from bot.platforms.teams.actions.answer_buttons import AnswerButtons
 from bot.platforms.teams.actions.feedback import FeedbackListener
 from bot.platforms.teams.channel import TeamsChannel
@@ -28,17 +28,21 @@ from bot.platforms.teams.messages.intake import MessageListener
 from bot.platforms.teams.tenant.installation import Greetings, InstallationEvents
 from bot.platforms.teams.tenant.members import COMMAND_SPELLING
 from bot.platforms.teams.transport.dispatch import Dispatch, Listener
+from bot.platforms.teams.transport.http import Endpoint
+
+ENDPOINT_PATH = "/api/messages"
 
 
-def followers_of(channel: TeamsChannel, context: ChatContext) -> RunFollowers:
-    """Return the followers, which show the progress of reindex runs."""
-    owner = process_owner(alone=channel.settings.database_url is None)
-    return RunFollowers(
-        commands=context.commands,
-        leases=RunLeases(context.notes, context.tenant, owner, platform="teams"),
-        screen=RunMessages(channel.client, channel, tenant=context.tenant),
-        time=Clock(),
-    )
+def mount(app: web.Application, channel: TeamsChannel, context: ChatContext) -> None:
+    """Add the endpoint for Teams' requests to an app."""
+    channel.streams.on_stopped(context.inbox.cancel)
+    screen = RunMessages(channel.client, channel, tenant=context.tenant)
+    alone = channel.settings.database_url is None
+    followers = run_followers(context, screen, platform="teams", alone=alone)
+    endpoint = Endpoint(channel, dispatch_to(listeners(channel, context, followers=followers)))
+    app.router.add_post(ENDPOINT_PATH, endpoint.handle)
+    app.cleanup_ctx.append(endpoint.running)
+    followers.mount(app)
 
 
 def dispatch_to(registered: Sequence[Listener]) -> Dispatch:

@@ -20,7 +20,7 @@ from bot.domain.messages import InteractionId, Message, Person, Policy, Thread
 from bot.domain.ports import AnswersInquiries, Inbox
 from bot.escalations.notices import NoticeDelivery, NoticeLoop
 from bot.platforms.teams.channel import TeamsChannel
-from bot.platforms.teams.transport.http import mount
+from bot.platforms.teams.listeners import mount
 from bot.store.database import Store
 from tests.fakes.builders import NOON
 from tests.fakes.chat_context import ReadsPages, chat_context_over

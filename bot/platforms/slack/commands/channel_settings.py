@@ -28,7 +28,6 @@ from bot.chat.commands.channel_settings import (
 )
 from bot.chat.commands.executor import NOT_FOR_OUTSIDERS, CommandExecutor, CommandSenders
 from bot.chat.commands.types import CommandCaller, Refused
-from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError
 from bot.domain.text.markdown import clip
 from bot.platforms.slack.actions.interactivity import (
@@ -37,7 +36,7 @@ from bot.platforms.slack.actions.interactivity import (
     modal_metadata,
     submitted_field,
 )
-from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.commands.slash_commands import Command, plain_message
 from bot.platforms.slack.payloads.actions import SETTINGS_FORM
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at
@@ -199,10 +198,9 @@ class SettingsDialog:
     no input is lost.
     """
 
+    channel: SlackChannel
     executor: CommandExecutor
     senders: CommandSenders
-    client: SlackClient
-    background: BackgroundTasks
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.view(SETTINGS_FORM)(self._sent)
@@ -215,7 +213,7 @@ class SettingsDialog:
         if isinstance(form, Refused):
             return plain_message(form.text)
         view = settings_modal(form, command.channel, command.response_url)
-        await self.client.views_open(command.trigger_id, view)
+        await self.channel.client.views_open(command.trigger_id, view)
         return None
 
     async def _sent(self, ack: AsyncAck, body: dict[str, object], view: dict[str, object]) -> None:
@@ -230,7 +228,9 @@ class SettingsDialog:
             log.warning("slack.settings_not_saved", error=type(error).__name__, why=str(error))
             result = {GENERAL_FIELD: LATER}
         if isinstance(result, str):
-            self.background.run(self._tell(user, response_url, result), what="told of settings")
+            self.channel.background.run(
+                self._tell(user, response_url, result), what="told of settings"
+            )
             await ack()
         else:
             await ack(response_action="errors", errors=result)
@@ -253,7 +253,7 @@ class SettingsDialog:
         """
         if not is_channel_id(channel):
             return _NOT_THERE
-        found = await self.client.visible_channel(channel)
+        found = await self.channel.client.visible_channel(channel)
         shared = found.get("is_ext_shared") or found.get("is_pending_ext_shared")
         return _NOT_THERE if shared or not found.get("is_member") else ""
 
@@ -261,8 +261,8 @@ class SettingsDialog:
         """Reply where the command was given; in a direct message if that is too long ago."""
         forms = (plain_message(text),)
         try:
-            await self.client.respond(response_url, forms)
+            await self.channel.client.respond(response_url, forms)
         except BotError as error:
             log.info("slack.told_directly", why=str(error))
-            direct = await self.client.conversations_open(user)
-            await self.client.chat_post_message(Place(direct, None, since="0"), forms)
+            direct = await self.channel.client.conversations_open(user)
+            await self.channel.client.chat_post_message(Place(direct, None, since="0"), forms)

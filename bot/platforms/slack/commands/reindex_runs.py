@@ -18,12 +18,12 @@ from bot.chat.commands.run_progress import Progress, progress_of, text_bar
 from bot.chat.commands.run_status import RunStatus
 from bot.chat.commands.types import CommandCaller, ReindexRequest
 from bot.domain.capabilities import Introduces
-from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.domain.text.markdown import split
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
+from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NotPermitted
 from bot.platforms.slack.commands.slash_commands import (
@@ -180,12 +180,11 @@ class ReindexListener:
     Implements `Listener`.
     """
 
+    channel: SlackChannel
     executor: CommandExecutor
     senders: CommandSenders
     followers: RunFollowers
     presses: PressDispatcher
-    client: SlackClient
-    background: BackgroundTasks
 
     def register(self, bolt: AsyncApp) -> None:
         self.presses.on(bolt, REINDEX_CANCEL, self._cancel)
@@ -204,5 +203,5 @@ class ReindexListener:
 
     def _say_elsewhere(self, response_url: str, where: str) -> None:
         forms = (MessageForm(escaped(f"{_ELSEWHERE} {_SHOWN_WHERE[where]}")),)
-        telling = self.client.respond(response_url, forms)
-        self.background.run(telling, what="told of a run's place")
+        telling = self.channel.client.respond(response_url, forms)
+        self.channel.background.run(telling, what="told of a run's place")

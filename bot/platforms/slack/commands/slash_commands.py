@@ -30,11 +30,10 @@ from bot.chat.commands.types import (
     SettingsRequest,
     WhyRequest,
 )
-from bot.domain.concurrency import BackgroundTasks
 from bot.domain.messages import Message, Person, Thread
 from bot.domain.text.markdown import clip, split
 from bot.platforms.slack.actions.explanations import ExplanationModals
-from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.payloads.events import Event, id_at, text_at
 from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn, unescaped
 from bot.platforms.slack.rendering import SECTION_LIMIT, MessageForm, blocks_of, section
@@ -141,10 +140,9 @@ class SlashCommands:
     A failure is reported at once, as nothing retries a command. Only colleagues may give commands.
     """
 
+    channel: SlackChannel
     context: ChatContext
     senders: CommandSenders
-    client: SlackClient
-    background: BackgroundTasks
     open_settings: OpenModal
     order_run: OrderRun
     explain_action: ExplainAction
@@ -163,7 +161,9 @@ class SlashCommands:
         answering = asyncio.create_task(self._answer(command))
         done, _ = await asyncio.wait({answering}, timeout=SOON_SECONDS)
         if not done:
-            self.background.run(self._respond_late(command, answering), what="answer to a command")
+            self.channel.background.run(
+                self._respond_late(command, answering), what="answer to a command"
+            )
             await ack(_ONE_MOMENT)
         elif (form := answering.result()) is None:
             await ack()
@@ -175,7 +175,7 @@ class SlashCommands:
     ) -> None:
         form = await answering
         if form is not None:
-            await self.client.respond(command.response_url, (form,))
+            await self.channel.client.respond(command.response_url, (form,))
 
     async def _answer(self, command: Command) -> MessageForm | None:
         """Execute a command; return the reply, None if a modal shows it."""
@@ -211,7 +211,7 @@ class SlashCommands:
         opening = self.explanation_modals.show(
             command.trigger_id, self._explain(command), unknown=NOTHING_YET
         )
-        self.background.run(opening, what="why by command")
+        self.channel.background.run(opening, what="why by command")
 
     async def _explain(self, command: Command) -> Explanation:
         """Explain with what everybody in the thread may read, as the "Why" button there does."""

@@ -12,17 +12,13 @@ from aiohttp import web
 from botbuilder.core import TurnContext
 from botbuilder.schema import Activity
 
-from bot.chat.adapters import ChatContext
 from bot.domain.errors import BotError, RateExceeded
 from bot.domain.urls import is_loopback_host
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.client.errors import KeysUnavailable
-from bot.platforms.teams.listeners import dispatch_to, followers_of, listeners
 from bot.platforms.teams.payloads.activity import Body, Json, text_at
 from bot.platforms.teams.transport.auth import SigningKeys
 from bot.platforms.teams.transport.dispatch import Dispatch, take_when_store_is_back
-
-ENDPOINT_PATH = "/api/messages"
 
 _LARGEST_BODY = 1_000_000
 _CHUNK = 65_536
@@ -35,16 +31,6 @@ _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
 
 log = structlog.get_logger(__name__)
-
-
-def mount(app: web.Application, channel: TeamsChannel, context: ChatContext) -> None:
-    """Add the endpoint for Teams' requests to an app."""
-    channel.streams.on_stopped(context.inbox.cancel)
-    followers = followers_of(channel, context)
-    endpoint = Endpoint(channel, dispatch_to(listeners(channel, context, followers=followers)))
-    app.router.add_post(ENDPOINT_PATH, endpoint.handle)
-    app.cleanup_ctx.append(endpoint.running)
-    followers.mount(app)
 
 
 class Endpoint:
