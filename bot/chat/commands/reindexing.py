@@ -1,17 +1,13 @@
-"""Start, list and cancel reindex runs on command, and alert people to held-back deletions.
+"""Start, list and cancel reindex runs on command.
 
 Every change is audited first; if the audit entry can't be written, nothing is changed.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
-
-import structlog
 
 from bot.chat.commands.parsing import quote_input
 from bot.chat.commands.run_progress import progress_text, run_scope
@@ -26,11 +22,8 @@ from bot.chat.commands.types import (
     Started,
 )
 from bot.chat.documents import Documents, Reindex
-from bot.domain.capabilities import TellsPeople
-from bot.domain.errors import DeliveryFailed, StoreUnavailable
-from bot.domain.ports import Audits, Notes
+from bot.domain.ports import Audits
 from bot.domain.text.formatting import counted
-from bot.domain.text.markdown import clip
 from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 from ingestion.records.types import Run
 
@@ -198,68 +191,3 @@ def _detail(order: ReindexRequest, page: str) -> str:
 
 def _overlap(one: str | None, other: str | None) -> bool:
     return one is None or other is None or one == other
-
-
-_DEADLINE_SECONDS = 40.0
-_WHY_LENGTH = 400
-
-log = structlog.get_logger(__name__)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-class MassDeleteAlert:
-    """Post one alert per space, day and platform; a failed one is retried by the next such run.
-
-    Args:
-        tenant: Owner of the spaces.
-        notes: Store of the alerts already sent.
-        channels: Channels of all platforms; only those that implement `TellsPeople` are used.
-        now: The clock.
-    """
-
-    def __init__(
-        self,
-        *,
-        tenant: str,
-        notes: Notes,
-        channels: Sequence[object],
-        now: Callable[[], datetime] = _now,
-    ) -> None:
-        self._tenant = tenant
-        self._notes = notes
-        self._channels = [each for each in channels if isinstance(each, TellsPeople)]
-        self._now = now
-
-    async def __call__(self, space: str, why: str) -> None:
-        """Post the alert on all platforms; never raises because of a platform."""
-        text = mass_delete_text(space, why)
-        for each in self._channels:
-            try:
-                await self._post(each, space, text)
-            except (DeliveryFailed, StoreUnavailable, TimeoutError) as error:
-                failure = {"platform": each.platform, "space": space, "why": str(error)}
-                log.warning("held_back.not_told", **failure)
-
-    async def _post(self, channel: TellsPeople, space: str, text: str) -> None:
-        key = f"{channel.platform}:held-back:{space}:{self._now():%Y-%m-%d}"
-        if not await self._notes.first(self._tenant, key):
-            return
-        try:
-            async with asyncio.timeout(_DEADLINE_SECONDS):
-                await channel.tell_people(text)
-        except (DeliveryFailed, TimeoutError):
-            await self._notes.remove(self._tenant, key)
-            raise
-
-
-def mass_delete_text(space: str, why: str) -> str:
-    """Return the text of the alert, as plain text."""
-    reason = clip(why, _WHY_LENGTH).rstrip(".")
-    return (
-        f"I stopped reading the space {space} and kept what I have of it. {reason}. If those pages "
-        f"are meant to go, an admin allows it: reindex {space} --allow-mass-delete. Else look "
-        "whether I may still read the space."
-    )
