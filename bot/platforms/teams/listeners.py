@@ -39,7 +39,8 @@ def mount(app: web.Application, channel: TeamsChannel, context: ChatContext) -> 
     screen = RunMessages(channel.client, channel, tenant=context.tenant)
     alone = channel.settings.database_url is None
     followers = run_followers(context, screen, platform="teams", alone=alone)
-    endpoint = Endpoint(channel, dispatch_to(listeners(channel, context, followers=followers)))
+    dispatch = dispatch_to(listeners(channel, context, followers=followers))
+    endpoint = Endpoint(channel.inbound, channel.background, dispatch)
     app.router.add_post(ENDPOINT_PATH, endpoint.handle)
     app.cleanup_ctx.append(endpoint.running)
     followers.mount(app)

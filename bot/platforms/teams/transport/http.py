@@ -12,12 +12,12 @@ from aiohttp import web
 from botbuilder.core import TurnContext
 from botbuilder.schema import Activity
 
+from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, RateExceeded
 from bot.domain.urls import is_loopback_host
-from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.client.errors import KeysUnavailable
 from bot.platforms.teams.payloads.activity import Body, Json, text_at
-from bot.platforms.teams.transport.auth import SigningKeys
+from bot.platforms.teams.transport.auth import InboundAuth, SigningKeys
 from bot.platforms.teams.transport.dispatch import Dispatch, take_when_store_is_back
 
 _LARGEST_BODY = 1_000_000
@@ -36,15 +36,18 @@ log = structlog.get_logger(__name__)
 class Endpoint:
     """Handles requests from Teams through botbuilder."""
 
-    def __init__(self, channel: TeamsChannel, dispatch: Dispatch) -> None:
-        self._channel = channel
+    def __init__(
+        self, inbound: InboundAuth, background: BackgroundTasks, dispatch: Dispatch
+    ) -> None:
+        self._inbound = inbound
+        self._background = background
         self._dispatch = dispatch
 
     async def handle(self, request: web.Request) -> web.Response:
         """Handle one request; botbuilder's own handler fails for every response with a body."""
-        if self._channel.inbound.keys is None:
+        if self._inbound.keys is None:
             _check_host(request)
-        authenticator, header = self._channel.inbound.authenticator, _authorization(request)
+        authenticator, header = self._inbound.authenticator, _authorization(request)
         await authenticator.check(header)
         body = await _read_body(request)
         activity = _activity(body)
@@ -56,7 +59,7 @@ class Endpoint:
 
         try:
             async with asyncio.timeout(_ACCEPT_SECONDS):
-                await self._channel.inbound.adapter.process_activity(admitted, activity, turn)
+                await self._inbound.adapter.process_activity(admitted, activity, turn)
         except RateExceeded:
             # Acknowledged: it was logged and counted, and Teams would only redeliver it.
             return web.Response()
@@ -72,10 +75,10 @@ class Endpoint:
 
     async def running(self, _: web.Application) -> AsyncIterator[None]:
         """Fetch the signing keys in the background while the server already runs."""
-        keys = self._channel.inbound.keys
+        keys = self._inbound.keys
         fetching = asyncio.create_task(_prefetch(keys)) if keys else None
         yield
-        await self._channel.background.finish()
+        await self._background.finish()
         if fetching:
             fetching.cancel()
             with suppress(asyncio.CancelledError):
