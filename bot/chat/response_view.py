@@ -13,11 +13,13 @@ from bot.domain.interactions import (
     Delivery,
     Escalation,
     EscalationReason,
+    Outcome,
     Reply,
     Response,
     Source,
 )
 from bot.domain.messages import Activity, Stage
+from bot.domain.outcomes import explanation_title
 from bot.domain.text.formatting import WARNING_SIGN, counted, superseded_warnings
 from bot.domain.text.markdown import clip, disarm
 
@@ -84,6 +86,21 @@ class ResponseView:
 
 
 @dataclass(frozen=True, slots=True)
+class ResponseButtons:
+    """The buttons below a response: labels to ask a person and to explain it, "" for none.
+
+    ``primary``: asking a person is the likely choice. ``rated``: the response can be judged.
+    ``options`` are those of a clarification, each with its number, from 0.
+    """
+
+    ask_person: str = ""
+    why: str = ""
+    primary: bool = False
+    rated: bool = False
+    options: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class HandOver:
     """An escalation as shown in the experts' channel; plain text, not escaped yet."""
 
@@ -133,6 +150,26 @@ def _rendered(response: Response, *, private: bool) -> ResponseView:
                 heading=_UNCONFIRMED,
                 lines=offered_pages(response.suggestions),
             )
+        case _:
+            assert_never(response)
+
+
+def response_buttons(outcome: Outcome) -> ResponseButtons:
+    """Return the buttons below an outcome's response; small talk and refusals have none."""
+    response, why = outcome.response, explanation_title(outcome)
+    match response:
+        case Reply(refused=True) | Reply(tone="generic"):
+            return ResponseButtons()
+        case Reply():
+            wanted = response.confidence_level in {"partial", "unsure"}
+            return ResponseButtons("Ask a person", why, primary=wanted, rated=True)
+        case Clarification():
+            offered = enumerate(response.options)
+            return ResponseButtons(options=tuple(each for each in offered if each[1].strip()))
+        case Escalation(consent_needed=True):
+            return ResponseButtons("Yes, ask a person", why, primary=True)
+        case Escalation():
+            return ResponseButtons(why=why)
         case _:
             assert_never(response)
 

@@ -22,7 +22,7 @@ from bot.chat.commands.channel_settings import (
     describe_changes,
     read_form,
 )
-from bot.chat.commands.help_texts import help_text, status_text
+from bot.chat.commands.command_texts import help_text, status_text
 from bot.chat.commands.reindexing import ReindexRuns
 from bot.chat.commands.run_status import RunStatus, RunWatcher
 from bot.chat.commands.types import (
@@ -46,7 +46,7 @@ from bot.domain.health import CheckComponents
 from bot.domain.messages import Person, Platform, Policy
 from bot.domain.ports import Directory, Policies
 from ingestion.library import Space
-from rag.types import EVERYONE, Principal
+from rag.types import EVERYONE
 
 Answer = TypeVar("Answer")
 
@@ -202,7 +202,8 @@ class CommandExecutor:
         admin = by.alone and await self._refusal(by) is None
 
         async def report() -> Done:
-            own = await self._own(by) if by.alone else frozenset()
+            directory = self.directory
+            own = await directory.principals(self.tenant, by.person) if by.alone else frozenset()
             spaces = await self._spaces(own | {EVERYONE})
             parts = await self.check_parts()
             return Done(status_text(parts, spaces, self.now(), admin=admin))
@@ -283,9 +284,6 @@ class CommandExecutor:
         if isinstance(saved, Refused):
             return InvalidSettings({GENERAL_FIELD: saved.text}, form, filled)
         return Done("Saved, from the next question on:\n" + "\n".join(different))
-
-    async def _own(self, by: CommandCaller) -> frozenset[Principal]:
-        return await self.directory.principals(self.tenant, by.person)
 
     async def _spaces(self, reader: SeenBy) -> Sequence[Space]:
         spaces = await self.reindexing.documents.spaces(reader)

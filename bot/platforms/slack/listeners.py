@@ -35,7 +35,7 @@ from bot.platforms.slack.messages.intake import EditListener, MessageListener, S
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.transport.requests import Dispatcher, Endpoint, Listener, bolt_app
 from bot.platforms.slack.transport.socket_mode import SocketMode, SocketTimeouts
-from bot.platforms.slack.workspace.installation import InstallationEvents
+from bot.platforms.slack.workspace.bot_identity import InstallationEvents
 
 PATH = "/slack/events"
 

@@ -43,7 +43,7 @@ from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn, unlabelled
 from bot.platforms.slack.rendering import MessageForm, actions, button, section
 from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 from bot.platforms.slack.workspace.bot_identity import BotIdentity
-from bot.platforms.slack.workspace.mention_names import MentionNames
+from bot.platforms.slack.workspace.members import MentionNames
 
 NO_BOT_IDS = BotIds()
 _QUOTED = 2_000

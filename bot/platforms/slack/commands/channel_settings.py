@@ -95,7 +95,9 @@ def is_channel_id(people: str) -> bool:
 def _blocks(form: ChannelSettingsForm, channel: str) -> Iterator[Block]:
     policy = form.policy
     yield section(f"What <#{channel}> allows. It holds for everybody there.")
-    yield input_block("answers", "I answer", _radio(form.answers, policy.answers))
+    yield input_block(
+        "answers", "I answer", _with_options("radio_buttons", form.answers, policy.answers)
+    )
     yield _checkbox("follow_ups", "Follow-ups", _FOLLOW_UPS, on=policy.follow_ups)
     spaces = policy.spaces or frozenset()
     if form.spaces and len(spaces) <= _MOST_OPTIONS:
@@ -104,7 +106,9 @@ def _blocks(form: ChannelSettingsForm, channel: str) -> Iterator[Block]:
         )
     people = policy.people
     yield input_block("people", _PEOPLE, _channel_menu(people), _people_hint(people), optional=True)
-    yield input_block("model", "Answers are made by", _menu(form.models, policy.model))
+    yield input_block(
+        "model", "Answers are made by", _with_options("static_select", form.models, policy.model)
+    )
     yield _checkbox("other_bots", "Other bots", "Other bots may ask me.", on=policy.other_bots)
 
 
@@ -114,14 +118,6 @@ def _checkbox(field: Field, label: str, text: str, *, on: bool) -> Block:
     return input_block(
         field, label, {**boxes, "initial_options": [option]} if on else boxes, optional=True
     )
-
-
-def _radio(choices: Sequence[Choice], chosen: str) -> Block:
-    return {"type": "radio_buttons", **_with_options(choices, chosen)}
-
-
-def _menu(choices: Sequence[Choice], chosen: str) -> Block:
-    return {"type": "static_select", **_with_options(choices[:_MOST_OPTIONS], chosen)}
 
 
 def _multi_menu(choices: Sequence[Choice], chosen: frozenset[str]) -> Block:
@@ -157,10 +153,11 @@ def _people_hint(people: str) -> str:
     return f"Now {clip(people, _SHORT)}; choose a channel to change it."
 
 
-def _with_options(choices: Sequence[Choice], chosen: str) -> Mapping[str, object]:
-    options = [_option(choice) for choice in choices]
-    first = [_option(choice) for choice in choices if choice.value == chosen]
-    return {"options": options, **({"initial_option": first[0]} if first else {})}
+def _with_options(kind: str, choices: Sequence[Choice], chosen: str) -> Block:
+    offered = choices[:_MOST_OPTIONS]
+    options = {"type": kind, "options": [_option(choice) for choice in offered]}
+    first = [_option(choice) for choice in offered if choice.value == chosen]
+    return {**options, "initial_option": first[0]} if first else options
 
 
 def _option(choice: Choice) -> Block:

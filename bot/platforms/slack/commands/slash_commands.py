@@ -158,7 +158,8 @@ class SlashCommands:
             log.info("slack.command_not_understood", command=body.get("command"))
             await ack(_NOT_UNDERSTOOD)
             return
-        answering = asyncio.create_task(self._answer(command))
+        replying = reply_to_command(lambda: self._execute(command), plain_message, platform="slack")
+        answering = asyncio.create_task(replying)
         done, _ = await asyncio.wait({answering}, timeout=SOON_SECONDS)
         if not done:
             self.channel.background.run(
@@ -177,13 +178,8 @@ class SlashCommands:
         if form is not None:
             await self.channel.client.respond(command.response_url, (form,))
 
-    async def _answer(self, command: Command) -> MessageForm | None:
-        """Execute a command; return the reply, None if a modal shows it."""
-        return await reply_to_command(
-            lambda: self._execute(command), plain_message, platform="slack"
-        )
-
     async def _execute(self, command: Command) -> MessageForm | None:
+        """Execute a command; return the reply, None if a modal shows it."""
         by = await self.senders.caller(command.user)
         match request := command.request():
             case InvalidCommand(text):

@@ -14,11 +14,11 @@ from functools import partial
 
 import structlog
 
+from bot.chat.commands.command_texts import Progress, progress_of, text_bar
 from bot.chat.commands.executor import CommandExecutor, CommandSenders
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLease
 from bot.chat.commands.run_message import NotTaken
-from bot.chat.commands.run_progress import Progress, progress_of, text_bar
 from bot.chat.commands.run_status import RunStatus
 from bot.chat.commands.types import CommandCaller, ReindexRequest
 from bot.domain.capabilities import Introduces

@@ -232,10 +232,11 @@ class Colleagues:
 
     async def member(self, reply_to: str) -> Member:
         """Return the user of a reference as a member, colleague or not."""
-        person = _user_of(reply_to)
+        person = person_of({"from": object_at(read_reference(reply_to), "user")})
         if not user_in(reply_to):
             return unknown_member(person)
-        member = await self._members.get(_member_key(reply_to))
+        where = reference_to(reply_to, channel_in(reply_to))
+        member = await self._members.get(json.dumps([where, user_in(reply_to)]))
         if member.person.id.lower() != person.id.lower():
             return unknown_member(person)
         return replace(member, person=replace(member.person, id=person.id))
@@ -266,16 +267,6 @@ def home_tenant_of(settings: Settings) -> HomeTenant:
     domains = (each.lower().removeprefix("@") for each in settings.teams_allowed_domains)
     tenant = settings.microsoft_app_tenant_id or "" if settings.microsoft_app_id else None
     return HomeTenant(tenant, frozenset(domains))
-
-
-def _user_of(reply_to: str) -> Person:
-    """Return the user of a reference, in the form of an activity's sender."""
-    return person_of({"from": object_at(read_reference(reply_to), "user")})
-
-
-def _member_key(reply_to: str) -> str:
-    """Return the cache key of a lookup: a user in a conversation."""
-    return json.dumps([reference_to(reply_to, channel_in(reply_to)), user_in(reply_to)])
 
 
 COMMAND_SPELLING = CommandSyntax(alone=" in a chat with me alone")
