@@ -83,6 +83,7 @@ def _nowhere_else(_: Message) -> bool:
     return False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ActionTargets:
     """Finds interactions for users of one platform. Raises StoreUnavailable and DeliveryFailed.
 
@@ -90,20 +91,11 @@ class ActionTargets:
     ``anywhere`` returns whether an answer's buttons work in every channel.
     """
 
-    def __init__(
-        self,
-        *,
-        platform: Platform,
-        tenant: str,
-        interactions: Interactions,
-        colleagues: KnowsColleagues,
-        anywhere: Callable[[Message], bool] = _nowhere_else,
-    ) -> None:
-        self._platform = platform
-        self._tenant = tenant
-        self._interactions = interactions
-        self._colleagues = colleagues
-        self._anywhere = anywhere
+    platform: Platform
+    tenant: str
+    interactions: Interactions
+    colleagues: KnowsColleagues
+    anywhere: Callable[[Message], bool] = _nowhere_else
 
     async def seen(self, interaction_id: InteractionId, presser: ActingUser) -> Interaction:
         """Return an interaction of this channel that the user can see. Raises ActionRejected.
@@ -111,7 +103,7 @@ class ActionTargets:
         The platform vouches that the user sees the channel; only its asker sees a private
         conversation.
         """
-        interaction = await self._interactions.get(interaction_id)
+        interaction = await self.interactions.get(interaction_id)
         if interaction is None or interaction.withdrawn:
             raise ActionRejected(GONE)
         message = interaction.message
@@ -131,13 +123,13 @@ class ActionTargets:
         """Return whether the user asked the question, or is a colleague who can see it."""
         if message.author.id == presser.person.id:
             return True
-        return not message.private and await self._colleagues.of(presser.reference) is not None
+        return not message.private and await self.colleagues.of(presser.reference) is not None
 
     def _is_there(self, message: Message, presser: ActingUser, *, own: bool) -> bool:
         thread = message.thread
-        if (thread.platform, thread.tenant) != (self._platform, self._tenant):
+        if (thread.platform, thread.tenant) != (self.platform, self.tenant):
             return False
-        here = thread.channel == presser.channel or self._anywhere(message)
+        here = thread.channel == presser.channel or self.anywhere(message)
         return here or (own and presser.alone)
 
 

@@ -116,6 +116,20 @@ def is_platform_endpoint(path: str) -> bool:
     return path in PLATFORM_ENDPOINTS or path.startswith(PLATFORM_PREFIX)
 
 
+_LARGEST_BODY = 1_000_000
+_CHUNK = 65_536
+
+
+async def read_request_body(request: web.Request) -> bytes:
+    """Return the body of a platform's request. Raises HTTPRequestEntityTooLarge above 1 MB."""
+    body = bytearray()
+    async for chunk in request.content.iter_chunked(_CHUNK):
+        body += chunk
+        if len(body) > _LARGEST_BODY:
+            raise web.HTTPRequestEntityTooLarge(_LARGEST_BODY, len(body))
+    return bytes(body)
+
+
 def load_adapters(settings: Settings) -> Iterator[Adapter]:
     """Import and yield the configured adapters; others are not imported. Raises SettingInvalid."""
     for name in _configured(settings):

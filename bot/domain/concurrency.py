@@ -28,11 +28,12 @@ class BackgroundTasks:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def run(self, work: Coroutine[Any, Any, object], *, what: str) -> None:
-        """Start a background task; ``what`` names it in the log."""
+    def run(self, work: Coroutine[Any, Any, object], *, what: str) -> asyncio.Task[None]:
+        """Start a background task, which never raises; ``what`` names it in the log."""
         task = asyncio.create_task(_run_logged(work, what))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def finish(self) -> None:
         """Wait for running tasks, at most two seconds, then cancel the rest."""

@@ -116,12 +116,9 @@ class MessageCommands:
         if message is None or command is None:
             return False
         if await self.handled.first(message.key):
-            done = asyncio.Event()
-            self.channel.background.run(
-                self._answer(message, command, done), what="answer to an order"
-            )
-            with suppress(TimeoutError):
-                await asyncio.wait_for(done.wait(), SOON_SECONDS)
+            answering = self._answer(message, command)
+            task = self.channel.background.run(answering, what="answer to an order")
+            await asyncio.wait({task}, timeout=SOON_SECONDS)
         return True
 
     async def _skip_edit(self, body: Body) -> bool:
@@ -129,16 +126,11 @@ class MessageCommands:
         message = question_of(body, tenant=self.context.tenant, received_at=datetime.now(UTC))
         return message is not None and await self.handled.contains(message.key)
 
-    async def _answer(
-        self, message: Message, command: CommandRequest | InvalidCommand, done: asyncio.Event
-    ) -> None:
-        try:
-            for activity in await reply_to_command(
-                lambda: self._execute(message, command), text_messages, platform="teams"
-            ):
-                await self.channel.client.send(message.reply_to, activity)
-        finally:
-            done.set()
+    async def _answer(self, message: Message, command: CommandRequest | InvalidCommand) -> None:
+        for activity in await reply_to_command(
+            lambda: self._execute(message, command), text_messages, platform="teams"
+        ):
+            await self.channel.client.send(message.reply_to, activity)
 
     async def _execute(
         self, message: Message, command: CommandRequest | InvalidCommand

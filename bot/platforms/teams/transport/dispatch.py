@@ -11,6 +11,7 @@ import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
@@ -20,6 +21,7 @@ from botbuilder.core import TurnContext
 from botbuilder.schema import Activity
 
 from bot.chat.actions import LATER, UNKNOWN, ActionRejected
+from bot.chat.adapters import read_request_body
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import (
     BotError,
@@ -175,8 +177,6 @@ def _is_store_down(error: BotError) -> bool:
     return isinstance(cause, StoreUnavailable) and not isinstance(cause, RecordRefused)
 
 
-_LARGEST_BODY = 1_000_000
-_CHUNK = 65_536
 _ACCEPT_SECONDS = 10.0
 """Teams waits 15 s for a response."""
 
@@ -186,21 +186,19 @@ _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
 
 
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """Handles requests from Teams through botbuilder."""
 
-    def __init__(
-        self, inbound: InboundAuth, background: BackgroundTasks, dispatch: Dispatch
-    ) -> None:
-        self._inbound = inbound
-        self._background = background
-        self._dispatch = dispatch
+    inbound: InboundAuth
+    background: BackgroundTasks
+    dispatch: Dispatch
 
     async def handle(self, request: web.Request) -> web.Response:
         """Handle one request; botbuilder's own handler fails for every response with a body."""
-        if self._inbound.keys is None:
+        if self.inbound.keys is None:
             _check_host(request)
-        authenticator, header = self._inbound.authenticator, _authorization(request)
+        authenticator, header = self.inbound.authenticator, _authorization(request)
         await authenticator.check(header)
         body = await _read_body(request)
         activity = _activity(body)
@@ -208,11 +206,11 @@ class Endpoint:
         answers: list[Json] = []
 
         async def turn(_: TurnContext) -> None:
-            answers.append(await take_when_store_is_back(self._dispatch.take, body))
+            answers.append(await take_when_store_is_back(self.dispatch.take, body))
 
         try:
             async with asyncio.timeout(_ACCEPT_SECONDS):
-                await self._inbound.adapter.process_activity(admitted, activity, turn)
+                await self.inbound.adapter.process_activity(admitted, activity, turn)
         except RateExceeded:
             # Acknowledged: it was logged and counted, and Teams would only redeliver it.
             return web.Response()
@@ -228,10 +226,10 @@ class Endpoint:
 
     async def running(self, _: web.Application) -> AsyncIterator[None]:
         """Fetch the signing keys in the background while the server already runs."""
-        keys = self._inbound.keys
+        keys = self.inbound.keys
         fetching = asyncio.create_task(_prefetch(keys)) if keys else None
         yield
-        await self._background.finish()
+        await self.background.finish()
         if fetching:
             fetching.cancel()
             with suppress(asyncio.CancelledError):
@@ -268,11 +266,7 @@ def _authorization(request: web.Request) -> str:
 async def _read_body(request: web.Request) -> Body:
     if request.content_type != "application/json":
         raise web.HTTPUnsupportedMediaType(text="Teams sends JSON.")
-    raw = bytearray()
-    async for chunk in request.content.iter_chunked(_CHUNK):
-        raw += chunk
-        if len(raw) > _LARGEST_BODY:
-            raise web.HTTPRequestEntityTooLarge(_LARGEST_BODY, len(raw))
+    raw = await read_request_body(request)
     try:
         body = json.loads(raw)
         if b"\\ud" in raw.lower():
