@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rag.lru import LruDict
 from rag.ports import Embedder, EmbedsTokens
-from rag.types import Chunk, TokenSigns, Vectors
+from rag.types import Chunk, LruDict, TokenSigns, Vectors
 
 _LONG_URL = re.compile(r"https?://[^\s<>()\[\]\"']{33,}")
 

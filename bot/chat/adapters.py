@@ -7,7 +7,7 @@ replaces the record's notes in processes without a record.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -132,16 +132,11 @@ async def read_request_body(request: web.Request) -> bytes:
 
 def load_adapters(settings: Settings) -> Iterator[Adapter]:
     """Import and yield the configured adapters; others are not imported. Raises SettingInvalid."""
-    for name in _configured(settings):
-        yield _load(name)
-
-
-def _configured(settings: Settings) -> Sequence[str]:
-    built_in = {
-        "bot.platforms.slack": settings.slack_configured,
-        "bot.platforms.teams": settings.teams_configured,
-    }
-    return [*(name for name, wanted in built_in.items() if wanted), *settings.adapters]
+    if settings.slack_configured:
+        yield _load("bot.platforms.slack")
+    if settings.teams_configured:
+        yield _load("bot.platforms.teams")
+    yield from map(_load, settings.adapters)
 
 
 def _load(name: str) -> Adapter:

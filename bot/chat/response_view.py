@@ -129,29 +129,17 @@ def render(response: Response, *, private: bool, remarks: Sequence[str] = ()) ->
 
 
 def _rendered(response: Response, *, private: bool) -> ResponseView:
-    match response:
-        case Reply():
-            return ResponseView(
-                text=disarm(response.text),
-                heading=_SOURCES,
-                lines=_numbered(response.sources),
-                footer=_footer(response, private=private),
-            )
-        case Clarification():
-            options = "\n".join(f"- {clip(option, _LABEL_LENGTH)}" for option in response.options)
-            return ResponseView(
-                text=disarm("\n\n".join(part for part in (response.text, options) if part)),
-                heading=_UNCONFIRMED,
-                lines=offered_pages(response.suggestions),
-            )
-        case Escalation():
-            return ResponseView(
-                text=disarm(response.text),
-                heading=_UNCONFIRMED,
-                lines=offered_pages(response.suggestions),
-            )
-        case _:
-            assert_never(response)
+    if isinstance(response, Reply):
+        return ResponseView(
+            text=disarm(response.text),
+            heading=_SOURCES,
+            lines=_numbered(response.sources),
+            footer=_footer(response, private=private),
+        )
+    offered = response.options if isinstance(response, Clarification) else ()
+    options = "\n".join(f"- {clip(option, _LABEL_LENGTH)}" for option in offered)
+    text = "\n\n".join(part for part in (response.text, options) if part)
+    return ResponseView(disarm(text), _UNCONFIRMED, offered_pages(response.suggestions))
 
 
 def response_buttons(outcome: Outcome) -> ResponseButtons:

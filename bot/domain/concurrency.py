@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import structlog
 
 from bot.domain.errors import BotError
-from rag.lru import LruDict
+from rag.types import LruDict
 
 _STOP_SECONDS = 2.0
 

@@ -21,7 +21,7 @@ from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Interactions
 from bot.escalations.case_view import CaseView, view_of_delivery
 from bot.escalations.casework import Casework
-from rag.lru import LruDict
+from rag.types import LruDict
 
 _REMEMBERED = 1_000
 

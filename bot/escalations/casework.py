@@ -27,8 +27,7 @@ from bot.domain.ports import Interactions, Notes
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import Cases, LinksBack
 from rag.errors import RagError
-from rag.lru import LruDict
-from rag.types import Principal
+from rag.types import LruDict, Principal
 
 LONGEST_REPLY = 4000
 """Maximum characters of the text of an act."""

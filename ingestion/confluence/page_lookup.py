@@ -12,7 +12,7 @@ from ingestion.confluence.errors import FailureStreak, WikiUnavailable
 from ingestion.confluence.wiki import PageHead, Wiki, WikiPage
 from ingestion.errors import PageUnreadable
 from ingestion.text import clean
-from rag.lru import LruDict
+from rag.types import LruDict
 
 AncestorIds = tuple[str, ...] | None
 """The ids of a page's ancestors, outermost first; None where they are unknown."""

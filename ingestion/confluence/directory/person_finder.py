@@ -21,8 +21,7 @@ from ingestion.confluence.directory.people_file import PeopleFile
 from ingestion.confluence.permissions import group_principal, user_principal
 from ingestion.confluence.wiki import Wiki, normalized_email
 from ingestion.errors import IngestionError
-from rag.lru import LruDict
-from rag.types import EVERYONE, Principal
+from rag.types import EVERYONE, LruDict, Principal
 
 Value = TypeVar("Value")
 

@@ -34,7 +34,7 @@ from bot.platforms.slack.payloads.events import (
 from bot.platforms.slack.payloads.metadata import interaction_answered_by
 from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 from bot.platforms.slack.workspace.bot_identity import BotIdentity
-from rag.lru import LruDict
+from rag.types import LruDict
 
 _THANKS = "Thanks, I'm glad it helped."
 _BUTTON_VOTES: dict[str, Vote] = {"up": "up", "down": "down"}

@@ -25,7 +25,7 @@ from bot.platforms.slack.client.errors import (
     rate_limited,
     result_unknown,
 )
-from rag.lru import LruDict
+from rag.types import LruDict
 
 Pause = Callable[[float], Awaitable[None]]
 Clock = Callable[[], float]

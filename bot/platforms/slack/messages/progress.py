@@ -30,7 +30,7 @@ from bot.platforms.slack.client.errors import (
 from bot.platforms.slack.client.rate_limits import PATIENCE_SECONDS
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.metadata import ts_of
-from rag.lru import LruDict
+from rag.types import LruDict
 
 _EYES = "eyes"
 _TRIES = 3

@@ -51,7 +51,7 @@ from bot.platforms.slack.rendering import (
     private_answer_offer,
     reply_messages,
 )
-from rag.lru import LruDict
+from rag.types import LruDict
 
 _REMEMBERED = 1_000
 _NOT_TAKEN = "not taken"

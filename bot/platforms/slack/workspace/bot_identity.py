@@ -36,7 +36,7 @@ from bot.platforms.slack.payloads.events import (
 )
 from bot.platforms.slack.payloads.metadata import Place
 from bot.platforms.slack.rendering import MessageForm
-from rag.lru import LruDict
+from rag.types import LruDict
 
 TOKEN = "token"  # noqa: S105 - the name of a component, not a secret
 SOCKET = "socket"

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from bot.platforms.teams.client.errors import RateLimited
-from rag.lru import LruDict
+from rag.types import LruDict
 
 Pause = Callable[[float], Awaitable[None]]
 Clock = Callable[[], float]

@@ -118,14 +118,9 @@ class RunMessages:
 
     async def has_outsiders(self, shown: RunLease) -> bool:
         """Return whether outsiders read the conversation of the command."""
-        asked = Message(
-            id="",
-            thread=Thread("teams", self._tenant, channel_in(shown.channel), ""),
-            author=Person(shown.user),
-            text="",
-            received_at=datetime.now(UTC),
-            reply_to=shown.channel,
-        )
+        thread = Thread("teams", self._tenant, channel_in(shown.channel), "")
+        asker, now = Person(shown.user), datetime.now(UTC)
+        asked = Message("", thread, asker, "", received_at=now, reply_to=shown.channel)
         return (await self._people.introduce(asked)).outsiders
 
     async def link(self, shown: RunLease) -> str | None:

@@ -35,7 +35,7 @@ from bot.platforms.teams.payloads.activity import (
     thread_conversation,
 )
 from bot.platforms.teams.rendering.text import teams_plain
-from rag.lru import LruDict
+from rag.types import LruDict
 
 _REMEMBERED = 1_000
 

@@ -34,7 +34,7 @@ from bot.platforms.teams.rendering.cards import (
     refused_notice,
 )
 from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity
-from rag.lru import LruDict
+from rag.types import LruDict
 
 REPLY = "reply"
 """Name of the answer to a question, beside the ids of notices."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.lru import LruDict
+from rag.types import LruDict
 
 
 def test_the_entry_set_longest_ago_makes_room() -> None:
