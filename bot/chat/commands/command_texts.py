@@ -183,6 +183,15 @@ class Progress:
     troubles: tuple[str, ...] = ()
     cure: str = ""
 
+    def head_lines(self) -> list[str]:
+        """Return the bar and the facts as lines."""
+        return [*([] if self.share is None else [text_bar(self.share)]), *self.facts]
+
+    def trouble_lines(self, bullet: str) -> list[str]:
+        """Return the problems as lines after a bullet, below their title, and the cure."""
+        troubles = [f"{bullet} {line}" for line in self.troubles]
+        return [line for line in (self.trouble_title, *troubles, self.cure) if line]
+
 
 def progress_of(status: RunStatus, spelling: CommandSyntax, *, alone: bool = True) -> Progress:
     """Return the parts of a run's progress; ``spelling`` is the platform's command syntax.
@@ -204,11 +213,7 @@ def progress_of(status: RunStatus, spelling: CommandSyntax, *, alone: bool = Tru
 def progress_text(status: RunStatus, spelling: CommandSyntax, *, alone: bool = True) -> str:
     """Return the progress as lines of plain text, with names not escaped."""
     progress = progress_of(status, spelling, alone=alone)
-    bar = [] if progress.share is None else [text_bar(progress.share)]
-    titled = [progress.trouble_title] if progress.trouble_title else []
-    troubles = [f"- {line}" for line in progress.troubles]
-    cure = [progress.cure] if progress.cure else []
-    return "\n".join([progress.title, *bar, *progress.facts, *titled, *troubles, *cure])
+    return "\n".join([progress.title, *progress.head_lines(), *progress.trouble_lines("-")])
 
 
 def text_bar(share: float) -> str:

@@ -11,7 +11,7 @@ from functools import partial
 import structlog
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.chat.commands.command_texts import Progress, progress_of, text_bar
+from bot.chat.commands.command_texts import progress_of
 from bot.chat.commands.executor import CommandExecutor, CommandSenders
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLease
@@ -55,7 +55,8 @@ def run_message(status: RunStatus, *, user: str, alone: bool) -> MessageForms:
     ``alone``: nobody else reads it. Otherwise no page is named, for not all may know of it.
     """
     progress = progress_of(status, COMMAND_SPELLING, alone=alone)
-    head, below = _head(progress), _troubles(progress)
+    head = "\n".join([bold(progress.title), *map(escaped_label, progress.head_lines())])
+    below = escaped("\n".join(progress.trouble_lines("\u2022")))
     parts = [each for part in (head, below) if part for each in split(part, SECTION_LIMIT)]
     who = () if alone else (context(f"Ordered by <@{user}>"),)
     text = split("\n".join(filter(None, (head, below))), _TEXT_LIMIT)[0]
@@ -63,18 +64,6 @@ def run_message(status: RunStatus, *, user: str, alone: bool) -> MessageForms:
     plainer = (MessageForm(text, blocks), MessageForm(text))
     cancel = actions([button("Cancel", REINDEX_CANCEL, status.run_id)])
     return plainer if status.ended else (MessageForm(text, (*blocks, cancel)), *plainer)
-
-
-def _head(progress: Progress) -> str:
-    bar = [] if progress.share is None else [text_bar(progress.share)]
-    return "\n".join([bold(progress.title), *bar, *map(escaped_label, progress.facts)])
-
-
-def _troubles(progress: Progress) -> str:
-    titled = [progress.trouble_title] if progress.trouble_title else []
-    troubles = [f"\u2022 {line}" for line in progress.troubles]
-    cure = [progress.cure] if progress.cure else []
-    return escaped("\n".join([*titled, *troubles, *cure]))
 
 
 _RUN_PART = "run"
