@@ -180,9 +180,9 @@ class CommandExecutor:
         """Return the help text for the caller's role."""
         return Done(help_text(by.spelling, admin=await self._refusal(by) is None))
 
-    async def answer(self, order: TextRequest, by: CommandCaller) -> Done | Refused:
+    async def answer(self, request: TextRequest, by: CommandCaller) -> Done | Refused:
         """Execute a command whose result is text alone."""
-        match order:
+        match request:
             case HelpRequest():
                 return await self.help(by)
             case StatusRequest():
@@ -190,9 +190,9 @@ class CommandExecutor:
             case ReindexStatusRequest():
                 return await self.reindex_status(by)
             case ReindexCancelRequest():
-                return await self.cancel(order, by)
+                return await self.cancel(request, by)
             case _:
-                assert_never(order)
+                assert_never(request)
 
     async def status(self, by: CommandCaller) -> Done | Refused:
         """Return the status text, limited to what all its readers may see.
@@ -210,17 +210,19 @@ class CommandExecutor:
 
         return await _or_refused(report)
 
-    async def reindex(self, order: ReindexRequest, by: CommandCaller) -> Started | Refused:
+    async def reindex(self, request: ReindexRequest, by: CommandCaller) -> Started | Refused:
         """Start a run; the result's id can be followed."""
-        return await self._allowed(by, "reindex", lambda: self.reindexing.start(order, by))
+        return await self._allowed(by, "reindex", lambda: self.reindexing.start(request, by))
 
     async def reindex_status(self, by: CommandCaller) -> Done | Refused:
         """Return the progress of the runs; for admins only, as failures name pages."""
         return await self._allowed(by, "reindex status", lambda: self.reindexing.status(by))
 
-    async def cancel(self, order: ReindexCancelRequest, by: CommandCaller) -> Done | Refused:
+    async def cancel(self, request: ReindexCancelRequest, by: CommandCaller) -> Done | Refused:
         """Cancel a run."""
-        return await self._allowed(by, "reindex cancel", lambda: self.reindexing.cancel(order, by))
+        return await self._allowed(
+            by, "reindex cancel", lambda: self.reindexing.cancel(request, by)
+        )
 
     async def stop(self, run_id: str, by: CommandCaller) -> Done | Refused:
         """Cancel a run by its id, or the runs that resumed it."""

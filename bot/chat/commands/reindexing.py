@@ -198,29 +198,29 @@ class ReindexRuns:
     runs: Reindex
     audits: Audits
 
-    async def start(self, order: ReindexRequest, by: CommandCaller) -> Started | Refused:
+    async def start(self, request: ReindexRequest, by: CommandCaller) -> Started | Refused:
         """Start a run over the command's target, or refuse with the reason."""
-        aim = await resolve_target(order.target, self.documents, self.runs, by)
+        aim = await resolve_target(request.target, self.documents, self.runs, by)
         if isinstance(aim, Refused):
             return aim
-        waits = order.dry_run or bool(aim.page)
+        waits = request.dry_run or bool(aim.page)
         in_the_way = None if waits else await self._in_the_way(aim.space)
         if in_the_way is not None:
             return Refused(_in_the_way_text(in_the_way, by), run_id=in_the_way.id)
-        await self._audit(by, "reindex", aim.space or "all", _detail(order, aim.page))
+        await self._audit(by, "reindex", aim.space or "all", _detail(request, aim.page))
         try:
             run_id = await self.runs.start(
                 aim.space,
                 by=by.actor,
-                dry_run=order.dry_run,
-                allow_mass_delete=order.allow_mass_delete,
+                dry_run=request.dry_run,
+                allow_mass_delete=request.allow_mass_delete,
                 page=aim.page,
             )
         except DocumentInTheWay:
             return Refused(_RACE)
         except DocumentRefused as error:
             return Refused(str(error))
-        return Started(run_id, _started(aim, order))
+        return Started(run_id, _started(aim, request))
 
     async def status(self, by: CommandCaller) -> Done:
         """Return the progress of active runs, or how the last ones ended."""
@@ -236,14 +236,14 @@ class ReindexRuns:
         head = "" if active else "Nothing is being reindexed now. The last runs:\n\n"
         return Done(head + "\n\n".join(texts))
 
-    async def cancel(self, order: ReindexCancelRequest, by: CommandCaller) -> Done | Refused:
+    async def cancel(self, request: ReindexCancelRequest, by: CommandCaller) -> Done | Refused:
         """Cancel the run that the command names; what it wrote stays."""
         active = [run for run in await self.runs.newest(_LOOKED_AT) if run.active]
-        meant = active if order.target is None else _matching_runs(order.target, active)
+        meant = active if request.target is None else _matching_runs(request.target, active)
         if not active:
             return Refused("Nothing is being reindexed now, so there is nothing to stop.")
         if len(meant) != 1:
-            return Refused(_choose_text(order.target, active, by))
+            return Refused(_choose_text(request.target, active, by))
         (run,) = meant
         await self._stop(run, by)
         return _stopped(run)
@@ -320,7 +320,7 @@ def _in_the_way_text(run: Run, by: CommandCaller) -> str:
     return f"A run is in the way. Wait until it ends, or stop it: {stop}\n\n{progress}"
 
 
-def _started(aim: ResolvedTarget, order: ReindexRequest) -> str:
+def _started(aim: ResolvedTarget, request: ReindexRequest) -> str:
     if aim.page:
         doing = "I'm bringing that page alone up to date, with its files."
         place = "on it"
@@ -328,16 +328,16 @@ def _started(aim: ResolvedTarget, order: ReindexRequest) -> str:
         what = "all spaces" if aim.space is None else f"the whole space {aim.space}"
         doing = f"I'm bringing {what} up to date. Pages that did not change cost nothing."
         place = f"in {what}"
-    if order.dry_run:
+    if request.dry_run:
         doing = f"I'm looking at what would change {place}. Nothing is changed by that."
     return f"{aim.how}{doing}"
 
 
-def _detail(order: ReindexRequest, page: str) -> str:
+def _detail(request: ReindexRequest, page: str) -> str:
     given = {
         f"page {page}": bool(page),
-        "dry run": order.dry_run,
-        "mass delete allowed": order.allow_mass_delete,
+        "dry run": request.dry_run,
+        "mass delete allowed": request.allow_mass_delete,
     }
     return ", ".join(each for each, is_so in given.items() if is_so)
 
