@@ -101,9 +101,15 @@ _RELATIVE = re.compile(
     r"(?<=\w) (?:that|who|which) (?=(?:i|we|you|is|are|was|were|has|have|can)\b)"
 )
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
+_NAMES_ITS_TOPIC = re.compile(  # "when is payday", but not "what is the price": of what?
+    r"^(?:what|who|when|where|how)(?:['\u2019]?s| is| are) (?:(?:my|our|your) )?(?P<name>[\w-]+)"
+    r"(?: (?:from|made|due|located|open))?\W*$",
+    re.IGNORECASE,
+)
 _FEW, _CLEAR, _ENOUGH = 2, 4, 5
-"""Numbers of content words: with fewer than _FEW a message depends on its context, from _CLEAR on
-it is self-contained, and _ENOUGH before a pronoun resolve that pronoun."""
+"""Numbers of content words: with fewer than _FEW a message depends on its context unless it asks
+for one by its bare name, from _CLEAR on it is self-contained, and _ENOUGH before a pronoun resolve
+that pronoun."""
 
 _EMPTY_WORDS = frozenset(
     """
@@ -184,7 +190,13 @@ def _answer_names(answered: Turn) -> list[MissingWord]:
 
 
 def _is_context_dependent(text: str) -> bool:
-    return bool(_CONTINUES.match(text)) or _points_back(text) or len(_topic_words(text)) < _FEW
+    return bool(_CONTINUES.match(text)) or _points_back(text) or _says_too_little(text)
+
+
+def _says_too_little(text: str) -> bool:
+    topic = _topic_words(text)
+    named = _NAMES_ITS_TOPIC.match(text)
+    return len(topic) < _FEW and not (named and named["name"] in topic)
 
 
 def _points_back(text: str) -> bool:

@@ -257,6 +257,18 @@ def test_a_number_one_points_back_at_nothing(text: str) -> None:
     assert dependence(text, LEAVE) != "leaning"
 
 
+@pytest.mark.parametrize(
+    "text", ["when is payday", "What's VPN?", "where is my payslip", "Who is HR"]
+)
+def test_a_question_for_a_bare_name_does_not_lean(text: str) -> None:
+    assert dependence(text, LEAVE) != "leaning"
+
+
+@pytest.mark.parametrize("text", ["what is the price", "what are the steps?", "price?"])
+def test_a_definite_thing_without_its_owner_leans(text: str) -> None:
+    assert dependence(text, LEAVE) == "leaning"
+
+
 @pytest.mark.parametrize("text", LEANING)
 def test_with_no_conversation_there_is_nothing_to_lean_on(text: str) -> None:
     assert dependence(text, ()) == "alone"
