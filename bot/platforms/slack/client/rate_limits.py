@@ -159,6 +159,13 @@ ApiCall = Callable[[], Awaitable[AsyncSlackResponse]]
 PATIENCE_SECONDS = 2.0
 """How long a call waits for a rate limit; a longer wait costs nothing in the inbox."""
 
+LOOKUP_SECONDS = 5.0
+"""Deadline of one lookup, as an asker waits; whoever is not identified by then gets no answer."""
+
+LOOKUP_TURN_SECONDS = 60.0
+"""How long a lookup may wait for its rate limit. Of many at once, also after a start, each is
+answered, if not at once: refusing colleagues would be worse than letting them wait."""
+
 
 class ApiCaller:
     """Makes paced calls of Slack's Web API, and repeats those that Slack rate-limits.

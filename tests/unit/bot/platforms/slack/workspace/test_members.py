@@ -18,7 +18,7 @@ from bot.domain.health import ComponentStatus
 from bot.domain.messages import Message, Person, Thread
 from bot.domain.settings import Settings
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.client import api
+from bot.platforms.slack.client.rate_limits import LOOKUP_SECONDS
 from bot.platforms.slack.listeners import mount
 from bot.platforms.slack.workspace.bot_identity import BotIdentity, SlackHealth
 from bot.platforms.slack.workspace.members import HomeWorkspace, member_of
@@ -262,8 +262,8 @@ async def test_an_envelope_that_says_nothing_or_is_old_is_not_believed(
 async def test_who_asks_is_not_waited_for_beyond_the_patience_of_a_question(
     slack: FakeSlack, channel: SlackChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert api.LOOKUP_SECONDS == 5.0  # what docs/slack.md promises
-    monkeypatch.setattr(api, "LOOKUP_SECONDS", 0.05)
+    assert LOOKUP_SECONDS == 5.0  # what docs/slack.md promises
+    monkeypatch.setattr("bot.platforms.slack.client.api.LOOKUP_SECONDS", 0.05)
     slack.fail("users.info", Fault(seconds=20))
 
     with pytest.raises(DeliveryFailed):
