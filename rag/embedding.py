@@ -6,13 +6,12 @@ Ingestion counts the tokens of the same text that is embedded.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
 
 from rag.ports import Embedder, EmbedsTokens
-from rag.types import Chunk, TokenSigns, Vectors
+from rag.types import Chunk, LruDict, TokenSigns, Vectors
 
 _LONG_URL = re.compile(r"https?://[^\s<>()\[\]\"']{33,}")
 
@@ -59,8 +58,7 @@ class CachingEmbedder:
 
     def __init__(self, embedder: Embedder, capacity: int = 20_000) -> None:
         self._embedder = embedder
-        self._capacity = capacity
-        self._kept: OrderedDict[str, Vectors] = OrderedDict()
+        self._kept = LruDict[str, Vectors](capacity)
 
     @property
     def name(self) -> str:
@@ -87,12 +85,6 @@ class CachingEmbedder:
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
             known.update(zip(new, await self._embedder.embed(new), strict=True))
-        self._remember({text: known[text] for text in texts})
+        for text in texts:
+            self._kept[text] = known[text]
         return np.stack([known[text] for text in texts])
-
-    def _remember(self, used: dict[str, Vectors]) -> None:
-        for text, vector in used.items():
-            self._kept[text] = vector
-            self._kept.move_to_end(text)
-        while len(self._kept) > self._capacity:
-            self._kept.popitem(last=False)

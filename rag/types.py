@@ -1,4 +1,4 @@
-"""Frozen value types of retrieval and answering, and the access rules for chunks.
+"""Frozen value types of retrieval and answering, the access rules for chunks, and `LruDict`.
 
 ``Readers`` are sets of principals; a reader needs a principal in every set. The rules fail
 closed: failing one set hides the chunk, and no sets at all mean that nobody may read it.
@@ -7,11 +7,12 @@ closed: failing one set hides the chunk, and no sets at all mean that nobody may
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from typing import Literal, NewType
+from typing import Literal, NewType, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -324,3 +325,37 @@ def permitted_scopes(
         and (question.spaces is None or scope.space in question.spaces)
         and may_read(scope.readers, principals)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The result of one check of a service; ``detail`` is the outcome, with the remedy.
+
+    ``works`` None: it fails, but questions, or many of them, are answered without it. ``name`` is
+    "" for the service itself.
+    """
+
+    name: str
+    works: bool | None
+    detail: str
+
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class LruDict(OrderedDict[_Key, _Value]):
+    """A dictionary of at most ``most`` entries; beyond that, the one set longest ago is dropped.
+
+    Setting a key again makes it the newest; reading it does not.
+    """
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: _Key, value: _Value) -> None:
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        while len(self) > self._most:
+            self.popitem(last=False)

@@ -20,8 +20,9 @@ from bot.app.documents import DocumentServices, build_document_services
 from bot.app.worker import BackgroundWork, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
 from bot.chat.commands.executor import CommandExecutor
-from bot.chat.commands.reindexing import MassDeleteAlert, ReindexRuns
+from bot.chat.commands.reindexing import ReindexRuns
 from bot.chat.commands.run_status import RunWatcher
+from bot.chat.documents import MassDeleteAlert
 from bot.chat.listening_policy import ListeningPolicy
 from bot.domain.health import CheckComponents
 from bot.domain.ports import Channel, Directory

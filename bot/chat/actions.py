@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from bot.answering.asker_identity import ReaderLookup
-from bot.answering.explanations.explainer import Explanation
-from bot.chat.adapters import ChatContext
+from bot.answering.explanations.explainer import Explainer, Explanation
 from bot.domain.cases import Actor, expert_of
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
 from bot.domain.handoff import person_request
@@ -66,6 +65,24 @@ class ActingUser:
     alone: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A user as the platform describes them; only a colleague's ``person`` has an address.
+
+    ``colleague``: a full member of the home tenant or workspace, with an address of an allowed
+    domain where these are configured. Bots, guests, people of other organisations and former
+    members are not. ``display_name`` is the name shown in messages, "" if none was chosen.
+    """
+
+    person: Person
+    colleague: bool = False
+    display_name: str = ""
+
+
+FindColleague = Callable[[str], Awaitable[Person | None]]
+"""Returns the colleague of a platform's reference, None for anybody else. Raises DeliveryFailed."""
+
+
 def _nowhere_else(_: Message) -> bool:
     return False
 
@@ -82,7 +99,7 @@ class ActionTargets:
     platform: Platform
     tenant: str
     interactions: Interactions
-    colleague: Callable[[str], Awaitable[Person | None]]
+    colleague: FindColleague
     anywhere: Callable[[Message], bool] = _nowhere_else
 
     async def seen(self, interaction_id: InteractionId, presser: ActingUser) -> Interaction:
@@ -222,16 +239,19 @@ def _option(interaction: Interaction, number: str) -> str:
     return offered[number]
 
 
+@dataclass(frozen=True, slots=True)
 class ExplainAction:
     """Explain an answer within what all readers of the thread may read, as others may look on."""
 
-    def __init__(self, context: ChatContext, readers: ReaderLookup) -> None:
-        self._context = context
-        self._readers = readers
+    explainer: Explainer
+    tenant: str
+    readers: ReaderLookup
 
     async def explain(self, interaction: Interaction, person_id: str) -> Explanation:
         """Return the explanation of an answer. Raises InteractionUnknown, StoreUnavailable."""
-        reader = await self._readers.of_thread(interaction.message)
-        return await self._context.explainer.explain(
-            self._context.tenant, interaction.id, reader, asker_id=person_id
-        )
+        reader = await self.readers.of_thread(interaction.message)
+        return await self.explainer.explain(self.tenant, interaction.id, reader, asker_id=person_id)
+
+    async def newest(self, platform: Platform, channel: str, person_id: str) -> Interaction:
+        """Return a person's newest question in a channel; raises as ``explain``."""
+        return await self.explainer.newest(self.tenant, platform, channel, person_id)

@@ -7,7 +7,7 @@ replaces the record's notes in processes without a record.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -116,18 +116,27 @@ def is_platform_endpoint(path: str) -> bool:
     return path in PLATFORM_ENDPOINTS or path.startswith(PLATFORM_PREFIX)
 
 
+_LARGEST_BODY = 1_000_000
+_CHUNK = 65_536
+
+
+async def read_request_body(request: web.Request) -> bytes:
+    """Return the body of a platform's request. Raises HTTPRequestEntityTooLarge above 1 MB."""
+    body = bytearray()
+    async for chunk in request.content.iter_chunked(_CHUNK):
+        body += chunk
+        if len(body) > _LARGEST_BODY:
+            raise web.HTTPRequestEntityTooLarge(_LARGEST_BODY, len(body))
+    return bytes(body)
+
+
 def load_adapters(settings: Settings) -> Iterator[Adapter]:
     """Import and yield the configured adapters; others are not imported. Raises SettingInvalid."""
-    for name in _configured(settings):
-        yield _load(name)
-
-
-def _configured(settings: Settings) -> Sequence[str]:
-    built_in = {
-        "bot.platforms.slack": settings.slack_configured,
-        "bot.platforms.teams": settings.teams_configured,
-    }
-    return [*(name for name, wanted in built_in.items() if wanted), *settings.adapters]
+    if settings.slack_configured:
+        yield _load("bot.platforms.slack")
+    if settings.teams_configured:
+        yield _load("bot.platforms.teams")
+    yield from map(_load, settings.adapters)
 
 
 def _load(name: str) -> Adapter:

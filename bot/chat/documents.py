@@ -1,17 +1,24 @@
-"""Ports to ingestion's document library and index runs, for board, API and commands.
+"""Ports to ingestion's document library and index runs; an alert for deletions held back.
 
 Values and refusals are ingestion's own. Outages become the bot's errors, here and nowhere else.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import wraps
 from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, cast
 
-from bot.domain.errors import StoreUnavailable
+import structlog
+
+from bot.domain.capabilities import TellsPeople
+from bot.domain.errors import DeliveryFailed, StoreUnavailable
+from bot.domain.ports import Notes
+from bot.domain.text.markdown import clip
 from ingestion.errors import DocumentInTheWay, LedgerUnavailable, SourceUnavailable
 from ingestion.library import Added, LibraryDocument, Space
 from ingestion.records.types import Run
@@ -142,3 +149,68 @@ class _WithBotErrors:
 def translated_service(service: Service) -> Service:
     """Return a service whose calls go through ``with_bot_errors``."""
     return cast("Service", _WithBotErrors(service))
+
+
+_DEADLINE_SECONDS = 40.0
+_WHY_LENGTH = 400
+
+log = structlog.get_logger(__name__)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class MassDeleteAlert:
+    """Post one alert per space, day and platform; a failed one is retried by the next such run.
+
+    Args:
+        tenant: Owner of the spaces.
+        notes: Store of the alerts already sent.
+        channels: Channels of all platforms; only those that implement `TellsPeople` are used.
+        now: The clock.
+    """
+
+    def __init__(
+        self,
+        *,
+        tenant: str,
+        notes: Notes,
+        channels: Sequence[object],
+        now: Callable[[], datetime] = _now,
+    ) -> None:
+        self._tenant = tenant
+        self._notes = notes
+        self._channels = [each for each in channels if isinstance(each, TellsPeople)]
+        self._now = now
+
+    async def __call__(self, space: str, why: str) -> None:
+        """Post the alert on all platforms; never raises because of a platform."""
+        text = mass_delete_text(space, why)
+        for each in self._channels:
+            try:
+                await self._post(each, space, text)
+            except (DeliveryFailed, StoreUnavailable, TimeoutError) as error:
+                failure = {"platform": each.platform, "space": space, "why": str(error)}
+                log.warning("held_back.not_told", **failure)
+
+    async def _post(self, channel: TellsPeople, space: str, text: str) -> None:
+        key = f"{channel.platform}:held-back:{space}:{self._now():%Y-%m-%d}"
+        if not await self._notes.first(self._tenant, key):
+            return
+        try:
+            async with asyncio.timeout(_DEADLINE_SECONDS):
+                await channel.tell_people(text)
+        except (DeliveryFailed, TimeoutError):
+            await self._notes.remove(self._tenant, key)
+            raise
+
+
+def mass_delete_text(space: str, why: str) -> str:
+    """Return the text of the alert, as plain text."""
+    reason = clip(why, _WHY_LENGTH).rstrip(".")
+    return (
+        f"I stopped reading the space {space} and kept what I have of it. {reason}. If those pages "
+        f"are meant to go, an admin allows it: reindex {space} --allow-mass-delete. Else look "
+        "whether I may still read the space."
+    )

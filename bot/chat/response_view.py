@@ -14,11 +14,13 @@ from bot.domain.interactions import (
     Delivery,
     Escalation,
     EscalationReason,
+    Outcome,
     Reply,
     Response,
     Source,
 )
 from bot.domain.messages import Activity, Stage
+from bot.domain.outcomes import explanation_title
 from bot.domain.text.formatting import WARNING_SIGN, counted, superseded_warnings
 from bot.domain.text.markdown import clip, disarm
 from bot.domain.text.source_links import public_link
@@ -87,6 +89,21 @@ class ResponseView:
 
 
 @dataclass(frozen=True, slots=True)
+class ResponseButtons:
+    """The buttons below a response: labels to ask a person and to explain it, "" for none.
+
+    ``primary``: asking a person is the likely choice. ``rated``: the response can be judged.
+    ``options`` are those of a clarification, each with its number, from 0.
+    """
+
+    ask_person: str = ""
+    why: str = ""
+    primary: bool = False
+    rated: bool = False
+    options: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class HandOver:
     """An escalation as shown in the experts' channel; plain text, not escaped yet."""
 
@@ -115,27 +132,35 @@ def render(response: Response, *, private: bool, remarks: Sequence[str] = ()) ->
 
 
 def _rendered(response: Response, *, private: bool) -> ResponseView:
+    if isinstance(response, Reply):
+        return ResponseView(
+            text=disarm(response.text),
+            heading=_SOURCES,
+            lines=_numbered(response.sources),
+            footer=_footer(response, private=private),
+        )
+    offered = response.options if isinstance(response, Clarification) else ()
+    options = "\n".join(f"- {clip(option, _LABEL_LENGTH)}" for option in offered)
+    text = "\n\n".join(part for part in (response.text, options) if part)
+    return ResponseView(disarm(text), _UNCONFIRMED, offered_pages(response.suggestions))
+
+
+def response_buttons(outcome: Outcome) -> ResponseButtons:
+    """Return the buttons below an outcome's response; small talk and refusals have none."""
+    response, why = outcome.response, explanation_title(outcome)
     match response:
+        case Reply(refused=True) | Reply(tone="generic"):
+            return ResponseButtons()
         case Reply():
-            return ResponseView(
-                text=disarm(response.text),
-                heading=_SOURCES,
-                lines=_numbered(response.sources),
-                footer=_footer(response, private=private),
-            )
+            wanted = response.confidence_level in {"partial", "unsure"}
+            return ResponseButtons("Ask a person", why, primary=wanted, rated=True)
         case Clarification():
-            options = "\n".join(f"- {clip(option, _LABEL_LENGTH)}" for option in response.options)
-            return ResponseView(
-                text=disarm("\n\n".join(part for part in (response.text, options) if part)),
-                heading=_UNCONFIRMED,
-                lines=offered_pages(response.suggestions),
-            )
+            offered = enumerate(response.options)
+            return ResponseButtons(options=tuple(each for each in offered if each[1].strip()))
+        case Escalation(consent_needed=True):
+            return ResponseButtons("Yes, ask a person", why, primary=True)
         case Escalation():
-            return ResponseView(
-                text=disarm(response.text),
-                heading=_UNCONFIRMED,
-                lines=offered_pages(response.suggestions),
-            )
+            return ResponseButtons(why=why)
         case _:
             assert_never(response)
 

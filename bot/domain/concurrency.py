@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
 import structlog
 
 from bot.domain.errors import BotError
+from rag.types import LruDict
 
 _STOP_SECONDS = 2.0
 
@@ -28,11 +28,12 @@ class BackgroundTasks:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def run(self, work: Coroutine[Any, Any, object], *, what: str) -> None:
-        """Start a background task; ``what`` names it in the log."""
+    def run(self, work: Coroutine[Any, Any, object], *, what: str) -> asyncio.Task[None]:
+        """Start a background task, which never raises; ``what`` names it in the log."""
         task = asyncio.create_task(_run_logged(work, what))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def finish(self) -> None:
         """Wait for running tasks, at most two seconds, then cancel the rest."""
@@ -76,9 +77,8 @@ class TtlCache(Generic[_T]):
     ) -> None:
         self._fetch = fetch
         self._seconds = seconds
-        self._most = most
         self._clock = clock
-        self._entries: OrderedDict[str, tuple[float, _T]] = OrderedDict()
+        self._entries = LruDict[str, tuple[float, _T]](most)
         self._fetching: dict[str, asyncio.Task[_T]] = {}
 
     async def get(self, key: str) -> _T:
@@ -95,9 +95,6 @@ class TtlCache(Generic[_T]):
     def put(self, key: str, value: _T) -> None:
         """Store a value without fetching it; evict the oldest beyond ``most`` entries."""
         self._entries[key] = (self._clock(), value)
-        self._entries.move_to_end(key)
-        while len(self._entries) > self._most:
-            self._entries.popitem(last=False)
 
     def forget(self) -> None:
         """Clear the cache; results of running fetches reach their callers and are not cached."""

@@ -7,7 +7,6 @@ refresh.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 from weakref import WeakValueDictionary
@@ -23,6 +22,7 @@ from bot.domain.messages import InteractionId, Message, Platform
 from bot.domain.ports import Interactions, Notes
 from bot.escalations.case_view import CaseView, view_of_delivery
 from bot.escalations.casework import Casework
+from rag.types import LruDict
 
 _REMEMBERED = 1_000
 
@@ -48,7 +48,7 @@ class CardUpdates:
         self._edit = edit
         self.casework: Casework | None = None
         """The source of case views; until it is set a card shows the question as delivered."""
-        self._shown: OrderedDict[InteractionId, int] = OrderedDict()
+        self._shown = LruDict[InteractionId, int](_REMEMBERED)
         self._turns: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
 
     async def post(self, delivery: Delivery, channel: str, send: SendCard) -> None:
@@ -106,9 +106,6 @@ class CardUpdates:
     def _note_version(self, view: CaseView) -> None:
         case = view.case
         self._shown[case.interaction_id] = case.version
-        self._shown.move_to_end(case.interaction_id)
-        while len(self._shown) > _REMEMBERED:
-            self._shown.popitem(last=False)
 
     async def _catch_up(self, message: Message, shown: CaseView) -> None:
         """Show changes made while a card was posted: their notices found no card to edit."""

@@ -7,7 +7,6 @@ its reader may read, and has no pages while the index is unavailable.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from weakref import WeakValueDictionary
 
@@ -28,7 +27,7 @@ from bot.domain.ports import Interactions, Notes
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import Cases, LinksBack
 from rag.errors import RagError
-from rag.types import Principal
+from rag.types import LruDict, Principal
 
 LONGEST_REPLY = 4000
 """Maximum characters of the text of an act."""
@@ -241,7 +240,7 @@ class QuestionLinks:
         self._interactions = interactions
         self._channels = channels
         self._patience = patience_seconds
-        self._known: OrderedDict[InteractionId, str] = OrderedDict()
+        self._known = LruDict[InteractionId, str](_REMEMBERED)
 
     async def of(self, case_id: InteractionId) -> str | None:
         """Return the URL of a question's message, None if there is none."""
@@ -250,8 +249,6 @@ class QuestionLinks:
             if link is None:
                 return None
             self._known[case_id] = link
-            if len(self._known) > _REMEMBERED:
-                self._known.popitem(last=False)
         return self._known[case_id]
 
     async def _asked(self, case_id: InteractionId) -> str | None:

@@ -12,11 +12,10 @@ from datetime import datetime
 
 from ingestion.cli import FAILED, REFUSED, open_index, open_records
 from ingestion.config import Settings
-from ingestion.confluence.errors import Check
 from ingestion.records.types import Run, Synced
 from ingestion.runs.source_registry import diagnose_wiki
 from ingestion.sources.uploads import Uploads
-from rag.types import Page
+from rag.types import Check, Page
 
 _SHOWN = 20
 

@@ -10,11 +10,11 @@ from ingestion.config import Settings
 from ingestion.confluence.assembly import ConfluenceSite, confluence_site
 from ingestion.confluence.client.connection import address_of
 from ingestion.confluence.client.retry import RetryLimits
-from ingestion.confluence.errors import Check
 from ingestion.confluence.permissions import Rules, rules_of
 from ingestion.confluence.probes import RightsChecks, SpaceChecks
 from ingestion.confluence.wiki import WikiAbout, WikiSpace
 from ingestion.errors import IngestionError, SettingInvalid
+from rag.types import Check
 
 DIAGNOSTIC_LIMITS = RetryLimits(attempts=3, deadline_seconds=30.0, try_seconds=20.0)
 """Limits for diagnostics, where somebody waits for the answer."""

@@ -1,4 +1,4 @@
-"""Errors of Confluence and directories, a counter of failures in a row, and check results.
+"""Errors of Confluence and directories, a counter of failures in a row, and checks.
 
 Each message names the value and the remedy, never a secret or an address.
 
@@ -16,9 +16,9 @@ Each message names the value and the remedy, never a secret or an address.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from ingestion.errors import IngestionError, PageUnreadable, SettingInvalid, SourceUnavailable
+from rag.types import Check
 
 
 class WikiUnavailable(SourceUnavailable):
@@ -68,18 +68,6 @@ class FailureStreak:
     def reset(self) -> None:
         """Record a success, which ends the streak."""
         self._in_a_row = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """The result of one check. ``works`` None: it fails, but many questions can be answered anyway.
-
-    ``name`` is "" for the site itself. ``detail`` is the outcome, with the remedy.
-    """
-
-    name: str
-    works: bool | None
-    detail: str
 
 
 async def run_check(

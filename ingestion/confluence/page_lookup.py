@@ -12,6 +12,7 @@ from ingestion.confluence.errors import FailureStreak, WikiUnavailable
 from ingestion.confluence.wiki import PageHead, Wiki, WikiPage
 from ingestion.errors import PageUnreadable
 from ingestion.text import clean
+from rag.types import LruDict
 
 AncestorIds = tuple[str, ...] | None
 """The ids of a page's ancestors, outermost first; None where they are unknown."""
@@ -62,7 +63,6 @@ class PageTree:
 
 
 _MOST_KEPT = 4096
-_Key = tuple[str, str]
 
 
 class PageLookup:
@@ -76,8 +76,8 @@ class PageLookup:
         self._space_key = space_key
         self._heads: Mapping[str, PageHead] | None = None
         self._titled: Mapping[str, PageHead] = {}
-        self._by_id: OrderedDict[str, PageHead | None] = OrderedDict()
-        self._by_title: OrderedDict[_Key, PageHead | None] = OrderedDict()
+        self._by_id = LruDict[str, PageHead | None](_MOST_KEPT)
+        self._by_title = LruDict[tuple[str, str], PageHead | None](_MOST_KEPT)
 
     def whole(self, heads: Mapping[str, PageHead]) -> None:
         """Store the complete listing of the space."""
@@ -95,14 +95,14 @@ class PageLookup:
             return self._titled.get(title)
         key = (space_key, title)
         if key not in self._by_title:
-            _keep(self._by_title, key, await self._asked_for_title(space_key, title))
+            self._by_title[key] = await self._asked_for_title(space_key, title)
         return self._by_title[key]
 
     async def _page(self, page_id: str) -> PageHead | None:
         if self._heads is not None:
             return self._heads.get(page_id)
         if page_id not in self._by_id:
-            _keep(self._by_id, page_id, await self._asked_for(page_id))
+            self._by_id[page_id] = await self._asked_for(page_id)
         return self._by_id[page_id]
 
     async def _asked_for(self, page_id: str) -> PageHead | None:
@@ -121,16 +121,6 @@ class PageLookup:
 def _titled(heads: Iterable[PageHead]) -> dict[str, PageHead]:
     """Return heads by title; a page takes precedence over a blog post with the same title."""
     return {head.title: head for head in sorted(heads, key=lambda head: head.kind == "page")}
-
-
-def _keep(
-    kept: OrderedDict[str, PageHead | None] | OrderedDict[_Key, PageHead | None],
-    key: str | _Key,
-    head: PageHead | None,
-) -> None:
-    kept[key] = head  # type: ignore[index]
-    if len(kept) > _MOST_KEPT:
-        kept.popitem(last=False)
 
 
 _MOST_CHARACTERS = 16 * 1024 * 1024
@@ -184,7 +174,7 @@ class DisplayNames:
 
     def __init__(self, wiki: Wiki) -> None:
         self._wiki = wiki
-        self._known: OrderedDict[str, str] = OrderedDict()
+        self._known = LruDict[str, str](_MOST_NAMES)
 
     async def get(self, user_id: str) -> str:
         """Return a person's name; "" without a person, and where the name is hidden."""
@@ -192,8 +182,6 @@ class DisplayNames:
             return ""
         if user_id not in self._known:
             self._known[user_id] = await self._asked(user_id)
-            if len(self._known) > _MOST_NAMES:
-                self._known.popitem(last=False)
         return self._known[user_id]
 
     async def _asked(self, user_id: str) -> str:

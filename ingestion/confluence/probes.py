@@ -12,12 +12,13 @@ from typing import TypeVar
 from ingestion.config import Settings
 from ingestion.confluence.directory.people_file import PeopleFile
 from ingestion.confluence.directory.person_finder import ENTRA
-from ingestion.confluence.errors import Check, DirectoryInvalid, NotVisible, run_check
+from ingestion.confluence.errors import DirectoryInvalid, NotVisible, run_check
 from ingestion.confluence.listing import SpaceListing
 from ingestion.confluence.page_reader import included_titles
 from ingestion.confluence.permissions import PageAccess, Rules, rules_of, unknown_principals
 from ingestion.confluence.wiki import PageHead, Subjects, Wiki, WikiSpace, WikiUser
 from ingestion.errors import IngestionError, PageUnreadable
+from rag.types import Check
 
 _MOST_SPACES = 50
 _MOST_PAGES = 1000

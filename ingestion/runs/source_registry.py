@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Protocol
 import structlog
 
 from ingestion.config import Settings
-from ingestion.confluence.errors import Check
 from ingestion.errors import DocumentUnknown, IngestionError, SourceUnavailable
 from ingestion.records.ledger import Ledger, Records, records_of
 from ingestion.records.types import FolderEntry
@@ -24,7 +23,7 @@ from ingestion.sources.uploads import Uploads
 from ingestion.sync.sync import Folder, source_of
 from ingestion.types import Report, Source
 from ingestion.validation import shortened
-from rag.types import Principal
+from rag.types import Check, Principal
 
 if TYPE_CHECKING:
     # What is not configured is not imported.

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import structlog
 from numpy.typing import NDArray
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from bot.answering.routing.english_requests import QUESTION
 from bot.answering.routing.message_text import normalized
@@ -106,6 +106,8 @@ class TrainingRecord:
 
 
 class _Stored(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
     version: int
     training: TrainingRecord
     thresholds: Thresholds

@@ -17,6 +17,9 @@ from bot.domain.messages import NO_MODEL, AnswerMode, Policy
 from bot.domain.text.formatting import join_names
 
 Field = Literal["spaces", "answers", "follow_ups", "people", "model", "other_bots"]
+GENERAL_FIELD: Field = "answers"
+"""The field that shows errors which concern no single field."""
+
 LONGEST_NAME = 200
 """Characters of a channel's name."""
 
@@ -66,9 +69,11 @@ class SubmittedSettings:
 
 @dataclass(frozen=True, slots=True)
 class InvalidSettings:
-    """Validation errors by field, each with its cure."""
+    """Submitted values that were not saved, with the errors by field, each with its cure."""
 
     errors: Mapping[Field, str]
+    form: ChannelSettingsForm
+    filled: SubmittedSettings
 
 
 def build_form(
@@ -101,7 +106,7 @@ def read_form(filled: SubmittedSettings, form: ChannelSettingsForm) -> Policy | 
     if not _is_name(filled.people):
         errors["people"] = f"{quote_input(filled.people)} is no channel. Choose one, or none."
     if errors or answers is None:
-        return InvalidSettings(errors)
+        return InvalidSettings(errors, form, filled)
     return Policy(
         spaces=frozenset(filled.spaces) or None,
         answers=answers,

@@ -12,7 +12,9 @@ from typing import TypeVar, assert_never
 
 import structlog
 
+from bot.chat.actions import LATER, ActionRejected, FindColleague
 from bot.chat.commands.channel_settings import (
+    GENERAL_FIELD,
     ChannelSettingsForm,
     InvalidSettings,
     SubmittedSettings,
@@ -20,12 +22,13 @@ from bot.chat.commands.channel_settings import (
     describe_changes,
     read_form,
 )
-from bot.chat.commands.help_texts import help_text, status_text
+from bot.chat.commands.command_texts import help_text, status_text
 from bot.chat.commands.reindexing import ReindexRuns
 from bot.chat.commands.run_status import RunStatus, RunWatcher
 from bot.chat.commands.types import (
     Admins,
     CommandCaller,
+    CommandSyntax,
     Done,
     HelpRequest,
     InGroup,
@@ -38,12 +41,14 @@ from bot.chat.commands.types import (
     TextRequest,
 )
 from bot.chat.documents import SeenBy
-from bot.domain.errors import DeliveryFailed, StoreUnavailable
+from bot.domain.errors import BotError, DeliveryFailed, StoreUnavailable
 from bot.domain.health import CheckComponents
-from bot.domain.messages import Person, Policy
+from bot.domain.messages import Person, Platform, Policy
 from bot.domain.ports import Directory, Policies
 from ingestion.library import Space
-from rag.types import EVERYONE, Principal
+from rag.types import EVERYONE
+
+Answer = TypeVar("Answer")
 
 
 def parse_admins(names: Iterable[str], *, setting: str, is_group: Callable[[str], bool]) -> Admins:
@@ -88,15 +93,61 @@ def refusal_text(admins: Admins) -> str:
     return f"Only Frontdesk's admins may do this. Whoever runs it can add you to {admins.setting}."
 
 
+NOT_FOR_OUTSIDERS = "Only colleagues can do this."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandSenders:
+    """Identifies the people who run commands on one platform, by the platform's reference."""
+
+    platform: Platform
+    colleague: FindColleague
+    admins: Admins
+    spelling: CommandSyntax
+    in_group: InGroup | None = None
+
+    async def caller(self, reference: str, *, alone: bool = True) -> CommandCaller:
+        """Return the caller; ``alone``: nobody else will read the reply.
+
+        Raises ActionRejected for guests, bots and people of other organisations, DeliveryFailed.
+        """
+        person = await self.colleague(reference)
+        if person is None:
+            raise ActionRejected(NOT_FOR_OUTSIDERS)
+        return CommandCaller(
+            person, self.platform, self.admins, self.spelling, self.in_group, alone
+        )
+
+
 _log = structlog.get_logger(__name__)
+
+
+async def reply_to_command(
+    run: Callable[[], Awaitable[Answer]], as_text: Callable[[str], Answer], *, platform: Platform
+) -> Answer:
+    """Return the reply to a command; nothing retries a command, so a failure is a reply too."""
+    try:
+        return await run()
+    except ActionRejected as error:
+        return as_text(str(error))
+    except BotError as error:
+        failure = {"platform": platform, "error": type(error).__name__}
+        _log.warning("orders.command_failed", **failure, why=str(error))
+    except Exception as error:  # noqa: BLE001 - it is logged, and nothing retries the command
+        _log.exception("orders.command_broke", platform=platform, error=type(error).__name__)
+    return as_text(LATER)
+
 
 _AWAY = "I can't do that right now, for what I keep can't be reached. Please try again in a minute."
 _UNKNOWN = "I can't find out right now whether you may do this. Please try again in a minute."
-Answer = TypeVar("Answer")
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+async def _no_problem(_: str) -> str:
+    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,9 +180,9 @@ class CommandExecutor:
         """Return the help text for the caller's role."""
         return Done(help_text(by.spelling, admin=await self._refusal(by) is None))
 
-    async def answer(self, order: TextRequest, by: CommandCaller) -> Done | Refused:
+    async def answer(self, request: TextRequest, by: CommandCaller) -> Done | Refused:
         """Execute a command whose result is text alone."""
-        match order:
+        match request:
             case HelpRequest():
                 return await self.help(by)
             case StatusRequest():
@@ -139,9 +190,9 @@ class CommandExecutor:
             case ReindexStatusRequest():
                 return await self.reindex_status(by)
             case ReindexCancelRequest():
-                return await self.cancel(order, by)
+                return await self.cancel(request, by)
             case _:
-                assert_never(order)
+                assert_never(request)
 
     async def status(self, by: CommandCaller) -> Done | Refused:
         """Return the status text, limited to what all its readers may see.
@@ -151,24 +202,27 @@ class CommandExecutor:
         admin = by.alone and await self._refusal(by) is None
 
         async def report() -> Done:
-            own = await self._own(by) if by.alone else frozenset()
+            directory = self.directory
+            own = await directory.principals(self.tenant, by.person) if by.alone else frozenset()
             spaces = await self._spaces(own | {EVERYONE})
             parts = await self.check_parts()
             return Done(status_text(parts, spaces, self.now(), admin=admin))
 
         return await _or_refused(report)
 
-    async def reindex(self, order: ReindexRequest, by: CommandCaller) -> Started | Refused:
+    async def reindex(self, request: ReindexRequest, by: CommandCaller) -> Started | Refused:
         """Start a run; the result's id can be followed."""
-        return await self._allowed(by, "reindex", lambda: self.reindexing.start(order, by))
+        return await self._allowed(by, "reindex", lambda: self.reindexing.start(request, by))
 
     async def reindex_status(self, by: CommandCaller) -> Done | Refused:
         """Return the progress of the runs; for admins only, as failures name pages."""
         return await self._allowed(by, "reindex status", lambda: self.reindexing.status(by))
 
-    async def cancel(self, order: ReindexCancelRequest, by: CommandCaller) -> Done | Refused:
+    async def cancel(self, request: ReindexCancelRequest, by: CommandCaller) -> Done | Refused:
         """Cancel a run."""
-        return await self._allowed(by, "reindex cancel", lambda: self.reindexing.cancel(order, by))
+        return await self._allowed(
+            by, "reindex cancel", lambda: self.reindexing.cancel(request, by)
+        )
 
     async def stop(self, run_id: str, by: CommandCaller) -> Done | Refused:
         """Cancel a run by its id, or the runs that resumed it."""
@@ -183,10 +237,20 @@ class CommandExecutor:
         return await self._allowed(by, "settings", lambda: self._form(channel, by))
 
     async def save(
-        self, channel: str, filled: SubmittedSettings, by: CommandCaller
+        self,
+        channel: str,
+        read: Callable[[ChannelSettingsForm], SubmittedSettings],
+        by: CommandCaller,
+        people_problem: Callable[[str], Awaitable[str]] = _no_problem,
     ) -> Done | InvalidSettings | Refused:
-        """Save the submitted settings; return what changes from the next question on."""
-        return await self._allowed(by, "save settings", lambda: self._save(channel, filled, by))
+        """Save the submitted settings; return what changes from the next question on.
+
+        ``read`` returns the submitted values, and the present ones of what the platform can't show.
+        ``people_problem`` returns why people can't be asked in a channel, "" if they can.
+        """
+        return await self._allowed(
+            by, "save settings", lambda: self._save(channel, read, by, people_problem)
+        )
 
     async def _form(self, channel: str, by: CommandCaller) -> ChannelSettingsForm:
         name = f"{by.platform}:{channel}"
@@ -199,20 +263,29 @@ class CommandExecutor:
         )
 
     async def _save(
-        self, channel: str, filled: SubmittedSettings, by: CommandCaller
+        self,
+        channel: str,
+        read: Callable[[ChannelSettingsForm], SubmittedSettings],
+        by: CommandCaller,
+        people_problem: Callable[[str], Awaitable[str]],
     ) -> Done | InvalidSettings:
         form = await self._form(channel, by)
+        filled = read(form)
+        moved = filled.people not in {form.policy.people, ""}
+        if moved and (problem := await people_problem(filled.people)):
+            return InvalidSettings({"people": problem}, form, filled)
         chosen = read_form(filled, form)
         if isinstance(chosen, InvalidSettings):
             return chosen
         different = describe_changes(form.policy, chosen, form)
         if not different:
             return Done("Nothing was changed.")
-        await self.policies.set(self.tenant, form.channel, chosen, actor=by.actor)
+        saved = await _or_refused(
+            lambda: self.policies.set(self.tenant, form.channel, chosen, actor=by.actor)
+        )
+        if isinstance(saved, Refused):
+            return InvalidSettings({GENERAL_FIELD: saved.text}, form, filled)
         return Done("Saved, from the next question on:\n" + "\n".join(different))
-
-    async def _own(self, by: CommandCaller) -> frozenset[Principal]:
-        return await self.directory.principals(self.tenant, by.person)
 
     async def _spaces(self, reader: SeenBy) -> Sequence[Space]:
         spaces = await self.reindexing.documents.spaces(reader)

@@ -1,38 +1,184 @@
-"""Start, list and cancel reindex runs on command, and alert people to held-back deletions.
+"""Find what a command names, and start, list and cancel its reindex runs.
 
 Every change is audited first; if the audit entry can't be written, nothing is changed.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
+import difflib
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-import structlog
-
+from bot.chat.commands.command_texts import progress_text, run_scope
 from bot.chat.commands.parsing import quote_input
-from bot.chat.commands.run_progress import progress_text, run_scope
 from bot.chat.commands.run_status import current_runs, run_status_of
-from bot.chat.commands.targets import ResolvedTarget, resolve_target
 from bot.chat.commands.types import (
+    AllSpaces,
     CommandCaller,
     Done,
+    PageByUrl,
     Refused,
     ReindexCancelRequest,
     ReindexRequest,
+    SpaceByName,
     Started,
+    Target,
 )
 from bot.chat.documents import Documents, Reindex
-from bot.domain.capabilities import TellsPeople
-from bot.domain.errors import DeliveryFailed, StoreUnavailable
-from bot.domain.ports import Audits, Notes
-from bot.domain.text.formatting import counted
-from bot.domain.text.markdown import clip
+from bot.domain.ports import Audits
+from bot.domain.text.formatting import counted, join_names
 from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
+from ingestion.library import LibraryDocument, Space
 from ingestion.records.types import Run
+from rag.types import EVERYONE
+
+_OWN_PAGES = "/pages/"
+"""Path prefix of pages without an address of their own, which this server shows."""
+
+
+def url_variants(url: str) -> tuple[str, ...]:
+    """Return the URLs that may denote the same page, the likeliest first.
+
+    As given; without fragment; without query; with and without a trailing slash; and with special
+    characters percent-encoded or decoded.
+    """
+    given = url.strip().rstrip(".,;!)")
+    if "://" not in given and not given.startswith("/"):
+        given = f"https://{given}"
+    try:
+        parts = urlsplit(given)
+    except ValueError:
+        return (given,)
+    bare = urlunsplit(parts._replace(fragment=""))
+    plain = urlunsplit(parts._replace(fragment="", query=""))
+    forms = [given, bare, plain]
+    if parts.path.startswith(_OWN_PAGES):
+        forms.append(parts.path)
+    ended = [*forms, *(_other_end(form) for form in forms)]
+    spelled = [*ended, *(_other_spelling(form) for form in ended)]
+    return tuple(dict.fromkeys(spelled))
+
+
+def _other_end(form: str) -> str:
+    return form[:-1] if form.endswith("/") else f"{form}/"
+
+
+def _other_spelling(form: str) -> str:
+    """Return a URL with special characters percent-encoded, or decoded if they are encoded."""
+    decoded = unquote(form)
+    return decoded if decoded != form else quote(form, safe=":/?#[]@!$&'()*+,;=~%")
+
+
+_NAMED = 10
+_ASKED_FOR_PAGES = "confluence"
+"""Source type that can read a single page; its pages are identified by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedTarget:
+    """The resolved space (None: all), and a sentence on how it was resolved, or "".
+
+    ``page`` is the address or id of the one page to read, "" for the whole space.
+    """
+
+    space: str | None
+    how: str = ""
+    page: str = ""
+
+
+async def resolve_target(
+    target: Target, documents: Documents, runs: Reindex, by: CommandCaller
+) -> ResolvedTarget | Refused:
+    """Resolve a target, or refuse with the known spaces. Raises StoreUnavailable."""
+    match target:
+        case AllSpaces():
+            return ResolvedTarget(None)
+        case SpaceByName(name):
+            return _space_named(name, await _spaces(documents, by), by)
+        case PageByUrl(url):
+            return await _of_page(url, documents, runs, by)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spaces:
+    """All spaces, and those that all readers of the reply may see."""
+
+    all: Sequence[Space]
+    told: Sequence[Space]
+
+
+async def _spaces(documents: Documents, by: CommandCaller) -> _Spaces:
+    every = await documents.spaces(None)
+    return _Spaces(every, every if by.alone else await documents.spaces(frozenset({EVERYONE})))
+
+
+async def _of_page(
+    url: str, documents: Documents, runs: Reindex, by: CommandCaller
+) -> ResolvedTarget | Refused:
+    """Resolve a page by its source, which includes new pages; else by the index.
+
+    A folder can't read a single page: its whole space is read.
+    """
+    page = await documents.at(url_variants(url), None)
+    trouble = ""
+    try:
+        space = await runs.find_space(url)
+    except DocumentRefused as error:
+        space, trouble = None, str(error)
+    if space is not None:
+        return ResolvedTarget(space, f"{_named(page, by)} is in the space {space}. ", url)
+    spaces = await _spaces(documents, by)
+    if page is None:
+        return Refused(trouble or _unknown(url, spaces, by))
+    aim = _space_named(page.space, spaces, by)
+    if isinstance(aim, Refused):
+        return aim
+    only = page.id if page.source == _ASKED_FOR_PAGES else ""
+    return ResolvedTarget(aim.space, f"{_named(page, by)} is in the space {page.space}. ", only)
+
+
+def _named(page: LibraryDocument | None, by: CommandCaller) -> str:
+    return quote_input(page.title) if page is not None and by.alone else "That page"
+
+
+def _unknown(url: str, spaces: _Spaces, by: CommandCaller) -> str:
+    return (
+        f"No page that I read is at {quote_input(url)}. "
+        "Look at the address, and whether its space is "
+        f"one that is read. A whole space: {by.spelling.reindexing('SPACE')}\n"
+        f"{_known(spaces.told)}"
+    )
+
+
+def _space_named(name: str, spaces: _Spaces, by: CommandCaller) -> ResolvedTarget | Refused:
+    """Resolve a space by its name, ignoring case if only one space matches."""
+    exact = [each for each in spaces.all if each.name == name]
+    found = exact or [each for each in spaces.all if each.name.casefold() == name.casefold()]
+    if len(found) != 1:
+        return Refused(f"There is no space {quote_input(name)}.\n{_known(spaces.told, name)}")
+    if not found[0].reindexable:
+        return Refused(
+            f"It is not known what fills the space {found[0].name}, so it can't be read again. "
+            "Whoever runs Frontdesk names its folder once, on the command line.\n"
+            f"{by.spelling.reindexing('all')} reads everything else."
+        )
+    return ResolvedTarget(found[0].name)
+
+
+def _known(spaces: Sequence[Space], name: str = "") -> str:
+    """Return the known spaces that can be reindexed, the most similar names first."""
+    names = [each.name for each in spaces if each.reindexable]
+    if not names:
+        return "No space can be reindexed yet: nothing is known that fills one."
+
+    def unlike(other: str) -> float:
+        return -difflib.SequenceMatcher(None, name.casefold(), other.casefold()).ratio()
+
+    ordered = tuple(sorted(names, key=unlike)) if name else tuple(names)
+    return f"Known are: {join_names(ordered, _NAMED)}."
+
 
 _LOOKED_AT = 100
 _RECENT = 3
@@ -52,29 +198,29 @@ class ReindexRuns:
     runs: Reindex
     audits: Audits
 
-    async def start(self, order: ReindexRequest, by: CommandCaller) -> Started | Refused:
+    async def start(self, request: ReindexRequest, by: CommandCaller) -> Started | Refused:
         """Start a run over the command's target, or refuse with the reason."""
-        aim = await resolve_target(order.target, self.documents, self.runs, by)
+        aim = await resolve_target(request.target, self.documents, self.runs, by)
         if isinstance(aim, Refused):
             return aim
-        waits = order.dry_run or bool(aim.page)
+        waits = request.dry_run or bool(aim.page)
         in_the_way = None if waits else await self._in_the_way(aim.space)
         if in_the_way is not None:
             return Refused(_in_the_way_text(in_the_way, by), run_id=in_the_way.id)
-        await self._audit(by, "reindex", aim.space or "all", _detail(order, aim.page))
+        await self._audit(by, "reindex", aim.space or "all", _detail(request, aim.page))
         try:
             run_id = await self.runs.start(
                 aim.space,
                 by=by.actor,
-                dry_run=order.dry_run,
-                allow_mass_delete=order.allow_mass_delete,
+                dry_run=request.dry_run,
+                allow_mass_delete=request.allow_mass_delete,
                 page=aim.page,
             )
         except DocumentInTheWay:
             return Refused(_RACE)
         except DocumentRefused as error:
             return Refused(str(error))
-        return Started(run_id, _started(aim, order))
+        return Started(run_id, _started(aim, request))
 
     async def status(self, by: CommandCaller) -> Done:
         """Return the progress of active runs, or how the last ones ended."""
@@ -90,14 +236,14 @@ class ReindexRuns:
         head = "" if active else "Nothing is being reindexed now. The last runs:\n\n"
         return Done(head + "\n\n".join(texts))
 
-    async def cancel(self, order: ReindexCancelRequest, by: CommandCaller) -> Done | Refused:
+    async def cancel(self, request: ReindexCancelRequest, by: CommandCaller) -> Done | Refused:
         """Cancel the run that the command names; what it wrote stays."""
         active = [run for run in await self.runs.newest(_LOOKED_AT) if run.active]
-        meant = active if order.target is None else _matching_runs(order.target, active)
+        meant = active if request.target is None else _matching_runs(request.target, active)
         if not active:
             return Refused("Nothing is being reindexed now, so there is nothing to stop.")
         if len(meant) != 1:
-            return Refused(_choose_text(order.target, active, by))
+            return Refused(_choose_text(request.target, active, by))
         (run,) = meant
         await self._stop(run, by)
         return _stopped(run)
@@ -174,7 +320,7 @@ def _in_the_way_text(run: Run, by: CommandCaller) -> str:
     return f"A run is in the way. Wait until it ends, or stop it: {stop}\n\n{progress}"
 
 
-def _started(aim: ResolvedTarget, order: ReindexRequest) -> str:
+def _started(aim: ResolvedTarget, request: ReindexRequest) -> str:
     if aim.page:
         doing = "I'm bringing that page alone up to date, with its files."
         place = "on it"
@@ -182,84 +328,19 @@ def _started(aim: ResolvedTarget, order: ReindexRequest) -> str:
         what = "all spaces" if aim.space is None else f"the whole space {aim.space}"
         doing = f"I'm bringing {what} up to date. Pages that did not change cost nothing."
         place = f"in {what}"
-    if order.dry_run:
+    if request.dry_run:
         doing = f"I'm looking at what would change {place}. Nothing is changed by that."
     return f"{aim.how}{doing}"
 
 
-def _detail(order: ReindexRequest, page: str) -> str:
+def _detail(request: ReindexRequest, page: str) -> str:
     given = {
         f"page {page}": bool(page),
-        "dry run": order.dry_run,
-        "mass delete allowed": order.allow_mass_delete,
+        "dry run": request.dry_run,
+        "mass delete allowed": request.allow_mass_delete,
     }
     return ", ".join(each for each, is_so in given.items() if is_so)
 
 
 def _overlap(one: str | None, other: str | None) -> bool:
     return one is None or other is None or one == other
-
-
-_DEADLINE_SECONDS = 40.0
-_WHY_LENGTH = 400
-
-log = structlog.get_logger(__name__)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-class MassDeleteAlert:
-    """Post one alert per space, day and platform; a failed one is retried by the next such run.
-
-    Args:
-        tenant: Owner of the spaces.
-        notes: Store of the alerts already sent.
-        channels: Channels of all platforms; only those that implement `TellsPeople` are used.
-        now: The clock.
-    """
-
-    def __init__(
-        self,
-        *,
-        tenant: str,
-        notes: Notes,
-        channels: Sequence[object],
-        now: Callable[[], datetime] = _now,
-    ) -> None:
-        self._tenant = tenant
-        self._notes = notes
-        self._channels = [each for each in channels if isinstance(each, TellsPeople)]
-        self._now = now
-
-    async def __call__(self, space: str, why: str) -> None:
-        """Post the alert on all platforms; never raises because of a platform."""
-        text = mass_delete_text(space, why)
-        for each in self._channels:
-            try:
-                await self._post(each, space, text)
-            except (DeliveryFailed, StoreUnavailable, TimeoutError) as error:
-                failure = {"platform": each.platform, "space": space, "why": str(error)}
-                log.warning("held_back.not_told", **failure)
-
-    async def _post(self, channel: TellsPeople, space: str, text: str) -> None:
-        key = f"{channel.platform}:held-back:{space}:{self._now():%Y-%m-%d}"
-        if not await self._notes.first(self._tenant, key):
-            return
-        try:
-            async with asyncio.timeout(_DEADLINE_SECONDS):
-                await channel.tell_people(text)
-        except (DeliveryFailed, TimeoutError):
-            await self._notes.remove(self._tenant, key)
-            raise
-
-
-def mass_delete_text(space: str, why: str) -> str:
-    """Return the text of the alert, as plain text."""
-    reason = clip(why, _WHY_LENGTH).rstrip(".")
-    return (
-        f"I stopped reading the space {space} and kept what I have of it. {reason}. If those pages "
-        f"are meant to go, an admin allows it: reindex {space} --allow-mass-delete. Else look "
-        "whether I may still read the space."
-    )

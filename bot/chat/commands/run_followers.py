@@ -9,10 +9,13 @@ from contextlib import suppress
 import structlog
 from aiohttp import web
 
+from bot.chat.adapters import ChatContext
 from bot.chat.commands.executor import CommandExecutor
-from bot.chat.commands.run_leases import RunLease, RunLeases
+from bot.chat.commands.run_leases import RunLease, RunLeases, process_owner
 from bot.chat.commands.run_message import Clock, Elsewhere, RunMessage, Screen, TakenOver
+from bot.chat.commands.types import CommandCaller, Refused, ReindexRequest
 from bot.domain.errors import StoreUnavailable
+from bot.domain.messages import Platform
 from bot.observability.logs import LastingTrouble
 
 BEAT_SECONDS = 5.0
@@ -61,6 +64,20 @@ class RunFollowers:
             await _stopped([self._looking])
         await _stopped(self._following.values())
 
+    async def order(
+        self, request: ReindexRequest, by: CommandCaller, channel: str, elsewhere: Elsewhere
+    ) -> tuple[str, str | None]:
+        """Start a run and show it; return the reply, and a link to the run that is in the way.
+
+        ``channel`` is where the command was given; ``elsewhere`` is called if the run's message is
+        not there.
+        """
+        answer = await self._commands.reindex(request, by)
+        if isinstance(answer, Refused):
+            return answer.text, await self._link(answer.run_id, by.person.id)
+        await self.begin(answer.run_id, user=by.person.id, channel=channel, elsewhere=elsewhere)
+        return answer.text, None
+
     async def begin(self, run_id: str, *, user: str, channel: str, elsewhere: Elsewhere) -> None:
         """Show a started run; ``elsewhere`` is called if the message is not in the channel."""
         lease = RunLease(run_id, user, channel, ordered_at=self._leases.now())
@@ -71,7 +88,18 @@ class RunFollowers:
         except StoreUnavailable as error:
             log.warning("orders.run_not_noted", run=run_id, why=str(error))
 
-    async def shown_as(self, run_id: str) -> RunLease | None:
+    async def _link(self, run_id: str, user: str) -> str | None:
+        """Return a link to a run's message, if the user can open it."""
+        try:
+            lease = await self._shown_as(run_id) if run_id else None
+        except StoreUnavailable as error:
+            log.warning("orders.run_not_found", run=run_id, why=str(error))
+            return None
+        if lease is None or (self._screen.is_alone(lease.place) and lease.user != user):
+            return None
+        return await self._screen.link(lease)
+
+    async def _shown_as(self, run_id: str) -> RunLease | None:
         """Return the lease of a shown run, also under the id of a run that resumed it.
 
         Any process may show it; None if it is not shown. Raises StoreUnavailable.
@@ -161,3 +189,11 @@ async def _stopped(tasks: Iterable[asyncio.Task[None]]) -> None:
         task.cancel()
     if stopping:
         await asyncio.wait(stopping)
+
+
+def run_followers(
+    context: ChatContext, screen: Screen, *, platform: Platform, alone: bool
+) -> RunFollowers:
+    """Return the followers of a platform's runs; ``alone``: no other process uses the record."""
+    leases = RunLeases(context.notes, context.tenant, process_owner(alone=alone), platform=platform)
+    return RunFollowers(commands=context.commands, leases=leases, screen=screen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -26,8 +27,12 @@ class Screen(Protocol):
     NotTaken if a retry may succeed.
     """
 
-    async def place_of(self, lease: RunLease) -> str:
-        """Return the place to show a run in: where it was ordered, or a direct message."""
+    async def has_outsiders(self, lease: RunLease) -> bool:
+        """Return whether outsiders may read the place where a run was ordered."""
+        ...
+
+    async def link(self, lease: RunLease) -> str | None:
+        """Return a link to a run's message, None if the platform gives none; never raises."""
         ...
 
     async def direct(self, lease: RunLease) -> str:
@@ -206,11 +211,20 @@ class RunMessage:
     async def _show(self, status: RunStatus) -> None:
         await self.beat()
         if not self._lease.place:
-            await self._keep(replace(self._lease, place=await self._screen.place_of(self._lease)))
+            await self._keep(replace(self._lease, place=await self._place()))
         if self._lease.posted or await self._found():
             await self._screen.edit(self._lease, status)
         elif status.ended or self._lease.tries < _MOST_TRIES:
             await self._post(status)
+
+    async def _place(self) -> str:
+        """Return where the run was ordered, or a direct conversation if outsiders may read that."""
+        if self._screen.is_alone(self._lease.channel):
+            return self._lease.channel
+        with suppress(DeliveryRefused):
+            if not await self._screen.has_outsiders(self._lease):
+                return self._lease.channel
+        return await self._screen.direct(self._lease)
 
     async def _found(self) -> bool:
         """Return whether an earlier attempt, of any process, posted the message."""

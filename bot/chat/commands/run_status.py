@@ -163,6 +163,7 @@ PATIENCE_SECONDS = 600.0
 """How long to wait for an interrupted run to resume, or for unreadable rows."""
 
 
+@dataclass(frozen=True, slots=True)
 class RunWatcher:
     """Follows runs by their rows in the record, which all processes share.
 
@@ -172,26 +173,19 @@ class RunWatcher:
         clock: Monotonic clock, in seconds.
     """
 
-    def __init__(
-        self,
-        get_run: GetRun,
-        *,
-        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._get_run = get_run
-        self._pause = pause
-        self._clock = clock
+    get_run: GetRun
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    clock: Callable[[], float] = time.monotonic
 
     async def follow(self, run_id: str) -> AsyncIterator[RunStatus]:
         """Yield a run's status at once, then on changes; the last one has ``ended`` set.
 
         Never raises: a run that can't be followed any longer ends with a ``note`` that explains it.
         """
-        last, told_at, well_at = None, self._clock(), self._clock()
+        last, told_at, well_at = None, self.clock(), self.clock()
         trouble = LastingTrouble("orders.following")
         while True:
-            status, now = await self._look(run_id, trouble), self._clock()
+            status, now = await self._look(run_id, trouble), self.clock()
             if status is not None and status.state != "interrupted":
                 well_at = now
             if now - well_at >= PATIENCE_SECONDS:
@@ -202,13 +196,13 @@ class RunWatcher:
                 last, told_at = status, now
                 if status.ended:
                     return
-            await self._pause(LOOK_SECONDS)
+            await self.pause(LOOK_SECONDS)
 
     async def _look(self, run_id: str, trouble: LastingTrouble) -> RunStatus | None:
         """Return a run's status; None while its rows can't be read."""
         try:
-            first = await self._get_run(run_id)
-            now = () if first is None else await current_runs(first, self._get_run)
+            first = await self.get_run(run_id)
+            now = () if first is None else await current_runs(first, self.get_run)
         except StoreUnavailable as error:
             trouble.note(error)
             return None

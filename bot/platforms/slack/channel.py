@@ -11,12 +11,11 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.chat.adapters import NullNotes
 from bot.domain import health
-from bot.domain.cases import Case, Notice
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import DeliveryRefused, SettingInvalid
 from bot.domain.health import ComponentStatus, merge_statuses
 from bot.domain.interactions import Delivery, PostedRef
-from bot.domain.messages import Activity, Attachment, Introduction, Message, Stage
+from bot.domain.messages import Activity, Message, Stage
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.escalations.case_view import CaseView
@@ -25,17 +24,14 @@ from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.rate_limits import ApiCaller
 from bot.platforms.slack.escalations.notices import AskerNotices
 from bot.platforms.slack.escalations.people_channel import PeopleChannel
-from bot.platforms.slack.messages.command_replies import CommandReplies
-from bot.platforms.slack.messages.files import Files
-from bot.platforms.slack.messages.progress import AgentSessions, ProgressStatus
-from bot.platforms.slack.messages.replies import PrivateReplies, Replies
-from bot.platforms.slack.messages.reply_order import ReplyOrder
+from bot.platforms.slack.messages.intake import Files
+from bot.platforms.slack.messages.progress import AgentSessions, ProgressStatus, ReplyOrder
+from bot.platforms.slack.messages.replies import CommandReplies, PrivateReplies, Replies
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.metadata import ts_of
 from bot.platforms.slack.workspace.bot_identity import BotIdentity, SlackHealth
 from bot.platforms.slack.workspace.health_checks import PEOPLE_PART, HealthChecks
-from bot.platforms.slack.workspace.members import Colleagues
-from bot.platforms.slack.workspace.mention_names import MentionNames
+from bot.platforms.slack.workspace.members import Colleagues, MentionNames
 
 _TIMEOUT_SECONDS = 15
 
@@ -91,7 +87,6 @@ class SlackChannel:
         self.private_replies = PrivateReplies(client)
         self.sessions = AgentSessions(client, self.background)
         self._health_checks = HealthChecks(client, self.identity, self.colleagues, settings)
-        self._files = Files(client.web)
         self._notices = AskerNotices(client, notes)
         self._replies = Replies(client, self.people)
         self._command_replies = CommandReplies(client, notes, self.people)
@@ -99,6 +94,13 @@ class SlackChannel:
         self._order = ReplyOrder(
             lambda channel: client.caller.until_allowed("chat.postMessage", channel)
         )
+        # Methods of the ports that one of the parts above implements as it is.
+        self.introduce = self.colleagues.introduce
+        self.fetch = Files(client.web).fetch
+        self.part = self.health.part
+        self.tell, self.find_told = self._notices.tell, self._notices.find_told
+        self.card_of, self.remind = self.people.card_of, self.people.remind
+        self.tell_people = self.people.tell
 
     @property
     def platform(self) -> Literal["slack"]:
@@ -126,18 +128,6 @@ class SlackChannel:
         if any(part.name == PEOPLE_PART and part.state == "ready" for part in parts):
             self.health.clear(self.settings.slack_escalation_channel or "")
         return parts
-
-    def part(self) -> ComponentStatus:
-        """Return the current status, without a call to Slack."""
-        return self.health.part()
-
-    async def introduce(self, message: Message) -> Introduction:
-        """Return who asks and who reads along, as Slack reports it. Raises DeliveryFailed."""
-        return await self.colleagues.introduce(message)
-
-    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
-        """Return the content of a message's attachment. Raises DeliveryFailed."""
-        return await self._files.fetch(attachment, most=most)
 
     async def progress(
         self,
@@ -194,14 +184,6 @@ class SlackChannel:
             await self._status.remove(message)
             raise
 
-    async def tell(self, message: Message, notice: Notice) -> PostedRef:
-        """Post in the question's thread what a person did, with their name and words."""
-        return await self._notices.tell(message, notice)
-
-    async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
-        """Find a notice in its thread, by metadata; None unless it is complete."""
-        return await self._notices.find_told(message, notice)
-
     def use_casework(self, casework: Casework) -> None:
         """Set the source of case views, before anything about a case is posted."""
         self.people.updates.casework = casework
@@ -212,18 +194,6 @@ class SlackChannel:
         if message.thread.platform == "slack":
             await self.people.updates.show(message, view)
             await self._notices.latest.show(message, view)
-
-    async def card_of(self, message: Message) -> PostedRef | None:
-        """Return the reference of a question's card. Raises DeliveryFailed, StoreUnavailable."""
-        return await self.people.card_of(message)
-
-    async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
-        """Post a reminder of a waiting case in the escalation channel, with links to it."""
-        return await self.people.remind(case, notice)
-
-    async def tell_people(self, text: str) -> None:
-        """Post a line of plain text in the escalation channel. Raises DeliveryFailed."""
-        await self.people.tell(text)
 
     async def link(self, message: Message) -> str | None:
         """Return a question's permalink; None for a direct message, which nobody else can open."""

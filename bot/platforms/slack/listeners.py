@@ -13,11 +13,10 @@ from contextlib import suppress
 from aiohttp import web
 
 from bot.answering.asker_identity import ReaderLookup
-from bot.chat.actions import ActionTargets
+from bot.chat.actions import ActionTargets, ExplainAction
 from bot.chat.adapters import ChatContext
-from bot.chat.commands.run_followers import RunFollowers
-from bot.chat.commands.run_leases import RunLeases, process_owner
-from bot.chat.commands.run_message import Clock
+from bot.chat.commands.executor import CommandSenders, parse_admins
+from bot.chat.commands.run_followers import RunFollowers, run_followers
 from bot.escalations.cards import CardActions
 from bot.platforms.slack.actions.answer_buttons import AnswerButtons, ExplanationModals
 from bot.platforms.slack.actions.feedback import AnswerLookup, FeedbackListener
@@ -26,14 +25,14 @@ from bot.platforms.slack.actions.shortcuts import MessageShortcut
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.commands.channel_settings import SettingsDialog
 from bot.platforms.slack.commands.reindex_runs import ReindexListener, RunMessages
-from bot.platforms.slack.commands.slash_commands import CommandSenders, SlashCommands, WhyCommand
+from bot.platforms.slack.commands.slash_commands import COMMAND_SPELLING, SlashCommands
 from bot.platforms.slack.escalations.notices import AskerButtons
 from bot.platforms.slack.escalations.people_channel import CaseButtons
 from bot.platforms.slack.messages.intake import EditListener, MessageListener, StopEvents
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.transport.requests import Dispatcher, Endpoint, Listener, bolt_app
 from bot.platforms.slack.transport.socket_mode import SocketMode, SocketTimeouts
-from bot.platforms.slack.workspace.installation import InstallationEvents
+from bot.platforms.slack.workspace.bot_identity import InstallationEvents
 
 PATH = "/slack/events"
 
@@ -50,7 +49,10 @@ def mount(
     With an app-level token events come over a socket, and no route is served.
     """
     settings = channel.settings
-    followers = followers_of(channel, context)
+    screen = RunMessages(channel.client, channel, tenant=context.tenant)
+    followers = run_followers(
+        context, screen, platform="slack", alone=settings.database_url is None
+    )
     bolt = bolt_app(settings, listeners(channel, context, followers=followers))
     dispatcher = Dispatcher(bolt, channel.identity)
     app.cleanup_ctx.append(lambda _: _running(channel))
@@ -125,48 +127,37 @@ def _readers(channel: SlackChannel, context: ChatContext) -> ReaderLookup:
     return ReaderLookup(channel, context.directory, open_spaces=open_spaces)
 
 
-def followers_of(channel: SlackChannel, context: ChatContext) -> RunFollowers:
-    """Return the followers that show the progress of runs."""
-    owner = process_owner(alone=channel.settings.database_url is None)
-    return RunFollowers(
-        commands=context.commands,
-        leases=RunLeases(context.notes, context.tenant, owner, platform="slack"),
-        screen=RunMessages(channel.client, channel, tenant=context.tenant),
-        time=Clock(),
-    )
-
-
 def command_listeners(
     channel: SlackChannel, context: ChatContext, *, followers: RunFollowers
 ) -> Sequence[Listener]:
     """Return the listeners for commands, the settings modal and the button below a run."""
-    client, background = channel.client, channel.background
-    senders = CommandSenders(channel.colleagues, channel.settings.slack_admins)
-    settings = SettingsDialog(
-        executor=context.commands, senders=senders, client=client, background=background
+    senders = CommandSenders(
+        platform="slack",
+        colleague=channel.colleagues.of,
+        admins=parse_admins(
+            channel.settings.slack_admins,
+            setting="SLACK_ADMINS",
+            is_group=lambda name: name.startswith("S"),
+        ),
+        spelling=COMMAND_SPELLING,
+        in_group=channel.colleagues.in_group,
     )
+    settings = SettingsDialog(channel=channel, executor=context.commands, senders=senders)
     reindexing = ReindexListener(
+        channel=channel,
         executor=context.commands,
         senders=senders,
         followers=followers,
-        presses=PressDispatcher(client, background),
-        client=client,
-        background=background,
-    )
-    why = WhyCommand(
-        context=context,
-        readers=_readers(channel, context),
-        modals=ExplanationModals(client),
-        background=background,
+        presses=PressDispatcher(channel.client, channel.background),
     )
     commands = SlashCommands(
+        channel=channel,
         context=context,
         senders=senders,
-        client=client,
-        background=background,
         open_settings=settings.open,
-        explain=why.open,
-        start_reindex=reindexing.begin,
+        order_run=reindexing.order,
+        explain_action=ExplainAction(context.explainer, context.tenant, _readers(channel, context)),
+        explanation_modals=ExplanationModals(channel.client),
     )
     return (commands, settings, reindexing)
 

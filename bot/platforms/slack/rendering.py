@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import assert_never
 
-from bot.chat.response_view import ResponseView, SourceLine, web_url
-from bot.domain.interactions import Clarification, Escalation, Outcome, Reply
+from bot.chat.response_view import ResponseView, SourceLine, response_buttons, web_url
+from bot.domain.interactions import Outcome
 from bot.domain.messages import InteractionId
-from bot.domain.outcomes import explanation_title
 from bot.domain.text.formatting import freshness
 from bot.domain.text.markdown import clip, disarm, plain_code, split, without_code
 from bot.platforms.slack.payloads.actions import ASK_PERSON, FEEDBACK, MORE, OPTION, WHY
@@ -85,32 +83,17 @@ NO_BUTTONS = ReplyButtons()
 
 def buttons_of(outcome: Outcome, interaction_id: InteractionId) -> ReplyButtons:
     """Return the buttons below an outcome; small talk and refusals have none."""
-    why = button(explanation_title(outcome), WHY, interaction_id)
-    match outcome.response:
-        case Reply(refused=True) | Reply(tone="generic"):
-            return NO_BUTTONS
-        case Reply():
-            wanted = outcome.response.confidence_level in {"partial", "unsure"}
-            ask = button("Ask a person", ASK_PERSON, interaction_id, primary=wanted)
-            return ReplyButtons(_feedback_buttons(interaction_id), actions([ask, why]))
-        case Clarification(options=options):
-            return _choices(options, interaction_id)
-        case Escalation(consent_needed=True):
-            ask = button("Yes, ask a person", ASK_PERSON, interaction_id, primary=True)
-            return ReplyButtons(row=actions([ask, why]))
-        case Escalation():
-            return ReplyButtons(row=actions([why]))
-        case _:
-            assert_never(outcome.response)
-
-
-def _choices(options: tuple[str, ...], interaction_id: InteractionId) -> ReplyButtons:
-    offered = [
+    wanted = response_buttons(outcome)
+    row = [
         button(option, f"{OPTION}:{number}", f"{interaction_id}:{number}")
-        for number, option in enumerate(options)
-        if option.strip()
+        for number, option in wanted.options[:_MOST_OPTIONS]
     ]
-    return ReplyButtons(row=actions(offered[:_MOST_OPTIONS])) if offered else NO_BUTTONS
+    if wanted.ask_person:
+        row.append(button(wanted.ask_person, ASK_PERSON, interaction_id, primary=wanted.primary))
+    if wanted.why:
+        row.append(button(wanted.why, WHY, interaction_id))
+    thumbs = _feedback_buttons(interaction_id) if wanted.rated else None
+    return ReplyButtons(thumbs, actions(row) if row else None)
 
 
 def _feedback_buttons(interaction_id: InteractionId) -> Block:

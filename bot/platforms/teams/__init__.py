@@ -4,6 +4,6 @@ No other package imports botbuilder.
 """
 
 from bot.platforms.teams.channel import TeamsChannel, connect
-from bot.platforms.teams.transport.http import mount
+from bot.platforms.teams.listeners import mount
 
 __all__ = ["TeamsChannel", "connect", "mount"]

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from jsonschema import Draft202012Validator, ValidationError
 
-from bot.chat.commands.help_texts import SUGGESTED_PROMPTS
+from bot.chat.commands.command_texts import SUGGESTED_PROMPTS
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings
 from bot.domain.urls import is_local_host

@@ -7,38 +7,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aiohttp import web
+
 from bot.answering.asker_identity import ReaderLookup
 from bot.chat.actions import ActionTargets, ExplainAction
 from bot.chat.adapters import ChatContext
-from bot.chat.commands.run_followers import RunFollowers
-from bot.chat.commands.run_leases import RunLeases, process_owner
-from bot.chat.commands.run_message import Clock
+from bot.chat.commands.executor import CommandSenders, parse_admins
+from bot.chat.commands.run_followers import RunFollowers, run_followers
 from bot.escalations.cards import CardActions
 from bot.platforms.teams.actions import AnswerListener
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.commands.channel_settings import SettingsDialog
-from bot.platforms.teams.commands.message_commands import (
-    CommandDeduplicator,
-    MessageCommands,
-)
+from bot.platforms.teams.commands.message_commands import CommandDeduplicator, MessageCommands
 from bot.platforms.teams.commands.reindex_runs import ReindexListener, RunMessages
 from bot.platforms.teams.escalations.notices import AskerButtons
 from bot.platforms.teams.escalations.people_channel import CaseButtons
 from bot.platforms.teams.messages.intake import MessageListener
 from bot.platforms.teams.tenant.installation import Greetings, InstallationEvents
-from bot.platforms.teams.tenant.members import CommandSenders
-from bot.platforms.teams.transport.dispatch import Dispatch, Listener
+from bot.platforms.teams.tenant.members import COMMAND_SPELLING
+from bot.platforms.teams.transport.dispatch import Dispatch, Endpoint, Listener
+
+ENDPOINT_PATH = "/api/messages"
 
 
-def followers_of(channel: TeamsChannel, context: ChatContext) -> RunFollowers:
-    """Return the followers, which show the progress of reindex runs."""
-    owner = process_owner(alone=channel.settings.database_url is None)
-    return RunFollowers(
-        commands=context.commands,
-        leases=RunLeases(context.notes, context.tenant, owner, platform="teams"),
-        screen=RunMessages(channel.client, channel, tenant=context.tenant),
-        time=Clock(),
-    )
+def mount(app: web.Application, channel: TeamsChannel, context: ChatContext) -> None:
+    """Add the endpoint for Teams' requests to an app."""
+    channel.streams.on_stopped(context.inbox.cancel)
+    screen = RunMessages(channel.client, channel, tenant=context.tenant)
+    alone = channel.settings.database_url is None
+    followers = run_followers(context, screen, platform="teams", alone=alone)
+    dispatch = dispatch_to(listeners(channel, context, followers=followers))
+    endpoint = Endpoint(channel.inbound, channel.background, dispatch)
+    app.router.add_post(ENDPOINT_PATH, endpoint.handle)
+    app.cleanup_ctx.append(endpoint.running)
+    followers.mount(app)
 
 
 def dispatch_to(registered: Sequence[Listener]) -> Dispatch:
@@ -68,9 +70,8 @@ def listeners(
         background=channel.background,
     )
     open_spaces = channel.settings.teams_outsider_spaces
-    explain = ExplainAction(
-        context, ReaderLookup(channel, context.directory, open_spaces=open_spaces)
-    )
+    readers = ReaderLookup(channel, context.directory, open_spaces=open_spaces)
+    explain = ExplainAction(context.explainer, context.tenant, readers)
     return (
         InstallationEvents(channel.client, channel.outside_readers, channel.background),
         CaseButtons(context, targets, cards, channel.people),
@@ -86,7 +87,12 @@ def _command_listeners(
     channel: TeamsChannel, context: ChatContext, explain: ExplainAction, followers: RunFollowers
 ) -> Sequence[Listener]:
     """Return the listeners for commands, the settings form and the button below a run."""
-    senders = CommandSenders(channel.colleagues, channel.settings.teams_admins)
+    admins = parse_admins(
+        channel.settings.teams_admins, setting="TEAMS_ADMINS", is_group=lambda _: False
+    )
+    senders = CommandSenders(
+        platform="teams", colleague=channel.colleagues.of, admins=admins, spelling=COMMAND_SPELLING
+    )
     settings = SettingsDialog(channel=channel, executor=context.commands, senders=senders)
     reindexing = ReindexListener(
         channel=channel, executor=context.commands, senders=senders, followers=followers

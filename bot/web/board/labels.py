@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
-from bot.chat.commands import run_progress
-from bot.chat.commands.run_progress import change_counts, pace
+from bot.chat.commands import command_texts
+from bot.chat.commands.command_texts import change_counts, pace
 from bot.chat.commands.run_status import run_status_of
 from bot.domain.cases import Case, State
 from bot.domain.feedback import Reason
@@ -223,7 +223,7 @@ def source(kind: str) -> str:
 
 def over(run: Run) -> str:
     """Return the label of a run's scope."""
-    named = run_progress.run_scope(run)
+    named = command_texts.run_scope(run)
     # Space names keep their capitalisation.
     return named if named == run.space else f"{named[:1].upper()}{named[1:]}"
 

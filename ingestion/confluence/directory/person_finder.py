@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from ingestion.confluence.directory.people_file import PeopleFile
 from ingestion.confluence.permissions import group_principal, user_principal
 from ingestion.confluence.wiki import Wiki, normalized_email
 from ingestion.errors import IngestionError
-from rag.types import EVERYONE, Principal
+from rag.types import EVERYONE, LruDict, Principal
 
 Value = TypeVar("Value")
 
@@ -31,9 +30,8 @@ class TtlCache(Generic[Value]):
     """Cache of values by text with a time to live. ``clock`` gives monotonic seconds."""
 
     def __init__(self, *, most: int, clock: Callable[[], float]) -> None:
-        self._most = most
         self._clock = clock
-        self._values: OrderedDict[str, tuple[float, Value]] = OrderedDict()
+        self._values = LruDict[str, tuple[float, Value]](most)
 
     def get(self, key: str) -> Value | None:
         """Return the cached value that has not expired; None without one."""
@@ -46,9 +44,6 @@ class TtlCache(Generic[Value]):
 
     def put(self, key: str, value: Value, *, seconds: float) -> None:
         self._values[key] = (self._clock() + seconds, value)
-        self._values.move_to_end(key)
-        while len(self._values) > self._most:
-            self._values.popitem(last=False)
 
     def __len__(self) -> int:
         return len(self._values)

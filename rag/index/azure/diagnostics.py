@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from azure.search.documents.models import IndexDocumentsBatch
 
@@ -24,22 +23,11 @@ from rag.index.azure.retriever import RERANKER_SCORE
 from rag.index.azure.schema import SEMANTIC
 from rag.index.azure.versions import read_facts
 from rag.retrying import RetryPolicy
+from rag.types import Check
 
 _UNUSED_ID = "frontdesk-doctor-nobodys-document"
 _NO_RIGHTS = frozenset({401, 403})
 _WORDS = "how do I get access"
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """The result of one check. ``works`` None: it fails, but answering questions does not need it.
-
-    ``detail`` is the outcome, with the remedy.
-    """
-
-    name: str
-    works: bool | None
-    detail: str
 
 
 async def check_service(

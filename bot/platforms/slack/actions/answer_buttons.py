@@ -149,7 +149,7 @@ class AnswerButtons:
         self._targets = targets
         self._readers = readers
         self._presses = presses
-        self._explain_action = ExplainAction(context, readers)
+        self._explain_action = ExplainAction(context.explainer, context.tenant, readers)
         self._modals = ExplanationModals(channel.client)
         self._questions = ButtonQuestions(interactions=context.interactions, inbox=context.inbox)
 

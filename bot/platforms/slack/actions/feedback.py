@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -70,6 +69,7 @@ from bot.platforms.slack.rendering import (
     section,
 )
 from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
+from rag.types import LruDict
 
 log = structlog.get_logger(__name__)
 
@@ -196,7 +196,7 @@ class AnswerLookup:
         self._interactions = context.interactions
         self._tenant = context.tenant
         self._client = client
-        self._found: OrderedDict[tuple[str, str], InteractionId | None] = OrderedDict()
+        self._found = LruDict[tuple[str, str], InteractionId | None](_REMEMBERED)
 
     async def known(self, channel: str, ts: str) -> Interaction | None:
         """Return the interaction, if it is found without a call to Slack."""
@@ -213,8 +213,6 @@ class AnswerLookup:
         """
         if (channel, ts) not in self._found:
             self._found[channel, ts] = await self._interaction_at(channel, ts)
-            while len(self._found) > _REMEMBERED:
-                self._found.popitem(last=False)
         return self._found[channel, ts]
 
     async def _interaction_at(self, channel: str, ts: str) -> InteractionId | None:

@@ -17,34 +17,27 @@ from bot.domain.concurrency import TtlCache
 from bot.domain.errors import DeliveryFailed
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import InteractionId, Thread
-from bot.platforms.slack.client.errors import NeverPermitted, NotPermitted
+from bot.platforms.slack.client.errors import NO_THREAD, NO_USER, NeverPermitted, NotPermitted
 from bot.platforms.slack.client.posting import (
     MessageKind,
     RefusedBlocks,
     ResponseOptions,
     send_response,
 )
-from bot.platforms.slack.client.rate_limits import PATIENCE_SECONDS, ApiCall, ApiCaller
+from bot.platforms.slack.client.rate_limits import (
+    LOOKUP_SECONDS,
+    LOOKUP_TURN_SECONDS,
+    PATIENCE_SECONDS,
+    ApiCall,
+    ApiCaller,
+)
 from bot.platforms.slack.payloads.events import Event, text_at
 from bot.platforms.slack.payloads.metadata import MessageLabel, Place, PostedMessage, own_messages
 from bot.platforms.slack.rendering import MessageForm, MessageForms, blocks_of
 
 _PAGE = 200
 _MOST_PAGES = 10
-_NO_THREAD_CODES = frozenset({"thread_not_found", "message_not_found"})
-"""Codes if the question was deleted before anything was posted below it."""
-
-_NO_USER_CODES = frozenset({"user_not_found", "user_not_visible", "users_not_found"})
-LOOKUP_SECONDS = 5.0
-"""Deadline of one lookup, as an asker waits; whoever is not identified by then gets no answer."""
-
-LOOKUP_TURN_SECONDS = 60.0
-"""How long a lookup may wait for its rate limit. Of many at once, also after a start, each is
-answered, if not at once: refusing colleagues would be worse than letting them wait."""
-
 _MODAL_PATIENCE_SECONDS = 1.0  # A modal's trigger expires after 3 s.
-_PERMALINK_SECONDS = 24 * 3600.0  # Permalinks do not change.
-_MOST_PERMALINKS = 1_000
 
 log = structlog.get_logger(__name__)
 
@@ -60,9 +53,8 @@ class SlackClient:
         self.web = web
         self.caller = caller
         self._refused = defaultdict[MessageKind, RefusedBlocks](RefusedBlocks)
-        self._permalinks = TtlCache(
-            self._permalink, seconds=_PERMALINK_SECONDS, most=_MOST_PERMALINKS
-        )
+        # Permalinks do not change.
+        self._permalinks = TtlCache(self._permalink, seconds=24 * 3600.0, most=1_000)
 
     async def auth_test(self) -> AsyncSlackResponse:
         return await self.caller.call("auth.test", self.web.auth_test)
@@ -275,7 +267,7 @@ class SlackClient:
                     )
                 )
             except NeverPermitted as error:
-                if place.thread is None or error.code not in _NO_THREAD_CODES:
+                if place.thread is None or error.code not in NO_THREAD:
                     raise
                 break
             found += own_messages(place.channel, answer.get("messages"), interaction_id)
@@ -302,7 +294,7 @@ class SlackClient:
                 method, send, turn_seconds=LOOKUP_TURN_SECONDS, call_seconds=LOOKUP_SECONDS
             )
         except (NeverPermitted, NotPermitted) as error:
-            if error.code in _NO_USER_CODES:
+            if error.code in NO_USER:
                 return None
             raise
         return answer.get("user") or {}

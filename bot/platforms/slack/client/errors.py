@@ -113,6 +113,11 @@ THREAD_ERRORS = NOT_IN_CHANNEL | {
 }
 """Codes that concern one thread, rather than a feature that the workspace lacks."""
 
+NO_THREAD = frozenset({"thread_not_found", "message_not_found"})
+"""Codes if the question was deleted before anything was posted below it."""
+
+NO_USER = frozenset({"user_not_found", "user_not_visible", "users_not_found"})
+
 _INSTALL = "Install the app again and set SLACK_BOT_TOKEN to its new token."
 _POSTING = "Let the app post there (channel settings > posting permissions)."
 _CURES = {

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -26,6 +25,7 @@ from bot.platforms.slack.client.errors import (
     rate_limited,
     result_unknown,
 )
+from rag.types import LruDict
 
 Pause = Callable[[float], Awaitable[None]]
 Clock = Callable[[], float]
@@ -93,7 +93,7 @@ class RateLimiter:
     def __init__(self, pause: Pause = asyncio.sleep, clock: Clock = time.monotonic) -> None:
         self._pause = pause
         self._clock = clock
-        self._windows: OrderedDict[tuple[str, str], _RateWindow] = OrderedDict()
+        self._windows = LruDict[tuple[str, str], _RateWindow](_MOST_WINDOWS)
 
     async def acquire(self, method: str, channel: str = "") -> None:
         """Wait until a call is allowed, and count it."""
@@ -136,10 +136,8 @@ class RateLimiter:
         return now
 
     def _window(self, method: str, channel: str) -> _RateWindow:
-        window = self._windows.setdefault((method, channel), _RateWindow())
-        self._windows.move_to_end((method, channel))
-        while len(self._windows) > _MOST_WINDOWS:
-            self._windows.popitem(last=False)
+        key = (method, channel)
+        window = self._windows[key] = self._windows.get(key) or _RateWindow()
         return window
 
 
@@ -160,6 +158,13 @@ ApiCall = Callable[[], Awaitable[AsyncSlackResponse]]
 
 PATIENCE_SECONDS = 2.0
 """How long a call waits for a rate limit; a longer wait costs nothing in the inbox."""
+
+LOOKUP_SECONDS = 5.0
+"""Deadline of one lookup, as an asker waits; whoever is not identified by then gets no answer."""
+
+LOOKUP_TURN_SECONDS = 60.0
+"""How long a lookup may wait for its rate limit. Of many at once, also after a start, each is
+answered, if not at once: refusing colleagues would be worse than letting them wait."""
 
 
 class ApiCaller:

@@ -11,24 +11,24 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from bot.chat.actions import LATER
+from bot.chat.actions import LATER, ActionRejected
 from bot.chat.commands.channel_settings import (
+    GENERAL_FIELD,
     ChannelSettingsForm,
     Choice,
     Field,
     InvalidSettings,
     SubmittedSettings,
 )
-from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.executor import NOT_FOR_OUTSIDERS, CommandExecutor, CommandSenders
 from bot.chat.commands.types import CommandCaller, Refused
-from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError
-from bot.domain.messages import Policy
 from bot.domain.text.markdown import clip
 from bot.platforms.slack.actions.interactivity import (
     input_block,
@@ -36,13 +36,8 @@ from bot.platforms.slack.actions.interactivity import (
     modal_metadata,
     submitted_field,
 )
-from bot.platforms.slack.client.api import SlackClient
-from bot.platforms.slack.commands.slash_commands import (
-    NOT_FOR_OUTSIDERS,
-    Command,
-    CommandSenders,
-    plain_message,
-)
+from bot.platforms.slack.channel import SlackChannel
+from bot.platforms.slack.commands.slash_commands import Command, plain_message
 from bot.platforms.slack.payloads.actions import SETTINGS_FORM
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at
 from bot.platforms.slack.payloads.metadata import Place
@@ -77,8 +72,9 @@ def modal_origin(view: Event) -> tuple[str, str]:
     return id_at(about, "channel"), text_at(about, "response_url")
 
 
-def submitted_values(view: Event, before: Policy) -> SubmittedSettings:
-    """Return the submitted values; what the modal could not show stays as in ``before``."""
+def submitted_values(view: Event, form: ChannelSettingsForm) -> SubmittedSettings:
+    """Return the submitted values; what the modal could not show stays as it is."""
+    before = form.policy
     shown = submitted_field(view, "spaces")
     kept = "" if is_channel_id(before.people) else before.people
     return SubmittedSettings(
@@ -99,7 +95,9 @@ def is_channel_id(people: str) -> bool:
 def _blocks(form: ChannelSettingsForm, channel: str) -> Iterator[Block]:
     policy = form.policy
     yield section(f"What <#{channel}> allows. It holds for everybody there.")
-    yield input_block("answers", "I answer", _radio(form.answers, policy.answers))
+    yield input_block(
+        "answers", "I answer", _with_options("radio_buttons", form.answers, policy.answers)
+    )
     yield _checkbox("follow_ups", "Follow-ups", _FOLLOW_UPS, on=policy.follow_ups)
     spaces = policy.spaces or frozenset()
     if form.spaces and len(spaces) <= _MOST_OPTIONS:
@@ -108,7 +106,9 @@ def _blocks(form: ChannelSettingsForm, channel: str) -> Iterator[Block]:
         )
     people = policy.people
     yield input_block("people", _PEOPLE, _channel_menu(people), _people_hint(people), optional=True)
-    yield input_block("model", "Answers are made by", _menu(form.models, policy.model))
+    yield input_block(
+        "model", "Answers are made by", _with_options("static_select", form.models, policy.model)
+    )
     yield _checkbox("other_bots", "Other bots", "Other bots may ask me.", on=policy.other_bots)
 
 
@@ -118,14 +118,6 @@ def _checkbox(field: Field, label: str, text: str, *, on: bool) -> Block:
     return input_block(
         field, label, {**boxes, "initial_options": [option]} if on else boxes, optional=True
     )
-
-
-def _radio(choices: Sequence[Choice], chosen: str) -> Block:
-    return {"type": "radio_buttons", **_with_options(choices, chosen)}
-
-
-def _menu(choices: Sequence[Choice], chosen: str) -> Block:
-    return {"type": "static_select", **_with_options(choices[:_MOST_OPTIONS], chosen)}
 
 
 def _multi_menu(choices: Sequence[Choice], chosen: frozenset[str]) -> Block:
@@ -161,10 +153,11 @@ def _people_hint(people: str) -> str:
     return f"Now {clip(people, _SHORT)}; choose a channel to change it."
 
 
-def _with_options(choices: Sequence[Choice], chosen: str) -> Mapping[str, object]:
-    options = [_option(choice) for choice in choices]
-    first = [_option(choice) for choice in choices if choice.value == chosen]
-    return {"options": options, **({"initial_option": first[0]} if first else {})}
+def _with_options(kind: str, choices: Sequence[Choice], chosen: str) -> Block:
+    offered = choices[:_MOST_OPTIONS]
+    options = {"type": kind, "options": [_option(choice) for choice in offered]}
+    first = [_option(choice) for choice in offered if choice.value == chosen]
+    return {**options, "initial_option": first[0]} if first else options
 
 
 def _option(choice: Choice) -> Block:
@@ -191,9 +184,6 @@ _NOT_THERE = (
     "I'm not in that channel, or another company shares it. Invite me there first, or choose "
     "another."
 )
-_GENERAL_ERROR_FIELD: Field = "answers"
-"""The field that shows errors which concern no single field."""
-
 log = structlog.get_logger(__name__)
 
 
@@ -205,10 +195,9 @@ class SettingsDialog:
     no input is lost.
     """
 
+    channel: SlackChannel
     executor: CommandExecutor
     senders: CommandSenders
-    client: SlackClient
-    background: BackgroundTasks
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.view(SETTINGS_FORM)(self._sent)
@@ -221,7 +210,7 @@ class SettingsDialog:
         if isinstance(form, Refused):
             return plain_message(form.text)
         view = settings_modal(form, command.channel, command.response_url)
-        await self.client.views_open(command.trigger_id, view)
+        await self.channel.client.views_open(command.trigger_id, view)
         return None
 
     async def _sent(self, ack: AsyncAck, body: dict[str, object], view: dict[str, object]) -> None:
@@ -230,11 +219,15 @@ class SettingsDialog:
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
                 result = await self._save(user, channel, view)
+        except ActionRejected as error:
+            result = {GENERAL_FIELD: str(error)}
         except (BotError, TimeoutError) as error:
             log.warning("slack.settings_not_saved", error=type(error).__name__, why=str(error))
-            result = {_GENERAL_ERROR_FIELD: LATER}
+            result = {GENERAL_FIELD: LATER}
         if isinstance(result, str):
-            self.background.run(self._tell(user, response_url, result), what="told of settings")
+            self.channel.background.run(
+                self._tell(user, response_url, result), what="told of settings"
+            )
             await ack()
         else:
             await ack(response_action="errors", errors=result)
@@ -242,38 +235,31 @@ class SettingsDialog:
     async def _save(self, user: str, channel: str, view: Event) -> str | dict[str, str]:
         """Save a submission; return the confirmation, or the errors by field."""
         by = await self.senders.caller(user)
-        if by is None or not channel:
-            return {_GENERAL_ERROR_FIELD: NOT_FOR_OUTSIDERS}
-        form = await self.executor.settings(channel, by)
-        if isinstance(form, Refused):
-            return {_GENERAL_ERROR_FIELD: form.text}
-        chosen = submitted_values(view, form.policy)
-        if await self._is_out_of_reach(chosen, form.policy):
-            return {"people": _NOT_THERE}
-        saved = await self.executor.save(channel, chosen, by)
+        if not channel:
+            raise ActionRejected(NOT_FOR_OUTSIDERS)
+        read = partial(submitted_values, view)
+        saved = await self.executor.save(channel, read, by, self._people_problem)
         if isinstance(saved, InvalidSettings):
             return {str(field): wrong for field, wrong in saved.errors.items()}
-        return {_GENERAL_ERROR_FIELD: saved.text} if isinstance(saved, Refused) else saved.text
+        return {GENERAL_FIELD: saved.text} if isinstance(saved, Refused) else saved.text
 
-    async def _is_out_of_reach(self, chosen: SubmittedSettings, before: Policy) -> bool:
-        """Return whether escalations would move to a channel without the bot, or with outsiders.
+    async def _people_problem(self, channel: str) -> str:
+        """Return why escalations can't move there: the bot is not in the channel, or outsiders are.
 
         The modal offers only the company's own channels, but a client may submit anything.
         """
-        if chosen.people in {before.people, ""}:
-            return False
-        if not is_channel_id(chosen.people):
-            return True
-        found = await self.client.visible_channel(chosen.people)
+        if not is_channel_id(channel):
+            return _NOT_THERE
+        found = await self.channel.client.visible_channel(channel)
         shared = found.get("is_ext_shared") or found.get("is_pending_ext_shared")
-        return bool(shared) or not found.get("is_member")
+        return _NOT_THERE if shared or not found.get("is_member") else ""
 
     async def _tell(self, user: str, response_url: str, text: str) -> None:
         """Reply where the command was given; in a direct message if that is too long ago."""
         forms = (plain_message(text),)
         try:
-            await self.client.respond(response_url, forms)
+            await self.channel.client.respond(response_url, forms)
         except BotError as error:
             log.info("slack.told_directly", why=str(error))
-            direct = await self.client.conversations_open(user)
-            await self.client.chat_post_message(Place(direct, None, since="0"), forms)
+            direct = await self.channel.client.conversations_open(user)
+            await self.channel.client.chat_post_message(Place(direct, None, since="0"), forms)

@@ -11,28 +11,25 @@ from functools import partial
 import structlog
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.chat.actions import ActionRejected
-from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.command_texts import progress_of
+from bot.chat.commands.executor import CommandExecutor, CommandSenders
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLease
-from bot.chat.commands.run_progress import Progress, progress_of, text_bar
 from bot.chat.commands.run_status import RunStatus
-from bot.chat.commands.types import CommandCaller, Refused, ReindexRequest
+from bot.chat.commands.types import CommandCaller, ReindexRequest
 from bot.domain.capabilities import Introduces
-from bot.domain.concurrency import BackgroundTasks
-from bot.domain.errors import DeliveryRefused, StoreUnavailable
+from bot.domain.errors import DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.domain.text.markdown import split
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
+from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NotPermitted
 from bot.platforms.slack.commands.slash_commands import (
     COMMAND_SPELLING,
-    NOT_FOR_OUTSIDERS,
     REINDEX,
     Command,
-    CommandSenders,
     plain_message,
 )
 from bot.platforms.slack.payloads.actions import REINDEX_CANCEL
@@ -58,7 +55,8 @@ def run_message(status: RunStatus, *, user: str, alone: bool) -> MessageForms:
     ``alone``: nobody else reads it. Otherwise no page is named, for not all may know of it.
     """
     progress = progress_of(status, COMMAND_SPELLING, alone=alone)
-    head, below = _head(progress), _troubles(progress)
+    head = "\n".join([bold(progress.title), *map(escaped_label, progress.head_lines())])
+    below = escaped("\n".join(progress.trouble_lines("\u2022")))
     parts = [each for part in (head, below) if part for each in split(part, SECTION_LIMIT)]
     who = () if alone else (context(f"Ordered by <@{user}>"),)
     text = split("\n".join(filter(None, (head, below))), _TEXT_LIMIT)[0]
@@ -66,18 +64,6 @@ def run_message(status: RunStatus, *, user: str, alone: bool) -> MessageForms:
     plainer = (MessageForm(text, blocks), MessageForm(text))
     cancel = actions([button("Cancel", REINDEX_CANCEL, status.run_id)])
     return plainer if status.ended else (MessageForm(text, (*blocks, cancel)), *plainer)
-
-
-def _head(progress: Progress) -> str:
-    bar = [] if progress.share is None else [text_bar(progress.share)]
-    return "\n".join([bold(progress.title), *bar, *map(escaped_label, progress.facts)])
-
-
-def _troubles(progress: Progress) -> str:
-    titled = [progress.trouble_title] if progress.trouble_title else []
-    troubles = [f"\u2022 {line}" for line in progress.troubles]
-    cure = [progress.cure] if progress.cure else []
-    return escaped("\n".join([*titled, *troubles, *cure]))
 
 
 _RUN_PART = "run"
@@ -95,11 +81,16 @@ class RunMessages:
         self._people = people
         self._tenant = tenant
 
-    async def place_of(self, lease: RunLease) -> str:
-        """Return the channel of the order, or a direct one if outsiders may read that."""
-        if self.is_alone(lease.channel) or not await self._is_ours(lease):
-            return await self.direct(lease)
-        return lease.channel
+    async def has_outsiders(self, lease: RunLease) -> bool:
+        """Return whether people of other organisations may read the channel of the order."""
+        thread = Thread("slack", self._tenant, lease.channel, "")
+        message = Message("", thread, Person(lease.user), "", received_at=datetime.now(UTC))
+        with _as_refusal():
+            return (await self._people.introduce(message)).outsiders
+
+    async def link(self, lease: RunLease) -> str | None:
+        """Return the permalink of a run's message."""
+        return await self._client.chat_get_permalink(lease.place, lease.posted)
 
     async def direct(self, lease: RunLease) -> str:
         """Return the direct conversation with the user who ordered the run."""
@@ -138,15 +129,6 @@ class RunMessages:
 
     def _forms(self, lease: RunLease, status: RunStatus) -> MessageForms:
         return run_message(status, user=lease.user, alone=self.is_alone(lease.place))
-
-    async def _is_ours(self, lease: RunLease) -> bool:
-        """Return whether a channel is known to be this workspace's alone."""
-        thread = Thread("slack", self._tenant, lease.channel, "")
-        message = Message("", thread, Person(lease.user), "", received_at=datetime.now(UTC))
-        try:
-            return not (await self._people.introduce(message)).outsiders
-        except (NotPermitted, DeliveryRefused):
-            return False
 
 
 @contextmanager
@@ -187,51 +169,28 @@ class ReindexListener:
     Implements `Listener`.
     """
 
+    channel: SlackChannel
     executor: CommandExecutor
     senders: CommandSenders
     followers: RunFollowers
     presses: PressDispatcher
-    client: SlackClient
-    background: BackgroundTasks
 
     def register(self, bolt: AsyncApp) -> None:
         self.presses.on(bolt, REINDEX_CANCEL, self._cancel)
 
-    async def begin(
+    async def order(
         self, request: ReindexRequest, command: Command, by: CommandCaller
     ) -> MessageForm:
         """Start a run; return the immediate reply."""
-        answer = await self.executor.reindex(request, by)
-        if isinstance(answer, Refused):
-            return plain_message(answer.text, *await self._link_to(answer.run_id, by))
-        await self.followers.begin(
-            answer.run_id,
-            user=command.user,
-            channel=command.channel,
-            elsewhere=partial(self._say_elsewhere, command.response_url),
-        )
-        return plain_message(answer.text)
+        elsewhere = partial(self._say_elsewhere, command.response_url)
+        text, url = await self.followers.order(request, by, command.channel, elsewhere)
+        return plain_message(text, *([mrkdwn_link(url, "See how far it is")] if url else ()))
 
     async def _cancel(self, press: Press) -> None:
-        by = await self.senders.caller(press.user)
-        if by is None:
-            raise ActionRejected(NOT_FOR_OUTSIDERS)
-        answer = await self.executor.stop(press.value, by)
+        answer = await self.executor.stop(press.value, await self.senders.caller(press.user))
         self.presses.tell(press, escaped(answer.text))
-
-    async def _link_to(self, run_id: str, by: CommandCaller) -> tuple[str, ...]:
-        """Return a link to a run's message, if the caller can open it."""
-        try:
-            lease = await self.followers.shown_as(run_id) if run_id else None
-        except StoreUnavailable as error:
-            log.warning("slack.run_not_found", run=run_id, why=str(error))
-            return ()
-        if lease is None or (lease.place.startswith("D") and lease.user != by.person.id):
-            return ()
-        url = await self.client.chat_get_permalink(lease.place, lease.posted)
-        return () if url is None else (mrkdwn_link(url, "See how far it is"),)
 
     def _say_elsewhere(self, response_url: str, where: str) -> None:
         forms = (MessageForm(escaped(f"{_ELSEWHERE} {_SHOWN_WHERE[where]}")),)
-        telling = self.client.respond(response_url, forms)
-        self.background.run(telling, what="told of a run's place")
+        telling = self.channel.client.respond(response_url, forms)
+        self.channel.background.run(telling, what="told of a run's place")

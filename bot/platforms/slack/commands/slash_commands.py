@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -15,11 +15,10 @@ import structlog
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from bot.answering.asker_identity import ReaderLookup
 from bot.answering.explanations.explainer import NOTHING_YET, Explanation
-from bot.chat.actions import LATER
+from bot.chat.actions import ExplainAction
 from bot.chat.adapters import ChatContext
-from bot.chat.commands.executor import parse_admins
+from bot.chat.commands.executor import CommandSenders, reply_to_command
 from bot.chat.commands.parsing import parse_command_text, parse_reindex_text
 from bot.chat.commands.types import (
     AskRequest,
@@ -31,16 +30,13 @@ from bot.chat.commands.types import (
     SettingsRequest,
     WhyRequest,
 )
-from bot.domain.concurrency import BackgroundTasks
-from bot.domain.errors import BotError
 from bot.domain.messages import Message, Person, Thread
 from bot.domain.text.markdown import clip, split
 from bot.platforms.slack.actions.answer_buttons import ExplanationModals
-from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.payloads.events import Event, id_at, text_at
 from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn, unescaped
 from bot.platforms.slack.rendering import SECTION_LIMIT, MessageForm, blocks_of, section
-from bot.platforms.slack.workspace.members import Colleagues
 
 _MOST_SECTIONS = 4
 """Slack's limit is about 13,000 characters over all blocks of a message."""
@@ -120,28 +116,6 @@ def parse_slash_command(body: Event) -> Command | None:
     return command if whole else None
 
 
-NOT_FOR_OUTSIDERS = "Only colleagues can do this."
-
-
-class CommandSenders:
-    """Identifies senders of commands. Raises DeliveryFailed if Slack can't be asked."""
-
-    def __init__(self, colleagues: Colleagues, admins: Iterable[str]) -> None:
-        self._colleagues = colleagues
-        self._admins = parse_admins(
-            admins, setting="SLACK_ADMINS", is_group=lambda name: name.startswith("S")
-        )
-
-    async def caller(self, user: str) -> CommandCaller | None:
-        """Return the sender, None for guests, bots and people of other organisations."""
-        member = await self._colleagues.member(user)
-        if not member.colleague:
-            return None
-        return CommandCaller(
-            member.person, "slack", self._admins, COMMAND_SPELLING, self._colleagues.in_group
-        )
-
-
 SOON_SECONDS = 1.5
 """A command that takes longer is acknowledged, and answered at its response URL."""
 
@@ -155,7 +129,7 @@ log = structlog.get_logger(__name__)
 OpenModal = Callable[[Command, CommandCaller], Awaitable[MessageForm | None]]
 """Answers a command with a modal; returns a message if none is opened. Raises BotError."""
 
-StartReindex = Callable[[ReindexRequest, Command, CommandCaller], Awaitable[MessageForm]]
+OrderRun = Callable[[ReindexRequest, Command, CommandCaller], Awaitable[MessageForm]]
 """Starts a run and shows its progress. Raises BotError."""
 
 
@@ -166,13 +140,13 @@ class SlashCommands:
     A failure is reported at once, as nothing retries a command. Only colleagues may give commands.
     """
 
+    channel: SlackChannel
     context: ChatContext
     senders: CommandSenders
-    client: SlackClient
-    background: BackgroundTasks
     open_settings: OpenModal
-    explain: OpenModal
-    start_reindex: StartReindex
+    order_run: OrderRun
+    explain_action: ExplainAction
+    explanation_modals: ExplanationModals
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.command(FRONTDESK)(self._on_command)
@@ -184,10 +158,13 @@ class SlashCommands:
             log.info("slack.command_not_understood", command=body.get("command"))
             await ack(_NOT_UNDERSTOOD)
             return
-        answering = asyncio.create_task(self._answer(command))
+        replying = reply_to_command(lambda: self._execute(command), plain_message, platform="slack")
+        answering = asyncio.create_task(replying)
         done, _ = await asyncio.wait({answering}, timeout=SOON_SECONDS)
         if not done:
-            self.background.run(self._respond_late(command, answering), what="answer to a command")
+            self.channel.background.run(
+                self._respond_late(command, answering), what="answer to a command"
+            )
             await ack(_ONE_MOMENT)
         elif (form := answering.result()) is None:
             await ack()
@@ -199,35 +176,23 @@ class SlashCommands:
     ) -> None:
         form = await answering
         if form is not None:
-            await self.client.respond(command.response_url, (form,))
+            await self.channel.client.respond(command.response_url, (form,))
 
-    async def _answer(self, command: Command) -> MessageForm | None:
-        """Carry out a command; return the reply, None if a modal shows it."""
-        try:
-            by = await self.senders.caller(command.user)
-            return (
-                plain_message(NOT_FOR_OUTSIDERS)
-                if by is None
-                else await self._carry_out(command, by)
-            )
-        except BotError as error:
-            log.warning("slack.command_failed", error=type(error).__name__, why=str(error))
-        except Exception as error:
-            log.exception("slack.command_broke", error=type(error).__name__)
-        return plain_message(LATER)
-
-    async def _carry_out(self, command: Command, by: CommandCaller) -> MessageForm | None:
+    async def _execute(self, command: Command) -> MessageForm | None:
+        """Execute a command; return the reply, None if a modal shows it."""
+        by = await self.senders.caller(command.user)
         match request := command.request():
             case InvalidCommand(text):
                 return plain_message(text)
             case AskRequest(text):
                 return await self._ask(command, text)
             case WhyRequest():
-                return await self.explain(command, by)
+                self._open_explanation(command)
+                return None
             case SettingsRequest():
                 return await self.open_settings(command, by)
             case ReindexRequest():
-                return await self.start_reindex(request, command, by)
+                return await self.order_run(request, command, by)
             case _:
                 return plain_message((await self.context.commands.answer(request, by)).text)
 
@@ -237,25 +202,14 @@ class SlashCommands:
         await self.context.inbox.accept(question)
         return plain_message(f"Looking\u2026\n> {clip(text, _LONGEST_ECHO)}")
 
+    def _open_explanation(self, command: Command) -> None:
+        """Explain the sender's newest question in a modal, which shows errors too."""
+        opening = self.explanation_modals.show(
+            command.trigger_id, self._explain(command), unknown=NOTHING_YET
+        )
+        self.channel.background.run(opening, what="why by command")
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhyCommand:
-    """Explains the sender's newest question in a channel."""
-
-    context: ChatContext
-    readers: ReaderLookup
-    modals: ExplanationModals
-    background: BackgroundTasks
-
-    async def open(self, command: Command, by: CommandCaller) -> None:
-        """Show the explanation in a modal; errors are shown there."""
-        explaining = self._explain(command, by)
-        opening = self.modals.show(command.trigger_id, explaining, unknown=NOTHING_YET)
-        self.background.run(opening, what="why by command")
-
-    async def _explain(self, command: Command, by: CommandCaller) -> Explanation:
+    async def _explain(self, command: Command) -> Explanation:
         """Explain with what everybody in the thread may read, as the "Why" button there does."""
-        explaining, tenant = self.context.explainer, self.context.tenant
-        newest = await explaining.newest(tenant, "slack", command.channel, by.person.id)
-        reader = await self.readers.of_thread(newest.message)
-        return await explaining.explain(tenant, newest.id, reader, asker_id=by.person.id)
+        newest = await self.explain_action.newest("slack", command.channel, command.user)
+        return await self.explain_action.explain(newest, command.user)

@@ -1,10 +1,15 @@
-"""Show that a question is in progress: a status line, else a reaction, and an agent session."""
+"""Show that a question is in progress, and order the replies of a channel.
+
+Progress is a status line, else a reaction, and an agent session. Replies in a channel are posted in
+the order in which their questions were asked.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -25,6 +30,7 @@ from bot.platforms.slack.client.errors import (
 from bot.platforms.slack.client.rate_limits import PATIENCE_SECONDS
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.metadata import ts_of
+from rag.types import LruDict
 
 _EYES = "eyes"
 _TRIES = 3
@@ -86,7 +92,7 @@ class AgentSessions:
     def __init__(self, client: SlackClient, background: BackgroundTasks) -> None:
         self._client = client
         self._background = background
-        self._sessions: OrderedDict[Thread, _Session] = OrderedDict()
+        self._sessions = LruDict[Thread, _Session](_REMEMBERED)
         self._feature = _OptionalFeature("slack.session_unavailable")
 
     def begun(self, message: Message) -> None:
@@ -136,10 +142,7 @@ class AgentSessions:
             return not isinstance(error, RateLimited)
 
     def _session(self, thread: Thread) -> _Session:
-        session = self._sessions.setdefault(thread, _Session())
-        self._sessions.move_to_end(thread)
-        while len(self._sessions) > _REMEMBERED:
-            self._sessions.popitem(last=False)
+        session = self._sessions[thread] = self._sessions.get(thread) or _Session()
         return session
 
 
@@ -169,7 +172,7 @@ class ProgressStatus:
         self._notes = notes
         self._background = background
         self._sessions = sessions
-        self._shown: OrderedDict[str, _ShownStatus] = OrderedDict()
+        self._shown = LruDict[str, _ShownStatus](_REMEMBERED)
         self._feature = _OptionalFeature("slack.status_unavailable")
 
     async def show(self, message: Message, activity: Activity) -> None:
@@ -178,7 +181,7 @@ class ProgressStatus:
         if not words or message.overheard or response_url_of(message):
             return
         self._sessions.begun(message)
-        shown = self._shown_for(message)
+        shown = self._shown[message.key] = self._shown.get(message.key) or _ShownStatus()
         if shown.marked is not None or words == shown.words:
             return
         if await self._line(message, words):
@@ -256,13 +259,122 @@ class ProgressStatus:
             log.warning("slack.mark_not_noted", error=str(error))
             return None
 
-    def _shown_for(self, message: Message) -> _ShownStatus:
-        shown = self._shown.setdefault(message.key, _ShownStatus())
-        self._shown.move_to_end(message.key)
-        while len(self._shown) > _REMEMBERED:
-            self._shown.popitem(last=False)
-        return shown
-
 
 def _key(message: Message) -> str:
     return f"slack:{_EYES}:{message.thread.channel}:{ts_of(message)}"
+
+
+ORDER_PATIENCE_SECONDS = 2.0
+"""How long a finished reply waits for replies to earlier questions that are in progress."""
+
+_MOST_QUEUES = 1_000
+
+WaitForChannel = Callable[[str], Awaitable[None]]
+"""Waits until a channel's rate limit admits a message."""
+
+QuestionOrder = tuple[tuple[int, ...], str]
+
+
+@dataclass(slots=True)
+class _Queue:
+    """The questions of one channel: in progress, and those whose reply is ready."""
+
+    working: set[QuestionOrder] = field(default_factory=set)
+    waiting: set[QuestionOrder] = field(default_factory=set)
+    first: QuestionOrder | None = None
+    held: bool = False
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def follows_unfinished(self, order: QuestionOrder) -> bool:
+        """Return whether an earlier question is still in progress."""
+        return any(earlier < order for earlier in self.working)
+
+    def is_next(self, order: QuestionOrder) -> bool:
+        return not self.held and order == self.first
+
+    def wake(self) -> None:
+        """Update the first waiting question, and let all waiters check again."""
+        self.first = min(self.waiting, default=None)
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition holds."""
+        while not condition():
+            await self._changed.wait()
+
+
+class ReplyOrder:
+    """Orders replies within this process. Implements bot.domain.capabilities.TakesTurns.
+
+    An earlier question that is not ready after ``patience_seconds`` is not waited for again, so
+    that one that never ends delays others only once.
+    """
+
+    def __init__(
+        self, until_allowed: WaitForChannel, patience_seconds: float = ORDER_PATIENCE_SECONDS
+    ) -> None:
+        self._until_allowed = until_allowed
+        self._patience = patience_seconds
+        self._queues: dict[str, _Queue] = {}
+
+    def begun(self, message: Message) -> None:
+        """Record that a question is in progress."""
+        queue, order = self._queue(message), _order(message)
+        if order not in queue.waiting:
+            queue.working.add(order)
+
+    def ended(self, message: Message) -> None:
+        """Record that a question gets no reply."""
+        queue = self._queue(message)
+        queue.working.discard(_order(message))
+        queue.wake()
+
+    @asynccontextmanager
+    async def turn(self, message: Message) -> AsyncIterator[None]:
+        """Hold the channel's turn, once it admits a message and no earlier reply is ready."""
+        queue, order = self._queue(message), _order(message)
+        queue.working.discard(order)
+        queue.waiting.add(order)
+        queue.wake()
+        try:
+            await self._earlier(queue, order)
+            await self._next(queue, order, message.thread.channel)
+        finally:
+            queue.waiting.discard(order)
+            queue.wake()
+        try:
+            yield
+        finally:
+            queue.held = False
+            queue.wake()
+
+    async def _earlier(self, queue: _Queue, order: QuestionOrder) -> None:
+        """Wait for earlier questions, for the patience at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience):
+                await queue.until(lambda: not queue.follows_unfinished(order))
+        queue.working -= {earlier for earlier in queue.working if earlier < order}
+
+    async def _next(self, queue: _Queue, order: QuestionOrder, channel: str) -> None:
+        """Take the turn; while the channel is rate-limited, an earlier reply may become ready."""
+        while True:
+            await queue.until(lambda: queue.is_next(order))
+            await self._until_allowed(channel)
+            if queue.is_next(order):
+                queue.held = True
+                return
+
+    def _queue(self, message: Message) -> _Queue:
+        """Return the queue of a channel; drop the one used longest ago in which no reply waits."""
+        channel = message.thread.channel
+        known = self._queues.pop(channel, None)
+        queue = self._queues[channel] = known or _Queue()
+        if len(self._queues) > _MOST_QUEUES:
+            idle = (name for name, each in self._queues.items() if not (each.waiting or each.held))
+            self._queues.pop(next(idle, ""), None)
+        return queue
+
+
+def _order(message: Message) -> QuestionOrder:
+    return tuple(int(part) for part in ts_of(message).split(".")), message.id

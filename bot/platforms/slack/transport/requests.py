@@ -24,6 +24,7 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.chat.adapters import read_request_body
 from bot.domain.errors import BotError, RateExceeded
 from bot.domain.settings import Settings
 from bot.platforms.slack.payloads.events import Event, text_at
@@ -233,8 +234,6 @@ def _request_type(body: Event) -> str:
     return text_at(body, "type") or text_at(body, "command")
 
 
-_LARGEST = 1_000_000
-_CHUNK = 65_536
 _TYPES = frozenset({"application/json", "application/x-www-form-urlencoded"})
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
 _SIGNATURE = re.compile(r"v0=[0-9a-f]{64}")
@@ -247,7 +246,7 @@ async def read_signed(request: web.Request, verifier: SignatureVerifier) -> byte
     """
     if request.content_type not in _TYPES:
         raise web.HTTPBadRequest(text="Slack sends JSON or a form.")
-    body = await _read_body(request)
+    body = await read_request_body(request)
     timestamp = request.headers.get("X-Slack-Request-Timestamp", "")
     signature = request.headers.get("X-Slack-Signature", "")
     # slack_sdk raises on a timestamp that is no number and on a non-ASCII signature.
@@ -257,15 +256,6 @@ async def read_signed(request: web.Request, verifier: SignatureVerifier) -> byte
         if verifier.is_valid(body, timestamp, signature):
             return body
     raise web.HTTPUnauthorized(text="The signature is wrong or too old.")
-
-
-async def _read_body(request: web.Request) -> bytes:
-    body = bytearray()
-    async for chunk in request.content.iter_chunked(_CHUNK):
-        body += chunk
-        if len(body) > _LARGEST:
-            raise web.HTTPRequestEntityTooLarge(_LARGEST, len(body))
-    return bytes(body)
 
 
 class Endpoint:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
@@ -96,40 +97,34 @@ _CHANNEL = re.compile(r"[CG][A-Z0-9]+")
 _INVITE = "Invite the bot there: /invite @Frontdesk"
 
 
+@dataclass(frozen=True, slots=True)
 class HealthChecks:
     """Runs the checks against Slack; nothing is posted, and nobody sees them."""
 
-    def __init__(
-        self,
-        client: SlackClient,
-        identity: BotIdentity,
-        colleagues: Colleagues,
-        settings: Settings,
-    ) -> None:
-        self._client = client
-        self._identity = identity
-        self._colleagues = colleagues
-        self._settings = settings
+    client: SlackClient
+    identity: BotIdentity
+    colleagues: Colleagues
+    settings: Settings
 
     async def parts(self) -> Sequence[ComponentStatus]:
         """Return a status for each configured component; the first is the token's."""
         try:
-            answer = await self._client.auth_test()
+            answer = await self.client.auth_test()
         except DeliveryFailed as error:
             return [ComponentStatus(SLACK_PART, "failed", str(error))]
-        if wrong := _another_workspace(answer, self._settings.slack_team_id):
+        if wrong := _another_workspace(answer, self.settings.slack_team_id):
             return [wrong]
-        self._identity.update_from(answer)
+        self.identity.update_from(answer)
         found = [token_part(answer), await self._transport(), await self._people()]
-        return [*found, await admins_part(self._settings.slack_admins, self._colleagues)]
+        return [*found, await admins_part(self.settings.slack_admins, self.colleagues)]
 
     async def _transport(self) -> ComponentStatus:
-        name, how = "Slack events", slack_transport(self._settings)
-        token = self._settings.slack_app_token
+        name, how = "Slack events", slack_transport(self.settings)
+        token = self.settings.slack_app_token
         if token is None:
             return ComponentStatus(name, "ready", f"{how}, with a signing secret")
         try:
-            await self._client.apps_connections_open(token.get_secret_value())
+            await self.client.apps_connections_open(token.get_secret_value())
         except NotPermitted as error:
             return ComponentStatus(
                 name, "failed", f"Slack refuses SLACK_APP_TOKEN ({error.code}).", _SOCKET_CURE
@@ -140,14 +135,14 @@ class HealthChecks:
 
     async def _people(self) -> ComponentStatus:
         """Check the escalation channel."""
-        name, channel = PEOPLE_PART, self._settings.slack_escalation_channel
+        name, channel = PEOPLE_PART, self.settings.slack_escalation_channel
         if channel is None:
             cure = "Set SLACK_ESCALATION_CHANNEL to the id (C…) of the channel to ask in."
             return ComponentStatus(
                 name, "absent", "nobody is asked on Slack; the board shows cases.", cure
             )
         try:
-            found = await self._client.conversations_info(channel)
+            found = await self.client.conversations_info(channel)
         except (NotPermitted, NeverPermitted) as error:
             if error.code not in NOT_IN_CHANNEL:
                 return ComponentStatus(name, "failed", str(error))

@@ -1,19 +1,26 @@
-"""Look up people on Slack: colleagues, guests or strangers, cached for ten minutes.
+"""Look up people on Slack, colleagues, guests or strangers, and the names of mentioned ids.
 
-While Slack can't be asked, nobody counts as a colleague.
+Both are cached for ten minutes. While Slack can't be asked, nobody counts as a colleague.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 
+import structlog
+
+from bot.chat.actions import Member
 from bot.domain.concurrency import TtlCache
 from bot.domain.errors import DeliveryFailed
 from bot.domain.messages import Introduction, Message, Outsider, Person
 from bot.domain.settings import Settings
-from bot.platforms.slack.client.api import LOOKUP_SECONDS, LOOKUP_TURN_SECONDS, SlackClient
+from bot.domain.text.markdown import without_direction_marks
+from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.client.rate_limits import LOOKUP_SECONDS, LOOKUP_TURN_SECONDS
 from bot.platforms.slack.payloads.events import Event, object_at, text_at, was_shared_channel
 from bot.platforms.slack.workspace.bot_identity import BotIdentity
 from rag.types import EVERYONE, Principal
@@ -30,50 +37,24 @@ class HomeWorkspace:
     domains: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A user as the workspace describes them.
-
-    ``email`` is set only for a colleague, in lower case. ``display_name`` is the name that Slack
-    shows in messages, "" if none was chosen.
-    ``colleague``: a full member of the home workspace, with an address of an allowed domain where
-    these are configured. Bots, guests, people of other organisations and former members are not.
-    ``outsider`` is the kind of those; it is "" for the workspace's own bots: a channel's settings
-    decide whether they are answered.
-    """
-
-    id: str
-    name: str
-    email: str | None
-    colleague: bool
-    outsider: Outsider = "not a colleague"
-    display_name: str = ""
-
-    @property
-    def called(self) -> str:
-        """Return the display name, or the real name if there is none."""
-        return self.display_name or self.name
-
-    @property
-    def person(self) -> Person:
-        """Return the member as an asker; principals are named as at sign-in."""
-        own = {Principal(f"user:{self.email}")} if self.email is not None else set()
-        principals = frozenset({EVERYONE, *own})
-        return Person(self.id, self.name, self.email, principals, self.outsider)
-
-
 def member_of(user: Event, home: HomeWorkspace) -> Member:
-    """Build a member from the ``user`` object of users.info."""
+    """Return the member in the ``user`` object of users.info; principals are named as at sign-in.
+
+    ``person.outsider`` is "" also for the workspace's own bots: a channel's settings decide whether
+    they are answered.
+    """
     email = _email(user)
     colleague = _is_full_member(user) and _is_at_home(user, home) and _is_allowed(email, home)
-    return Member(
-        id=text_at(user, "id"),
-        name=_name(user),
-        email=email if colleague else None,
-        colleague=colleague,
-        outsider="" if colleague else _outsider(user, home),
-        display_name=_on_one_line(text_at(object_at(user, "profile"), "display_name")),
+    known = email if colleague else None
+    person = Person(
+        text_at(user, "id"),
+        _name(user),
+        known,
+        frozenset({EVERYONE, *([Principal(f"user:{known}")] if known is not None else [])}),
+        "" if colleague else _outsider(user, home),
     )
+    shown = _on_one_line(text_at(object_at(user, "profile"), "display_name"))
+    return Member(person, colleague, shown)
 
 
 def _outsider(user: Event, home: HomeWorkspace) -> Outsider:
@@ -153,7 +134,7 @@ class Colleagues:
         """Return the member with an id, colleague or not."""
         if user_id.startswith("B"):
             # A bot (B…) can post only where its app is installed.
-            return Member(user_id, "", None, colleague=False, outsider="")
+            return Member(Person(user_id))
         return await self._members.get(user_id)
 
     async def in_group(self, user_id: str, group_id: str) -> bool:
@@ -168,21 +149,22 @@ class Colleagues:
         """Return whether an e-mail address is a colleague's; not cached."""
         home = self._home()
         user = await self._client.users_lookup_by_email(email)
-        return user is not None and member_of(user, home).email is not None
+        return user is not None and member_of(user, home).person.email is not None
 
     async def introduce(self, message: Message) -> Introduction:
         """Return the asker, and whether people of other organisations ask or read along."""
         member, shared = await asyncio.gather(
             self.member(message.author.id), self._has_outsiders(message)
         )
-        return Introduction(member.person, outsiders=shared or bool(member.outsider))
+        return Introduction(member.person, outsiders=shared or bool(member.person.outsider))
 
     async def _look_up(self, user_id: str) -> Member:
         home = self._home()
         user = await self._client.users_info(user_id)
         if user is None:
-            return Member(user_id, "", None, colleague=False)
-        return replace(member_of(user, home), id=user_id)
+            return Member(Person(user_id, outsider="not a colleague"))
+        member = member_of(user, home)
+        return replace(member, person=replace(member.person, id=user_id))
 
     def _home(self) -> HomeWorkspace:
         """Return the home workspace. Raises DeliveryFailed until the token's workspace is known."""
@@ -208,3 +190,72 @@ class Colleagues:
 def _is_recent(message: Message) -> bool:
     """Return whether the channel's sharing state sent with a message is recent enough to trust."""
     return datetime.now(UTC) - message.received_at < timedelta(seconds=_KEPT_SECONDS)
+
+
+_MOST_CHANNELS = 1_000
+_MOST_ASKED = 10
+_PATIENCE_SECONDS = 1.0
+"""Slack awaits the acknowledgement meanwhile; an id that has no name by then stays an id."""
+
+_TURN_SECONDS = 5.0
+_ALL = ""
+_LONGEST_MENTION = 80
+_PRIVATE_CHANNEL = "private channel"
+_PEOPLE, _CHANNELS, _GROUPS = ("U", "W"), ("C", "G"), ("S",)
+
+log = structlog.get_logger(__name__)
+
+
+class MentionNames:
+    """Resolves ids to names, cached for ten minutes like members.
+
+    A private channel is not named: not all who read the text may know of it.
+    """
+
+    def __init__(self, client: SlackClient, colleagues: Colleagues) -> None:
+        self._client = client
+        self._colleagues = colleagues
+        self._channels = TtlCache(self._channel, seconds=_KEPT_SECONDS, most=_MOST_CHANNELS)
+        self._groups = TtlCache(self._handles, seconds=_KEPT_SECONDS, most=1)
+
+    async def resolve(self, ids: Collection[str]) -> Mapping[str, str]:
+        """Return the names of these ids (ten at most) resolved within a second; never raises."""
+        asking = {each: asyncio.create_task(self._name(each)) for each in sorted(ids)[:_MOST_ASKED]}
+        if not asking:
+            return MappingProxyType({})
+        _, late = await asyncio.wait(asking.values(), timeout=_PATIENCE_SECONDS)
+        for each in late:
+            each.cancel()
+        named = {id_: task.result() for id_, task in asking.items() if task not in late}
+        return {id_: name for id_, name in named.items() if name}
+
+    async def _name(self, id_: str) -> str:
+        """Return the name of an id, "" if it can't be looked up; never raises."""
+        try:
+            name = await self._look_up(id_)
+        except DeliveryFailed as error:
+            log.info("slack.name_not_known", why=str(error))
+            return ""
+        except Exception:
+            # An unexpected answer of Slack must not stop the question that mentions the id.
+            log.exception("slack.name_lookup_broke")
+            return ""
+        return " ".join(without_direction_marks(name).split())[:_LONGEST_MENTION]
+
+    async def _look_up(self, id_: str) -> str:
+        if id_.startswith(_PEOPLE):
+            member = await self._colleagues.member(id_)
+            return member.display_name or member.person.name
+        if id_.startswith(_CHANNELS):
+            return await self._channels.get(id_)
+        if id_.startswith(_GROUPS):
+            return (await self._groups.get(_ALL)).get(id_, "")
+        return ""
+
+    async def _channel(self, id_: str) -> str:
+        channel = await self._client.conversations_info(id_, turn_seconds=_TURN_SECONDS)
+        return _PRIVATE_CHANNEL if channel.get("is_private") else str(channel.get("name") or "")
+
+    async def _handles(self, _: str) -> Mapping[str, str]:
+        groups = await self._client.usergroups_list(turn_seconds=_TURN_SECONDS)
+        return {str(each.get("id")): str(each.get("handle") or "") for each in groups}

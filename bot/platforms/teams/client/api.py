@@ -102,25 +102,6 @@ class MembersPage:
     next_page: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A connector call: its conversation, its operation and its retry rules.
-
-    ``repeatable``: the call is idempotent. ``posts``: it posts a message.
-    """
-
-    reply_to: str
-    act: _ConversationsCall
-    patience: float = PATIENCE_SECONDS
-    limits: tuple[RateLimit, ...] = SEND_LIMITS
-    repeatable: bool = False
-    posts: bool = False
-
-    @property
-    def channel(self) -> str:
-        return channel_in(self.reply_to)
-
-
 class TeamsClient:
     """Client for outbound calls to Teams, with what is stored on how to reach people and channels.
 
@@ -182,8 +163,7 @@ class TeamsClient:
             return conversations.reply_to_activity(where, replied_to, activity)
 
         ends = ends_a_stream(content)
-        call = _Call(reply_to, act, patience_seconds, repeatable=ends, posts=True)
-        response = await self._run(call)
+        response = await self._run(reply_to, act, patience_seconds, repeatable=ends, posts=True)
         return str(getattr(response, "id", None) or "")
 
     async def update(
@@ -197,46 +177,43 @@ class TeamsClient:
         """Replace an activity; idempotent. Raises Gone."""
         activity = addressed_activity({**content, "id": activity_id}, parsed_reference(reply_to))
         where = activity.conversation.id
-        call = _Call(
+        await self._run(
             reply_to,
             lambda conversations: conversations.update_activity(where, activity_id, activity),
             patience_seconds,
             repeatable=True,
             posts=True,
         )
-        await self._run(call)
 
     async def delete(self, reply_to: str, activity_id: str) -> None:
         """Delete an activity. Raises Gone."""
         where = parsed_reference(reply_to).conversation.id
-        call = _Call(
+        await self._run(
             reply_to,
             lambda conversations: conversations.delete_activity(where, activity_id),
             repeatable=True,
         )
-        await self._run(call)
 
     async def member(self, reply_to: str, user_id: str) -> Body:
         """Return the member with a connector id (29:…) in the conversation. Raises Gone."""
         where = channel_in(reply_to)
-        call = _Call(
+        found = await self._run(
             reply_to,
             lambda conversations: conversations.get_conversation_member(where, user_id),
             limits=LOOKUP_LIMITS,
         )
-        return _member_body(await self._run(call))
+        return _member_body(found)
 
     async def members(self, reply_to: str, page: str = "") -> MembersPage:
         """Return a page of the members of a reference's conversation."""
         where, token = channel_in(reply_to), page or None
-        call = _Call(
+        answer = await self._run(
             reply_to,
             lambda conversations: conversations.get_conversation_paged_members(
                 where, PAGE_SIZE, token
             ),
             limits=LOOKUP_LIMITS,
         )
-        answer = await self._run(call)
         members = [_member_body(each) for each in getattr(answer, "members", None) or ()]
         return MembersPage(members, str(getattr(answer, "continuation_token", None) or ""))
 
@@ -258,53 +235,54 @@ class TeamsClient:
             # botbuilder sends its own field as "tenantID", which Teams ignores.
             channel_data={"tenant": {"id": text_at(reference, "conversation", "tenantId")}},
         )
-        call = _Call(
+        created = await self._run(
             service,
             lambda conversations: conversations.create_conversation(wanted),
             limits=LOOKUP_LIMITS,
         )
-        created = await self._run(call)
         chat = str(getattr(created, "id", None) or "")
         if not chat:
             raise DeliveryRefused("Teams did not say where the chat is.")
         await self.conversations.keep_chat(person_id, chat, rewrite=True)
         return reference_to(service, chat, kind="personal")
 
-    async def _run(self, call: _Call) -> Any:  # noqa: ANN401  # botbuilder has no types
-        """Run a call unless the bot was removed from the conversation; record a removal."""
-        reference, where = parsed_reference(call.reply_to), call.channel
+    async def _run(
+        self,
+        reply_to: str,
+        act: _ConversationsCall,
+        patience: float = PATIENCE_SECONDS,
+        *,
+        limits: tuple[RateLimit, ...] = SEND_LIMITS,
+        repeatable: bool = False,
+        posts: bool = False,
+    ) -> Any:  # noqa: ANN401  # botbuilder has no types
+        """Make a call within the rate limits; retry while patience lasts and a retry is safe.
+
+        ``repeatable``: the call is idempotent. ``posts``: it posts a message. Not called for a
+        conversation that the bot was removed from; a removal is recorded.
+        """
+        reference, where = parsed_reference(reply_to), channel_in(reply_to)
         if where and await self.removals.is_removed(where):
             raise BotRemoved(
                 f"The bot was removed from {where!r}, or is blocked there.", lasting=True
             )
-        try:
-            return await self._retried(call, reference)
-        except BotRemoved as error:
-            if call.posts and error.lasting:
-                with suppress(StoreUnavailable):
-                    await self.removals.mark_removed(where, str(error))
-            raise
-
-    async def _retried(self, call: _Call, reference: ConversationReference) -> Any:  # noqa: ANN401
-        """Run a call within the rate limits; retry while patience lasts and a retry is safe."""
-        now, left, pause = self._rates.now(), call.patience, _FIRST_RETRY_SECONDS
+        now, left, pause = self._rates.now(), patience, _FIRST_RETRY_SECONDS
         while True:
-            now = await self._rates.acquire(
-                call.channel,
-                call.limits,
-                now=now,
-                patience_seconds=_TURN_SECONDS if call.patience else 0.0,
-            )
+            turn = _TURN_SECONDS if patience else 0.0
+            now = await self._rates.acquire(where, limits, now=now, patience_seconds=turn)
             try:
-                return await self._call_once(reference, call.act)
+                return await self._call_once(reference, act)
+            except BotRemoved as error:
+                if posts and error.lasting:
+                    with suppress(StoreUnavailable):
+                        await self.removals.mark_removed(where, str(error))
+                raise
             except (RateLimited, Unavailable) as error:
                 wait = max(error.retry_after_seconds or 0.0, pause)
-                now = self._rates.now(now)
-                if isinstance(error, RateLimited):
-                    self._rates.hold(call.channel, call.limits, until=now + wait)
-                elif not call.repeatable:
-                    raise
-                if wait > left:
+                now, limited = self._rates.now(now), isinstance(error, RateLimited)
+                if limited:
+                    self._rates.hold(where, limits, until=now + wait)
+                if wait > left or not (limited or repeatable):
                     raise
                 left, pause = left - wait, 2 * pause
                 now = await self._rates.wait(wait, now=now)

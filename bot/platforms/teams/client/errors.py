@@ -141,7 +141,8 @@ def failure_of(error: ClientException) -> DeliveryFailed:
         return StreamRefused(f"{named}: no stream can be shown.", _stream_end(words))
     if status == _FORBIDDEN:
         return _forbidden(code, reason, asked)
-    return _refused(status, reason) or _failed(status, reason, asked)
+    kind = Unavailable if status in _PASSING_STATUSES else DeliveryFailed
+    return _refused(status, reason) or kind(reason, retry_after_seconds=asked)
 
 
 def _forbidden(code: str, reason: str, asked: float | None) -> DeliveryFailed:
@@ -156,11 +157,6 @@ def _refused(status: int, reason: str) -> DeliveryRefused | None:
     if status in {_BAD, _TOO_LONG}:
         return ContentRefused(reason, too_long=status == _TOO_LONG)
     return DeliveryRefused(reason) if status == _NEVER else None
-
-
-def _failed(status: int, reason: str, asked: float | None) -> DeliveryFailed:
-    kind = Unavailable if status in _PASSING_STATUSES else DeliveryFailed
-    return kind(reason, retry_after_seconds=asked)
 
 
 def _rate_limited(named: str, asked: float | None) -> RateLimited:

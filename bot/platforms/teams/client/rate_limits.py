@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from bot.platforms.teams.client.errors import RateLimited
+from rag.types import LruDict
 
 Pause = Callable[[float], Awaitable[None]]
 Clock = Callable[[], float]
@@ -104,7 +105,7 @@ class RateLimiter:
     def __init__(self, timing: Timing) -> None:
         self._timing = timing
         self._overall = CallWindow(OVERALL_LIMITS)
-        self._windows: OrderedDict[tuple[str, tuple[RateLimit, ...]], CallWindow] = OrderedDict()
+        self._windows = LruDict[tuple[str, tuple[RateLimit, ...]], CallWindow](_MOST_WINDOWS)
 
     def now(self, vouched: float = float("-inf")) -> float:
         """Return the clock's time, but not less than ``vouched``, the end of the last pause."""
@@ -155,10 +156,7 @@ class RateLimiter:
 
     def _window(self, channel: str, limits: tuple[RateLimit, ...]) -> CallWindow:
         key = (channel, limits)
-        window = self._windows.setdefault(key, CallWindow(limits))
-        self._windows.move_to_end(key)
-        while len(self._windows) > _MOST_WINDOWS:
-            self._windows.popitem(last=False)
+        window = self._windows[key] = self._windows.get(key) or CallWindow(limits)
         return window
 
 
@@ -169,7 +167,7 @@ class Cooldowns:
     """Stores, by key, until when optional progress updates are suppressed."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[str, float] = OrderedDict()
+        self._held = LruDict[str, float](_MOST_COOLDOWNS)
 
     def is_due(self, key: str) -> bool:
         """Return whether an update may be shown now."""
@@ -178,6 +176,3 @@ class Cooldowns:
     def hold(self, key: str, seconds: float) -> None:
         """Suppress updates for some seconds."""
         self._held[key] = time.monotonic() + seconds
-        self._held.move_to_end(key)
-        while len(self._held) > _MOST_COOLDOWNS:
-            self._held.popitem(last=False)

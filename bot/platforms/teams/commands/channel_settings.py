@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import quote, unquote
 
 import structlog
@@ -16,10 +17,10 @@ from bot.chat.commands.channel_settings import (
     InvalidSettings,
     SubmittedSettings,
 )
-from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.executor import CommandExecutor, CommandSenders
 from bot.chat.commands.types import CommandCaller, Refused
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
-from bot.domain.messages import Message, Policy
+from bot.domain.messages import Message
 from bot.domain.text.markdown import clip
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.payloads.actions import EDIT_SETTINGS, Press
@@ -42,7 +43,6 @@ from bot.platforms.teams.rendering.cards import (
     text_paragraphs,
     with_card,
 )
-from bot.platforms.teams.tenant.members import NOT_FOR_OUTSIDERS, CommandSenders
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 NOT_A_CHANNEL = (
@@ -198,9 +198,6 @@ _NO_PERSONAL_SETTINGS = (
 )
 _OPEN_HINT = "Frontdesk's admins can look at what this conversation allows, and change it."
 _TITLE = "Settings"
-_GENERAL_FIELD: Field = "answers"
-"""Field under which errors are shown that concern no single field."""
-
 log = structlog.get_logger(__name__)
 
 
@@ -231,52 +228,28 @@ class SettingsDialog:
         return (with_card({"type": "message", "summary": _TITLE}, shown),)
 
     async def _open(self, press: Press) -> Json:
-        form = await self._form(press, await self._caller(press))
+        form = await self.executor.settings(press.channel, await self._caller(press))
+        if isinstance(form, Refused):
+            raise ActionRejected(form.text)
         return _form_dialog(form, current_values(form), {})
 
     async def _send(self, press: Press) -> Json:
         by = await self._caller(press)
-        form = await self._form(press, by)
-        chosen = submitted_values(press.data, form)
-        wrong = await self._unusable_channel(chosen, form.policy)
-        if wrong:
-            return _form_dialog(form, chosen, wrong)
-        saved = await self.executor.save(press.channel, chosen, by)
+        read = partial(submitted_values, press.data)
+        saved = await self.executor.save(press.channel, read, by, self._people_problem)
         if isinstance(saved, InvalidSettings):
-            return _form_dialog(form, chosen, saved.errors)
+            return _form_dialog(saved.form, saved.filled, saved.errors)
         if isinstance(saved, Refused):
-            return _form_dialog(form, chosen, {_GENERAL_FIELD: saved.text})
+            raise ActionRejected(saved.text)
         return dialog(_TITLE, card(text_paragraphs(saved.text)), height="small")
 
     async def _caller(self, press: Press) -> CommandCaller:
         if is_private(press.body):
             raise ActionRejected(_NO_PERSONAL_SETTINGS)
-        by = await self.senders.caller(reference_of(press.body), alone=True)
-        if by is None:
-            raise ActionRejected(NOT_FOR_OUTSIDERS)
-        return by
+        return await self.senders.caller(reference_of(press.body))
 
-    async def _form(self, press: Press, by: CommandCaller) -> ChannelSettingsForm:
-        form = await self.executor.settings(press.channel, by)
-        if isinstance(form, Refused):
-            raise ActionRejected(form.text)
-        return form
-
-    async def _unusable_channel(
-        self, chosen: SubmittedSettings, before: Policy
-    ) -> dict[Field, str]:
-        """Return the error if the newly chosen people's channel can't be used; {} if it can."""
-        if chosen.people in {before.people, ""}:
-            return {}
-        try:
-            problem = await self._channel_problem(chosen.people)
-        except DeliveryFailed as error:
-            log.warning("teams.people_room_unknown", why=str(error))
-            problem = LATER
-        return {"people": problem} if problem else {}
-
-    async def _channel_problem(self, channel: str) -> str:
-        """Return why people can't be asked in a channel; "" if they can. Raises DeliveryFailed."""
+    async def _people_problem(self, channel: str) -> str:
+        """Return why people can't be asked in a channel; "" if they can."""
         if not ROOM_ID.fullmatch(channel):
             return NOT_A_CHANNEL
         try:
@@ -284,6 +257,9 @@ class SettingsDialog:
             outside = await self.channel.outside_readers.outside(where)
         except DeliveryRefused:
             return NOT_THERE
+        except DeliveryFailed as error:
+            log.warning("teams.people_room_unknown", why=str(error))
+            return LATER
         return OTHERS_READ if outside else ""
 
 

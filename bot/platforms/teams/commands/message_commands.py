@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 import structlog
 
 from bot.answering.explanations.explainer import NOTHING_YET
-from bot.chat.actions import LATER, ExplainAction
+from bot.chat.actions import ExplainAction
 from bot.chat.adapters import ChatContext
+from bot.chat.commands.executor import CommandSenders, reply_to_command
 from bot.chat.commands.parsing import parse_message_text
 from bot.chat.commands.types import (
     AskRequest,
@@ -26,7 +27,7 @@ from bot.chat.commands.types import (
     WhyRequest,
 )
 from bot.chat.votes import can_be_rated
-from bot.domain.errors import BotError, InteractionUnknown, StoreUnavailable
+from bot.domain.errors import InteractionUnknown, StoreUnavailable
 from bot.domain.messages import Message
 from bot.domain.ports import Notes
 from bot.platforms.teams.actions import explanation_card, explanation_title
@@ -37,11 +38,7 @@ from bot.platforms.teams.payloads.actions import SHOW_WHY
 from bot.platforms.teams.payloads.activity import Body, Json
 from bot.platforms.teams.payloads.messages import question_of
 from bot.platforms.teams.rendering.cards import dialog_button, text_messages, with_card
-from bot.platforms.teams.tenant.members import (
-    COMMAND_SPELLING,
-    NOT_FOR_OUTSIDERS,
-    CommandSenders,
-)
+from bot.platforms.teams.tenant.members import COMMAND_SPELLING
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 KEPT_SECONDS = 24 * 3600.0
@@ -119,12 +116,9 @@ class MessageCommands:
         if message is None or command is None:
             return False
         if await self.handled.first(message.key):
-            done = asyncio.Event()
-            self.channel.background.run(
-                self._answer(message, command, done), what="answer to an order"
-            )
-            with suppress(TimeoutError):
-                await asyncio.wait_for(done.wait(), SOON_SECONDS)
+            answering = self._answer(message, command)
+            task = self.channel.background.run(answering, what="answer to an order")
+            await asyncio.wait({task}, timeout=SOON_SECONDS)
         return True
 
     async def _skip_edit(self, body: Body) -> bool:
@@ -132,35 +126,17 @@ class MessageCommands:
         message = question_of(body, tenant=self.context.tenant, received_at=datetime.now(UTC))
         return message is not None and await self.handled.contains(message.key)
 
-    async def _answer(
-        self, message: Message, command: CommandRequest | InvalidCommand, done: asyncio.Event
-    ) -> None:
-        try:
-            for activity in await self._reply_to(message, command):
-                await self.channel.client.send(message.reply_to, activity)
-        finally:
-            done.set()
+    async def _answer(self, message: Message, command: CommandRequest | InvalidCommand) -> None:
+        for activity in await reply_to_command(
+            lambda: self._execute(message, command), text_messages, platform="teams"
+        ):
+            await self.channel.client.send(message.reply_to, activity)
 
-    async def _reply_to(
+    async def _execute(
         self, message: Message, command: CommandRequest | InvalidCommand
     ) -> tuple[Json, ...]:
         """Run a command; return the messages that report its result."""
-        try:
-            by = await self.senders.caller(message.reply_to)
-            return (
-                text_messages(NOT_FOR_OUTSIDERS)
-                if by is None
-                else await self._execute(message, command, by)
-            )
-        except BotError as error:
-            log.warning("teams.order_failed", error=type(error).__name__, why=str(error))
-        except Exception as error:
-            log.exception("teams.order_broke", error=type(error).__name__)
-        return text_messages(LATER)
-
-    async def _execute(
-        self, message: Message, command: CommandRequest | InvalidCommand, by: CommandCaller
-    ) -> tuple[Json, ...]:
+        by = await self.senders.caller(message.reply_to, alone=message.private)
         match command:
             case InvalidCommand(text) | AskRequest(text):
                 return text_messages(text)
@@ -171,7 +147,7 @@ class MessageCommands:
             case WhyRequest():
                 return await self._why(message, by)
             case ReindexRequest():
-                return await self.reindexing.begin(command, message, by)
+                return await self.reindexing.order(command, message, by)
             case _:
                 return text_messages((await self.context.commands.answer(command, by)).text)
 
@@ -191,9 +167,7 @@ class MessageCommands:
         The rating dialog is an extra, which no client depends on.
         """
         try:
-            newest = await self.context.explainer.newest(
-                self.context.tenant, "teams", message.thread.channel, by.person.id
-            )
+            newest = await self.explain.newest("teams", message.thread.channel, by.person.id)
             explanation = await self.explain.explain(newest, by.person.id)
         except InteractionUnknown:
             return text_messages(NOTHING_YET)

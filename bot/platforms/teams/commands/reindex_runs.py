@@ -14,16 +14,15 @@ from functools import partial
 
 import structlog
 
-from bot.chat.actions import ActionRejected
-from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.command_texts import Progress, progress_of, text_bar
+from bot.chat.commands.executor import CommandExecutor, CommandSenders
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLease
 from bot.chat.commands.run_message import NotTaken
-from bot.chat.commands.run_progress import Progress, progress_of, text_bar
 from bot.chat.commands.run_status import RunStatus
-from bot.chat.commands.types import CommandCaller, Refused, ReindexRequest
+from bot.chat.commands.types import CommandCaller, ReindexRequest
 from bot.domain.capabilities import Introduces
-from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.domain.errors import DeliveryFailed
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import Message, Person, Thread
 from bot.domain.text.markdown import clip
@@ -51,55 +50,55 @@ from bot.platforms.teams.rendering.cards import (
     with_card,
 )
 from bot.platforms.teams.rendering.text import card_plain
-from bot.platforms.teams.tenant.members import COMMAND_SPELLING, NOT_FOR_OUTSIDERS, CommandSenders
+from bot.platforms.teams.tenant.members import COMMAND_SPELLING
 from bot.platforms.teams.transport.dispatch import Dispatch
 
 _LONGEST_LINE = 1_000
 _LONGEST_NAME = 80
 
 
-def run_message(told: RunStatus, *, name: str, alone: bool) -> Json:
+def run_message(status: RunStatus, *, name: str, alone: bool) -> Json:
     """Return the progress message of a run that ``name`` started.
 
     ``alone``: only the caller reads the message. Otherwise pages are not named, as not everybody
     may know of them.
     """
-    shown = progress_of(told, COMMAND_SPELLING, alone=alone)
-    body = [*_progress(shown), *_troubles(shown)]
+    progress = progress_of(status, COMMAND_SPELLING, alone=alone)
+    body = [*_progress(progress), *_troubles(progress)]
     if name and not alone:
         body.append(
             _text_line(f"Ordered by {clip(name, _LONGEST_NAME)}", isSubtle=True, size="Small")
         )
-    buttons = [] if told.ended else [execute_button("Cancel", CANCEL_RUN, run=told.run_id)]
-    message = {"type": "message", "summary": shown.title}
+    buttons = [] if status.ended else [execute_button("Cancel", CANCEL_RUN, run=status.run_id)]
+    message = {"type": "message", "summary": progress.title}
     return with_card(message, card(body, buttons))
 
 
-def link_to_run(shown: RunLease) -> str | None:
+def link_to_run(lease: RunLease) -> str | None:
     """Return a link to a run's message; None if only the caller can see it."""
-    there = read_reference(shown.place)
+    there = read_reference(lease.place)
     return message_link(
-        PostedRef(channel_in(shown.place), shown.posted),
+        PostedRef(channel_in(lease.place), lease.posted),
         tenant=text_at(there, "conversation", "tenantId"),
         root=thread_root_of(there),
     )
 
 
-def _progress(shown: Progress) -> Iterator[Json]:
-    yield _text_line(shown.title, weight="Bolder")
-    if shown.share is not None:
-        yield _text_line(text_bar(shown.share), fontType="Monospace", spacing="Small")
-    for fact in shown.facts:
+def _progress(progress: Progress) -> Iterator[Json]:
+    yield _text_line(progress.title, weight="Bolder")
+    if progress.share is not None:
+        yield _text_line(text_bar(progress.share), fontType="Monospace", spacing="Small")
+    for fact in progress.facts:
         yield _text_line(fact, spacing="Small")
 
 
-def _troubles(shown: Progress) -> Iterator[Json]:
-    if shown.trouble_title:
-        yield _text_line(shown.trouble_title, color="Warning")
-    for trouble in shown.troubles:
+def _troubles(progress: Progress) -> Iterator[Json]:
+    if progress.trouble_title:
+        yield _text_line(progress.trouble_title, color="Warning")
+    for trouble in progress.troubles:
         yield _text_line(f"\u2022 {trouble}", spacing="Small")
-    if shown.cure:
-        yield _text_line(shown.cure)
+    if progress.cure:
+        yield _text_line(progress.cure)
 
 
 def _text_line(text: str, **looks: object) -> Json:
@@ -117,55 +116,45 @@ class RunMessages:
         self._people = people
         self._tenant = tenant
 
-    async def place_of(self, shown: RunLease) -> str:
-        """Return the conversation of the command, unless outsiders may read it."""
-        if self.is_alone(shown.channel) or await self._is_for_colleagues(shown):
-            return shown.channel
-        return await self.direct(shown)
+    async def has_outsiders(self, lease: RunLease) -> bool:
+        """Return whether outsiders read the conversation of the command."""
+        thread = Thread("teams", self._tenant, channel_in(lease.channel), "")
+        asker, now = Person(lease.user), datetime.now(UTC)
+        asked = Message("", thread, asker, "", received_at=now, reply_to=lease.channel)
+        return (await self._people.introduce(asked)).outsiders
 
-    async def direct(self, shown: RunLease) -> str:
+    async def link(self, lease: RunLease) -> str | None:
+        """Return a link to a run's message; None if only the caller can see it."""
+        return link_to_run(lease)
+
+    async def direct(self, lease: RunLease) -> str:
         """Return the caller's personal chat."""
-        return await self._client.open_chat(shown.user, user_id=user_in(shown.channel))
+        return await self._client.open_chat(lease.user, user_id=user_in(lease.channel))
 
     def is_alone(self, place: str) -> bool:
         """Return whether a place is a personal chat."""
         return is_private(read_reference(place))
 
-    async def post(self, shown: RunLease, told: RunStatus) -> str:
+    async def post(self, lease: RunLease, status: RunStatus) -> str:
         """Post a run's message; return its id."""
         with _as_not_taken():
-            posted = await self._client.send(shown.place, self._message(shown, told))
+            posted = await self._client.send(lease.place, self._message(lease, status))
         if not posted:
             raise DeliveryFailed("Teams did not say where the run's message is.")
         return posted
 
-    async def find(self, shown: RunLease, besides: str) -> str | None:  # noqa: ARG002 - the port's
+    async def find(self, lease: RunLease, besides: str) -> str | None:  # noqa: ARG002 - the port's
         """Return None: Teams can't be searched."""
         return None
 
-    async def edit(self, shown: RunLease, told: RunStatus) -> None:
+    async def edit(self, lease: RunLease, status: RunStatus) -> None:
         """Edit a run's message."""
         with _as_not_taken():
-            await self._client.update(shown.place, shown.posted, self._message(shown, told))
+            await self._client.update(lease.place, lease.posted, self._message(lease, status))
 
-    def _message(self, shown: RunLease, told: RunStatus) -> Json:
-        name = text_at(read_reference(shown.channel), "user", "name")
-        return run_message(told, name=name, alone=self.is_alone(shown.place))
-
-    async def _is_for_colleagues(self, shown: RunLease) -> bool:
-        """Return whether no outsider is known to read the conversation of the command."""
-        asked = Message(
-            id="",
-            thread=Thread("teams", self._tenant, channel_in(shown.channel), ""),
-            author=Person(shown.user),
-            text="",
-            received_at=datetime.now(UTC),
-            reply_to=shown.channel,
-        )
-        try:
-            return not (await self._people.introduce(asked)).outsiders
-        except DeliveryRefused:
-            return False
+    def _message(self, lease: RunLease, status: RunStatus) -> Json:
+        name = text_at(read_reference(lease.channel), "user", "name")
+        return run_message(status, name=name, alone=self.is_alone(lease.place))
 
 
 @contextmanager
@@ -201,31 +190,13 @@ class ReindexListener:
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_press(CANCEL_RUN, self._cancel)
 
-    async def begin(
-        self, order: ReindexRequest, message: Message, by: CommandCaller
+    async def order(
+        self, request: ReindexRequest, message: Message, by: CommandCaller
     ) -> tuple[Json, ...]:
         """Start a run; return the immediate reply."""
-        answer = await self.executor.reindex(order, by)
-        if isinstance(answer, Refused):
-            return text_messages(answer.text, *await self._link_to(answer.run_id))
-
-        await self.followers.begin(
-            answer.run_id,
-            user=by.person.id,
-            channel=message.reply_to,
-            elsewhere=partial(self._say_elsewhere, message.reply_to),
-        )
-        return text_messages(answer.text)
-
-    async def _link_to(self, run_id: str) -> tuple[str, ...]:
-        """Return a link to the run's message, if others than its caller can see it."""
-        try:
-            shown = await self.followers.shown_as(run_id) if run_id else None
-        except StoreUnavailable as error:
-            log.warning("teams.run_not_found", run=run_id, why=str(error))
-            return ()
-        url = None if shown is None else link_to_run(shown)
-        return () if url is None else (f"[See how far it is]({url})",)
+        elsewhere = partial(self._say_elsewhere, message.reply_to)
+        text, url = await self.followers.order(request, by, message.reply_to, elsewhere)
+        return text_messages(text, *([f"[See how far it is]({url})"] if url else ()))
 
     def _say_elsewhere(self, reply_to: str, where: str) -> None:
         (told,) = text_messages(f"{_SHOWN_ELSEWHERE} {_PLACE_WORDS[where]}")
@@ -234,8 +205,6 @@ class ReindexListener:
         )
 
     async def _cancel(self, press: Press) -> Json:
-        by = await self.senders.caller(reference_of(press.body), alone=True)
-        if by is None:
-            raise ActionRejected(NOT_FOR_OUTSIDERS)
+        by = await self.senders.caller(reference_of(press.body))
         answer = await self.executor.stop(text_at(press.data, "run"), by)
         return text_answer(answer.text)

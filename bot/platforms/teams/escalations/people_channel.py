@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -44,6 +43,7 @@ from bot.platforms.teams.payloads.activity import (
 from bot.platforms.teams.rendering.cards import card_answer
 from bot.platforms.teams.rendering.text import teams_plain
 from bot.platforms.teams.transport.dispatch import Dispatch
+from rag.types import LruDict
 
 _REMEMBERED = 1_000
 
@@ -111,7 +111,7 @@ class PeopleChannel:
         self._client = client
         self._notes = notes
         self._public_url = public_url
-        self._known: OrderedDict[InteractionId, PostedRef] = OrderedDict()
+        self._known = LruDict[InteractionId, PostedRef](_REMEMBERED)
 
     async def ask(self, delivery: Delivery) -> bool:
         """Post the card; return False if Teams refuses it. Raises DeliveryFailed otherwise.
@@ -231,7 +231,7 @@ class PeopleChannel:
             if first:
                 await self.updates.forget_place(message)
             raise
-        self._remember(message, PostedRef(channel, posted))
+        self._known[message.interaction_id] = PostedRef(channel, posted)
         return posted
 
     async def _edit_card(self, message: Message, view: CaseView) -> bool:
@@ -268,11 +268,6 @@ class PeopleChannel:
             return noted
         await self.updates.store_place(message, known)
         return known
-
-    def _remember(self, message: Message, at: PostedRef) -> None:
-        self._known[message.interaction_id] = at
-        while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
 
     async def _note_reminder(self, case: Case, key: str, at: PostedRef) -> None:
         text = f"{at.channel} {at.id}"

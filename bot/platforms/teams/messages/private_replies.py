@@ -96,16 +96,16 @@ class PrivateReplies:
         message, shown = delivery.message, self._shown(delivery, private)
         sent = await self._sent(message)
         try:
-            sent = sent or _SentReply(await self._retried(lambda: self._open_chat(message)))
+            asker, user = message.author.id, user_in(message.reply_to)
+            sent = sent or _SentReply(
+                await self._retried(lambda: self._client.open_chat(asker, user_id=user))
+            )
             for activity in shown[len(sent.ids) :]:
                 sent = await self._add(message, sent, activity)
         except (Gone, BotRemoved) as error:
             log.info("teams.no_chat", interaction_id=message.interaction_id, why=str(error))
             await self._client.conversations.forget_chat(message.author.id)
             await self._invite(message)
-
-    async def _open_chat(self, message: Message) -> str:
-        return await self._client.open_chat(message.author.id, user_id=user_in(message.reply_to))
 
     async def _add(self, message: Message, sent: _SentReply, activity: Json) -> _SentReply:
         posted = await self._retried(lambda: self._client.send(sent.chat, activity))

@@ -6,7 +6,6 @@ The ids of a reply's activities are stored, so that it can be continued or delet
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -35,6 +34,7 @@ from bot.platforms.teams.rendering.cards import (
     refused_notice,
 )
 from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity
+from rag.types import LruDict
 
 REPLY = "reply"
 """Name of the answer to a question, beside the ids of notices."""
@@ -53,7 +53,7 @@ class PostedActivities:
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
-        self._posted: OrderedDict[tuple[InteractionId, str], tuple[str, ...]] = OrderedDict()
+        self._posted = LruDict[tuple[InteractionId, str], tuple[str, ...]](_REMEMBERED)
 
     async def ids_of(self, message: Message, name: str, *, several: bool) -> tuple[str, ...]:
         """Return the posted ids of a reply or notice. Raises StoreUnavailable.
@@ -71,7 +71,7 @@ class PostedActivities:
         self, message: Message, name: str, posted: Sequence[str], *, several: bool
     ) -> None:
         """Store the ids posted so far; if the notes fail, this process still has them."""
-        self._remember(message.interaction_id, name, tuple(posted))
+        self._posted[message.interaction_id, name] = tuple(posted)
         if several:
             await self._note(message, _activities_key(message, name), json.dumps(list(posted)))
             await self._note(
@@ -110,12 +110,6 @@ class PostedActivities:
         except StoreUnavailable as error:
             log.warning("teams.part_not_noted", interaction_id=about, why=str(error))
 
-    def _remember(self, about: InteractionId, name: str, posted: tuple[str, ...]) -> None:
-        self._posted[about, name] = posted
-        self._posted.move_to_end((about, name))
-        while len(self._posted) > _REMEMBERED:
-            self._posted.popitem(last=False)
-
 
 def _activities_key(message: Message, name: str) -> str:
     return f"teams:parts:{message.interaction_id}:{name}"
@@ -153,15 +147,15 @@ class Replies:
         self._streams = streams
         self._posted_activities = posted_activities
         self._sensitivity = sensitivity
-        self._doubtful: OrderedDict[InteractionId, bool] = OrderedDict()
+        self._doubtful = LruDict[InteractionId, bool](_REMEMBERED)
 
     def mark_unposted(self, message: Message) -> None:
         """Mark a question as new in this process: nothing of its answer is posted yet."""
-        self._mark_doubtful(message, before=False)
+        self._doubtful.setdefault(message.interaction_id, False)
 
     def mark_maybe_posted(self, message: Message) -> None:
         """Mark an answer as possibly posted, unless this process already has a mark."""
-        self._mark_doubtful(message, before=True)
+        self._doubtful.setdefault(message.interaction_id, True)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
         """Post the missing activities of an answer. Raises DeliveryFailed, StoreUnavailable.
@@ -298,11 +292,6 @@ class Replies:
             else:
                 return where.id
         return await self._client.send(message.reply_to, activity)
-
-    def _mark_doubtful(self, message: Message, *, before: bool) -> None:
-        self._doubtful.setdefault(message.interaction_id, before)
-        while len(self._doubtful) > _REMEMBERED:
-            self._doubtful.popitem(last=False)
 
 
 def _log_refused(message: Message, activity: Json, error: DeliveryFailed) -> None:

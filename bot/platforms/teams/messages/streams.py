@@ -6,7 +6,6 @@ in parts: the confidence gate needs all of it before any of it may be shown.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
@@ -21,6 +20,7 @@ from bot.platforms.teams.client.errors import BotRemoved, ContentRefused, Gone, 
 from bot.platforms.teams.client.rate_limits import Cooldowns
 from bot.platforms.teams.payloads.activity import Json, text_at
 from bot.platforms.teams.rendering.answers import progress_message, typing_activity
+from rag.types import LruDict
 
 PAUSE_SECONDS = 1.5
 """Between two updates of a stream: Teams takes one a second, and recommends 1.5 s."""
@@ -62,7 +62,7 @@ class Streams:
 
     def __init__(self, client: TeamsClient) -> None:
         self._client = client
-        self._sequences: OrderedDict[str, int] = OrderedDict()
+        self._sequences: LruDict[str, int] = LruDict(_REMEMBERED)
         self._unavailable = Cooldowns()
         self._pacing = Cooldowns()
         self._stopped: StopHandler | None = None
@@ -96,7 +96,7 @@ class Streams:
             return None
         if not stream_id:
             raise DeliveryFailed("Teams did not say where the stream is.")
-        self._remember(stream_id, 1)
+        self._sequences[stream_id] = 1
         self._pacing.hold(message.interaction_id, PAUSE_SECONDS)
         return stream_ref(chat, stream_id)
 
@@ -130,7 +130,7 @@ class Streams:
         sequence = self._sequences.get(stream_id, 0) + 1
         if sequence == 1:
             return
-        self._remember(stream_id, sequence)
+        self._sequences[stream_id] = sequence
         update = _update_activity(words, sequence=sequence, stream_id=stream_id)
         try:
             await self._client.send(message.reply_to, update, patience_seconds=0.0)
@@ -198,12 +198,6 @@ class Streams:
         if self._stopped is not None:
             with suppress(InteractionUnknown):
                 await self._stopped(message.interaction_id)
-
-    def _remember(self, stream_id: str, sequence: int) -> None:
-        self._sequences[stream_id] = sequence
-        self._sequences.move_to_end(stream_id)
-        while len(self._sequences) > _REMEMBERED:
-            self._sequences.popitem(last=False)
 
 
 def _update_activity(words: str, *, sequence: int, stream_id: str = "") -> Json:

@@ -6,13 +6,11 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import assert_never
 
-from bot.chat.response_view import ResponseView, activity_text, render
+from bot.chat.response_view import ResponseView, activity_text, render, response_buttons
 from bot.chat.votes import can_be_rated
-from bot.domain.interactions import Clarification, Escalation, Outcome, Reply
+from bot.domain.interactions import Outcome
 from bot.domain.messages import Activity, InteractionId, Message
-from bot.domain.outcomes import explanation_title
 from bot.domain.text.markdown import clip, plain_code
 from bot.platforms.teams.payloads.actions import ASK_PERSON, CHOOSE_OPTION, SHOW_WHY
 from bot.platforms.teams.payloads.activity import Json
@@ -109,33 +107,19 @@ _LONGEST_LABEL = 75
 
 
 def buttons_of(outcome: Outcome, interaction_id: InteractionId) -> tuple[Json, ...]:
-    """Return the buttons below an outcome; none for small talk and refusals."""
-    why = dialog_button(explanation_title(outcome), SHOW_WHY, interaction_id)
-    match outcome.response:
-        case Reply(refused=True) | Reply(tone="generic"):
-            return ()
-        case Reply():
-            wanted = outcome.response.confidence_level in {"partial", "unsure"}
-            return (execute_button("Ask a person", ASK_PERSON, interaction_id, first=wanted), why)
-        case Clarification(options=options):
-            return _option_buttons(options, interaction_id)
-        case Escalation(consent_needed=True):
-            ask = execute_button("Yes, ask a person", ASK_PERSON, interaction_id, first=True)
-            return (ask, why)
-        case Escalation():
-            return (why,)
-        case _:
-            assert_never(outcome.response)
-
-
-def _option_buttons(options: tuple[str, ...], interaction_id: InteractionId) -> tuple[Json, ...]:
-    """Return the first options as buttons; the text lists all of them."""
-    offered = [
+    """Return the buttons below an outcome; the text lists all options of a clarification."""
+    wanted = response_buttons(outcome)
+    row = [
         execute_button(clip(option, _LONGEST_LABEL), CHOOSE_OPTION, interaction_id, option=number)
-        for number, option in enumerate(options)
-        if option.strip()
+        for number, option in wanted.options[:MOST_BUTTONS]
     ]
-    return tuple(offered[:MOST_BUTTONS])
+    if wanted.ask_person:
+        row.append(
+            execute_button(wanted.ask_person, ASK_PERSON, interaction_id, first=wanted.primary)
+        )
+    if wanted.why:
+        row.append(dialog_button(wanted.why, SHOW_WHY, interaction_id))
+    return tuple(row)
 
 
 _PART_MARK = 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from bot.domain.errors import BotError, DeliveryFailed, DeliveryRefused
 from bot.domain.health import ComponentStatus, teams
@@ -24,52 +25,44 @@ PEOPLE_CHANNEL_CURE = (
 )
 
 
+@dataclass(frozen=True, slots=True)
 class HealthChecks:
     """Checks keys, token and channels with Microsoft; posts nothing.
 
     ``keys`` is None in development mode, which calls nothing outside this machine.
     """
 
-    def __init__(
-        self,
-        keys: SigningKeys | None,
-        client: TeamsClient,
-        cloud: Cloud,
-        settings: Settings,
-        *,
-        outside_readers: OutsideReaders,
-    ) -> None:
-        self._keys = keys
-        self._client = client
-        self._cloud = cloud
-        self._settings = settings
-        self._outside_readers = outside_readers
+    keys: SigningKeys | None
+    client: TeamsClient
+    cloud: Cloud
+    settings: Settings
+    outside_readers: OutsideReaders
 
     async def parts(self) -> Sequence[ComponentStatus]:
         """Return one status per configured component; the first is about keys and token."""
-        if self._keys is None:
-            return [teams(self._settings)]
+        if self.keys is None:
+            return [teams(self.settings)]
         try:
-            await self._keys.prefetch()
-            await self._client.sign_in(self._cloud)
+            await self.keys.prefetch()
+            await self.client.sign_in(self.cloud)
         except BotError as error:
             return [ComponentStatus(TEAMS_PART, "failed", str(error))]
         signed_in = ComponentStatus(
-            TEAMS_PART, "ready", f"signed in as {self._settings.microsoft_app_id}"
+            TEAMS_PART, "ready", f"signed in as {self.settings.microsoft_app_id}"
         )
-        return [signed_in, await self._people(), admins_part(self._settings.teams_admins)]
+        return [signed_in, await self._people(), admins_part(self.settings.teams_admins)]
 
     async def _people(self) -> ComponentStatus:
         """Check the channel where people are asked."""
-        channel = self._settings.teams_escalation_channel
+        channel = self.settings.teams_escalation_channel
         if channel is None:
             cure = "Set TEAMS_ESCALATION_CHANNEL to the id (19:\u2026) of the channel to ask in."
             return ComponentStatus(
                 PEOPLE_PART, "absent", "nobody is asked in Teams; the board shows cases.", cure
             )
         try:
-            where = await self._client.conversations.channel(channel)
-            outside = await self._outside_readers.outside(where)
+            where = await self.client.conversations.channel(channel)
+            outside = await self.outside_readers.outside(where)
         except DeliveryRefused:
             unseen = f"{channel} is not there, or its team is without the app."
             return ComponentStatus(PEOPLE_PART, "failed", unseen, PEOPLE_CHANNEL_CURE)

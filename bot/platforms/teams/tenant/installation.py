@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from bot.chat.adapters import ChatContext
-from bot.chat.commands.help_texts import CHAT_HELLO, HELLO, PERSONAL_HELLO
+from bot.chat.commands.command_texts import CHAT_HELLO, HELLO, PERSONAL_HELLO
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import StoreUnavailable
 from bot.platforms.teams.channel import TeamsChannel

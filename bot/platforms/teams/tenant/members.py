@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import structlog
 
-from bot.chat.commands.executor import parse_admins
-from bot.chat.commands.types import CommandCaller, CommandSyntax
+from bot.chat.actions import Member
+from bot.chat.commands.types import CommandSyntax
 from bot.domain.concurrency import TtlCache
 from bot.domain.errors import DeliveryFailed
 from bot.domain.messages import Outsider, Person
@@ -28,7 +27,6 @@ from bot.platforms.teams.payloads.activity import (
     conversation_in,
     conversation_of,
     display_name,
-    is_private,
     object_at,
     objects_at,
     person_of,
@@ -52,19 +50,6 @@ class HomeTenant:
 
     tenant: str | None
     domains: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A member of a conversation. A colleague's ``person`` has an address and principals.
-
-    ``colleague``: a full member of the home tenant, with a user principal name of an allowed domain
-    if domains are set. For everybody else ``person.outsider`` says why not; a guest was invited
-    from outside, or is in a meeting without an account.
-    """
-
-    person: Person
-    colleague: bool = False
 
 
 def unknown_member(person: Person) -> Member:
@@ -244,10 +229,11 @@ class Colleagues:
 
     async def member(self, reply_to: str) -> Member:
         """Return the user of a reference as a member, colleague or not."""
-        person = _user_of(reply_to)
+        person = person_of({"from": object_at(read_reference(reply_to), "user")})
         if not user_in(reply_to):
             return unknown_member(person)
-        member = await self._members.get(_member_key(reply_to))
+        where = reference_to(reply_to, channel_in(reply_to))
+        member = await self._members.get(json.dumps([where, user_in(reply_to)]))
         if member.person.id.lower() != person.id.lower():
             return unknown_member(person)
         return replace(member, person=replace(member.person, id=person.id))
@@ -270,35 +256,4 @@ def home_tenant_of(settings: Settings) -> HomeTenant:
     return HomeTenant(tenant, frozenset(domains))
 
 
-def _user_of(reply_to: str) -> Person:
-    """Return the user of a reference, in the form of an activity's sender."""
-    return person_of({"from": object_at(read_reference(reply_to), "user")})
-
-
-def _member_key(reply_to: str) -> str:
-    """Return the cache key of a lookup: a user in a conversation."""
-    return json.dumps([reference_to(reply_to, channel_in(reply_to)), user_in(reply_to)])
-
-
-NOT_FOR_OUTSIDERS = "Only colleagues can do this."
 COMMAND_SPELLING = CommandSyntax(alone=" in a chat with me alone")
-
-
-class CommandSenders:
-    """Identifies callers of commands. Raises bot.domain.errors.DeliveryFailed if Teams fails."""
-
-    def __init__(self, colleagues: Colleagues, admins: Iterable[str]) -> None:
-        self._colleagues = colleagues
-        self._admins = parse_admins(admins, setting="TEAMS_ADMINS", is_group=lambda _: False)
-
-    async def caller(self, reply_to: str, *, alone: bool | None = None) -> CommandCaller | None:
-        """Return the caller, the user of a reference; None for guests and outsiders.
-
-        ``alone``: nobody else will read the reply; None derives it from the conversation.
-        """
-        colleague = await self._colleagues.of(reply_to)
-        if colleague is None:
-            return None
-        if alone is None:
-            alone = is_private(read_reference(reply_to))
-        return CommandCaller(colleague, "teams", self._admins, COMMAND_SPELLING, alone=alone)

@@ -145,6 +145,7 @@ _LOCAL_URL = re.compile(
 log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class RequestAuthenticator:
     """Rejects requests with 401 (invalid token), 403 (not allowed) or 503 (no keys), never 500.
 
@@ -152,24 +153,15 @@ class RequestAuthenticator:
     ``keys`` None is for development: all requests with a connector on this machine are admitted.
     """
 
-    def __init__(
-        self,
-        authentication: BotFrameworkAuthentication,
-        keys: SigningKeys | None,
-        *,
-        issuer: str,
-        app_id: str | None,
-        entra_tenant: str | None,
-    ) -> None:
-        self._authentication = authentication
-        self._keys = keys
-        self._issuer = issuer
-        self._app_id = app_id
-        self._entra_tenant = entra_tenant
+    authentication: BotFrameworkAuthentication
+    keys: SigningKeys | None
+    issuer: str
+    app_id: str | None
+    entra_tenant: str | None
 
     async def check(self, header: str) -> None:
         """Reject a request without a currently valid token of the bot service for our bot."""
-        if self._keys is None:
+        if self.keys is None:
             return
         scheme, _, token = header.partition(" ")
         if scheme != "Bearer":
@@ -177,10 +169,10 @@ class RequestAuthenticator:
         try:
             jwt.decode(
                 token,
-                await self._key_of(token, self._keys),
+                await self._key_of(token, self.keys),
                 algorithms=_ALGORITHMS,
-                audience=self._app_id,
-                issuer=self._issuer,
+                audience=self.app_id,
+                issuer=self.issuer,
                 leeway=_LEEWAY_SECONDS,
                 options={"require": _REQUIRED_CLAIMS},
             )
@@ -193,10 +185,10 @@ class RequestAuthenticator:
 
         Raises aiohttp's HTTP errors.
         """
-        if self._keys is None:
+        if self.keys is None:
             if not _LOCAL_URL.fullmatch(text_at(body, "serviceUrl")):
                 raise web.HTTPForbidden(text="Development mode answers this machine only.")
-            return await self._authentication.authenticate_request(activity, None)
+            return await self.authentication.authenticate_request(activity, None)
         if not text_at(body, "serviceUrl"):
             # botbuilder compares the token's service URL with the activity's only if it has one.
             log.info("teams.token_refused", error="The activity has no serviceUrl.")
@@ -207,7 +199,7 @@ class RequestAuthenticator:
             # nothing.
             log.warning("teams.channel_refused", cure="Leave the bot no channel but Teams.")
             raise web.HTTPForbidden(text="Only Teams is served.")
-        served = self._entra_tenant
+        served = self.entra_tenant
         if served is not None and tenant_of(body).lower() != served.lower():
             log.warning("teams.tenant_refused", cure="Set MICROSOFT_APP_TENANT_ID to serve it.")
             raise web.HTTPForbidden(text="This company is not served.")
@@ -227,7 +219,7 @@ class RequestAuthenticator:
 
     async def _authenticated(self, header: str, activity: Activity) -> AuthenticateRequestResult:
         try:
-            return await self._authentication.authenticate_request(activity, header)
+            return await self.authentication.authenticate_request(activity, header)
         except Exception as error:  # botbuilder raises whatever it stumbles over
             log.info("teams.token_refused", error=type(error).__name__)
             raise web.HTTPUnauthorized(text="The token is not valid.") from error

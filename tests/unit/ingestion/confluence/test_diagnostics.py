@@ -11,8 +11,8 @@ import pytest
 
 from ingestion.config import Settings
 from ingestion.confluence.diagnostics import diagnose_confluence
-from ingestion.confluence.errors import Check
 from ingestion.confluence.probes import INCLUDES_CURE
+from rag.types import Check
 from tests.fakes.confluence.faults import Fault, login_page, unavailable
 from tests.fakes.confluence.requests import Edition, Json, Options
 from tests.fakes.confluence.server import LocalConfluence

@@ -18,8 +18,9 @@ from pydantic import SecretStr
 
 from rag.config import SearchSettings
 from rag.errors import IndexUnavailable
-from rag.index.azure.diagnostics import Check, check_service
+from rag.index.azure.diagnostics import check_service
 from rag.index.azure.index import Opening, open_azure_index
+from rag.types import Check
 from tests.fakes.azure_index import INDEX_NAME, QUICK_OPENING, open_test_index, settings_of
 from tests.fakes.passages import ask, draft, page_ids, put
 from tests.fakes.search_service.service import Certificate, SearchService, make_certificate

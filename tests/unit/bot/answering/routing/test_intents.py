@@ -339,6 +339,16 @@ def test_broken_weights_mean_no_classifier_and_a_warning(tmp_path: Path, content
     assert [entry["event"] for entry in logs] == ["intent_classifier_off"]
 
 
+@pytest.mark.parametrize("part", ["", "thresholds", "training"])
+def test_a_key_that_nobody_reads_is_not_ignored(tmp_path: Path, part: str) -> None:
+    path = tmp_path / "weights.json"
+    classifier().save(path)
+    stored = json.loads(path.read_text())
+    (stored[part] if part else stored)["human_dout"] = 0.5
+    path.write_text(json.dumps(stored))
+    assert load_classifier(path) is None
+
+
 def test_the_shipped_weights_were_made_from_the_shipped_seeds() -> None:
     shipped = load_classifier()
     assert shipped is not None

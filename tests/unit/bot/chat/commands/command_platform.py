@@ -6,9 +6,9 @@ from aiohttp import web
 
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.channel_settings import InvalidSettings, SubmittedSettings
+from bot.chat.commands.command_texts import progress_text
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.parsing import parse_command_text
-from bot.chat.commands.run_progress import progress_text
 from bot.chat.commands.types import (
     Admins,
     CommandCaller,
@@ -73,7 +73,7 @@ async def _answered(orders: CommandExecutor, text: str, by: CommandCaller) -> li
         case HelpRequest():
             return [(await orders.help(by)).text]
         case SettingsOrder():
-            saved = await orders.save("room", SubmittedSettings(answers="off"), by)
+            saved = await orders.save("room", lambda _: SubmittedSettings(answers="off"), by)
             return (
                 list(saved.errors.values()) if isinstance(saved, InvalidSettings) else [saved.text]
             )

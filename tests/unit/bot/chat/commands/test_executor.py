@@ -124,7 +124,7 @@ async def test_who_may_not_is_refused_everything_that_changes_or_shows_the_insid
             await room.reindex_status(by),
             await room.cancel(ReindexCancelRequest(), by),
             await room.settings("C1", by),
-            await room.save("C1", SubmittedSettings(answers="off"), by),
+            await room.save("C1", lambda _: SubmittedSettings(answers="off"), by),
         ]
 
     for answer in answers:
@@ -184,7 +184,7 @@ async def test_the_settings_of_a_channel_are_shown_changed_and_told() -> None:
     assert isinstance(form, ChannelSettingsForm)
     assert (form.channel, form.policy) == ("slack:C1", Policy())
     assert [choice.value for choice in form.spaces] == ["HR", "IT"]
-    saved = await room.save("C1", SubmittedSettings(answers="off", spaces=("HR",)), ADMIN)
+    saved = await room.save("C1", lambda _: SubmittedSettings(answers="off", spaces=("HR",)), ADMIN)
 
     assert isinstance(saved, Done)
     assert "I answer: never." in saved.text
@@ -196,8 +196,9 @@ async def test_what_is_saved_unchanged_or_wrong_changes_nothing() -> None:
     policies = MemoryPolicies()
     room = orders(policies=policies)
 
-    same = await room.save("C1", SubmittedSettings(answers="mentions"), ADMIN)
-    wrong = await room.save("C1", SubmittedSettings(answers="mentions", spaces=("PAY",)), ADMIN)
+    same = await room.save("C1", lambda _: SubmittedSettings(answers="mentions"), ADMIN)
+    unknown = SubmittedSettings(answers="mentions", spaces=("PAY",))
+    wrong = await room.save("C1", lambda _: unknown, ADMIN)
 
     assert same == Done("Nothing was changed.")
     assert isinstance(wrong, InvalidSettings)

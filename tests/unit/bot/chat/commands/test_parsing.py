@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot import __version__
-from bot.chat.commands.help_texts import age_text, help_text, status_text
+from bot.chat.commands.command_texts import age_text, help_text, status_text
 from bot.chat.commands.parsing import parse_command_text, parse_message_text, parse_reindex_text
-from bot.chat.commands.targets import url_variants
+from bot.chat.commands.reindexing import url_variants
 from bot.chat.commands.types import (
     AllSpaces,
     AskRequest,

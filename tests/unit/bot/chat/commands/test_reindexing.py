@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.chat.commands.reindexing import MassDeleteAlert, ReindexRuns
+from bot.chat.commands.reindexing import ReindexRuns
 from bot.chat.commands.run_status import current_runs
 from bot.chat.commands.types import (
     AllSpaces,
@@ -20,6 +20,7 @@ from bot.chat.commands.types import (
     Started,
     Target,
 )
+from bot.chat.documents import MassDeleteAlert
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.store.database import Store
 from ingestion.errors import DocumentInTheWay

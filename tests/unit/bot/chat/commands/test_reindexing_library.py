@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.chat.commands.command_texts import progress_text
 from bot.chat.commands.reindexing import ReindexRuns
-from bot.chat.commands.run_progress import progress_text
 from bot.chat.commands.run_status import RunStatus, RunWatcher
 from bot.chat.commands.types import (
     AllSpaces,

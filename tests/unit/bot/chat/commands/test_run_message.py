@@ -34,8 +34,11 @@ class Played:
     async def pause(self, seconds: float) -> None:
         self.seconds += seconds
 
-    async def place_of(self, shown: RunLease) -> str:
-        return shown.channel
+    async def has_outsiders(self, shown: RunLease) -> bool:
+        return False
+
+    async def link(self, shown: RunLease) -> str | None:
+        return None
 
     async def direct(self, shown: RunLease) -> str:
         return f"direct:{shown.user}"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from bot.chat.commands.run_progress import progress_of, progress_text, text_bar
+from bot.chat.commands.command_texts import progress_of, progress_text, text_bar
 from bot.chat.commands.run_status import (
     PATIENCE_SECONDS,
     REPORT_SECONDS,

@@ -16,7 +16,7 @@ from slack_bolt.app.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.chat.adapters import ChatContext
-from bot.chat.commands.help_texts import SUGGESTED_PROMPTS
+from bot.chat.commands.command_texts import SUGGESTED_PROMPTS
 from bot.chat.commands.types import InvalidCommand
 from bot.domain.settings import Settings
 from bot.platforms.slack.channel import SlackChannel

@@ -19,7 +19,7 @@ from botframework.connector.aio.operations_async import ConversationsOperations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.commands.help_texts import SUGGESTED_PROMPTS
+from bot.chat.commands.command_texts import SUGGESTED_PROMPTS
 from bot.chat.commands.parsing import parse_message_text
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings

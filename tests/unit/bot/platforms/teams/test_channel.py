@@ -17,9 +17,9 @@ from bot.domain.interactions import Reply
 from bot.domain.messages import Activity, Stage
 from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.listeners import mount
 from bot.platforms.teams.payloads.activity import reference_to
 from bot.platforms.teams.rendering.answers import typing_activity
-from bot.platforms.teams.transport.http import mount
 from tests.fakes.desk import ANSWER, HANDED_OVER, LOCAL, VPN, delivery
 from tests.fakes.teams.activities import CHANNEL, question
 from tests.fakes.teams.credentials import CountingCredentials

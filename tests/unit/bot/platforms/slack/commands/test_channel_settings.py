@@ -224,7 +224,7 @@ def sent_back(shown: ChannelSettingsForm) -> SubmittedSettings:
     """Return what comes back of a form that nobody changed."""
     view = settings_modal(shown, HELP, "")
     values = initial(with_ids(list(view["blocks"])))  # type: ignore[call-overload]
-    return submitted_values({**view, "state": {"values": values}}, shown.policy)
+    return submitted_values({**view, "state": {"values": values}}, shown)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from bot.domain.handoff import HandoffWording
 from bot.domain.interactions import Delivery
 from bot.domain.messages import Activity, Message, Stage
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.messages.reply_order import ReplyOrder
+from bot.platforms.slack.messages.progress import ReplyOrder
 from bot.store.database import Store
 from ingestion.sync.sync import Folder, sync_folder
 from rag.answer.extractive import ExtractiveComposer

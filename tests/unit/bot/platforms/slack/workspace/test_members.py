@@ -18,7 +18,7 @@ from bot.domain.health import ComponentStatus
 from bot.domain.messages import Message, Person, Thread
 from bot.domain.settings import Settings
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.client import api
+from bot.platforms.slack.client.rate_limits import LOOKUP_SECONDS
 from bot.platforms.slack.listeners import mount
 from bot.platforms.slack.workspace.bot_identity import BotIdentity, SlackHealth
 from bot.platforms.slack.workspace.members import HomeWorkspace, member_of
@@ -54,7 +54,7 @@ def user(**changes: Any) -> dict[str, Any]:  # noqa: ANN401
 def test_a_name_is_one_line_and_an_address_in_small_letters() -> None:
     member = member_of(user(), HOME)
 
-    assert (member.name, member.email, member.colleague) == (
+    assert (member.person.name, member.person.email, member.colleague) == (
         "Ann Example",
         "ann@acme.example",
         True,
@@ -65,12 +65,12 @@ def test_a_name_is_one_line_and_an_address_in_small_letters() -> None:
     "profile", [{}, {"email": "ann"}, {"email": "@acme.example"}, {"email": "a b@acme.example"}]
 )
 def test_what_is_no_address_is_none(profile: dict[str, str]) -> None:
-    assert member_of(user(profile=profile), HOME).email is None
+    assert member_of(user(profile=profile), HOME).person.email is None
 
 
 def test_an_address_that_nobody_confirmed_is_none() -> None:
-    assert member_of(user(is_email_confirmed=False), HOME).email is None
-    assert member_of(user(is_email_confirmed=True), HOME).email == "ann@acme.example"
+    assert member_of(user(is_email_confirmed=False), HOME).person.email is None
+    assert member_of(user(is_email_confirmed=True), HOME).person.email == "ann@acme.example"
 
 
 def test_an_organisation_s_people_are_at_home_in_all_its_workspaces() -> None:
@@ -262,8 +262,8 @@ async def test_an_envelope_that_says_nothing_or_is_old_is_not_believed(
 async def test_who_asks_is_not_waited_for_beyond_the_patience_of_a_question(
     slack: FakeSlack, channel: SlackChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert api.LOOKUP_SECONDS == 5.0  # what docs/slack.md promises
-    monkeypatch.setattr(api, "LOOKUP_SECONDS", 0.05)
+    assert LOOKUP_SECONDS == 5.0  # what docs/slack.md promises
+    monkeypatch.setattr("bot.platforms.slack.client.api.LOOKUP_SECONDS", 0.05)
     slack.fail("users.info", Fault(seconds=600))
 
     with pytest.raises(DeliveryFailed):

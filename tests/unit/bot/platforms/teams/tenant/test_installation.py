@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.chat.commands.help_texts import CHAT_HELLO, HELLO, PERSONAL_HELLO
+from bot.chat.commands.command_texts import CHAT_HELLO, HELLO, PERSONAL_HELLO
 from bot.domain.errors import StoreUnavailable
 from bot.domain.settings import Settings
 from bot.platforms.teams.channel import TeamsChannel, connect

@@ -68,7 +68,7 @@ async def test_who_pressed_is_told_at_once() -> None:
 async def test_a_record_that_stays_away_is_told_within_teams_patience(
     client: BotTestClient, teams: FakeTeams, inbox: KeepingInbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.platforms.teams.transport.http._ACCEPT_SECONDS", 0.2)
+    monkeypatch.setattr("bot.platforms.teams.transport.dispatch._ACCEPT_SECONDS", 0.2)
     inbox.error = not_kept()
     response = await send_signed(client, teams, in_person(teams, "vpn?"))
     assert response.status == 503

@@ -1,18 +1,158 @@
-"""Describe the progress of a reindex run as text: title, bar, facts, problems and cure.
+"""What commands answer, as plain text: greetings, help, the status report, a run's progress.
 
 Pure, and without any platform's markup.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from bot import __version__
 from bot.chat.commands.run_status import RunState, RunStatus
 from bot.chat.commands.types import CommandSyntax
-from bot.domain.text.formatting import counted
+from bot.domain.health import ComponentStatus
+from bot.domain.text.formatting import counted, rough_duration
 from bot.domain.text.markdown import clip
+from ingestion.library import Space
 from ingestion.records.types import Failure, Run
+
+HELLO = (
+    "Hello! Mention me with a question, and I answer in its thread from the company's pages, with "
+    "the sources. If I am not sure, I say so."
+)
+
+CHAT_HELLO = (
+    "Hello! Mention me with a question, and I answer here from the company's pages, with the "
+    "sources. If I am not sure, I say so."
+)
+"""For a chat of several people without threads."""
+
+PERSONAL_HELLO = (
+    "Hello! Write me a question, such as how to reset a password, and I answer from the company's "
+    "pages that you may read, with the sources. If I am not sure, I say so, and you can ask a "
+    "person."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedPrompt:
+    """A suggested question: its label, and the message it sends."""
+
+    title: str
+    message: str
+
+
+SUGGESTED_PROMPTS = (
+    SuggestedPrompt("What can you help with?", "What can you help me with?"),
+    SuggestedPrompt("Reset a password", "How do I reset my password?"),
+    SuggestedPrompt("Ask a person", "human"),
+)
+
+
+_WHAT = (
+    "I answer questions from the company's pages, with the sources to look at. Where I am not "
+    "sure, a person can be asked."
+)
+_WHY = "why your newest question here got the answer it got, or none"
+
+
+def help_text(spelling: CommandSyntax, *, admin: bool) -> str:
+    """Return the help text as lines, with admin commands only for admins."""
+    command, reindexing = spelling.command, spelling.reindexing
+    lines = [
+        _WHAT,
+        f"{command}help: this list",
+        f"{command}status: what I answer from, and how fresh it is",
+    ]
+    if command:
+        lines[1:1] = [
+            f"{command}ask QUESTION: only you see the answer",
+            f"{command}why: {_WHY}",
+        ]
+    else:
+        lines.append(f"/why: {_WHY}")
+    if admin:
+        lines += [
+            f"{command}settings: what this channel allows",
+            f"{reindexing('SPACE')}: bring a space up to date; or one page by its address, or all",
+            f"{reindexing('SPACE', '--dry-run')}: only say what would change",
+            f"{reindexing('status')}: how far the runs are",
+            f"{reindexing('cancel')}: stop a run; what it has written stays",
+        ]
+    return "\n".join(lines)
+
+
+_KNOWLEDGE, _MODEL, _LIMITS = "knowledge", "model", "limits"
+_MOST_SPACES = 15
+_DAY = 86_400
+_HOURS = 48 * 3600
+"""Ages up to this many seconds are given in hours."""
+
+_SIGNS = {"ready": "ready", "absent": "not set up", "limited": "limited", "paused": "paused"}
+
+
+def status_text(
+    parts: Sequence[ComponentStatus], spaces: Sequence[Space], now: datetime, *, admin: bool
+) -> str:
+    """Return the status report as lines. ``spaces`` are those that its readers may see.
+
+    Only admins see the components by name with their problems, which may contain paths and
+    settings.
+    """
+    lines = [*_summary(parts), *_spaces(spaces, now)]
+    if admin:
+        lines += ["", "Parts:", *(_part(part) for part in parts)]
+    return "\n".join([*lines, f"Frontdesk {__version__}"])
+
+
+def age_text(since: datetime, now: datetime) -> str:
+    """Return how long ago a moment was."""
+    seconds = max(0.0, (now - since).total_seconds())
+    if seconds <= _HOURS:
+        return f"{rough_duration(seconds)} ago"
+    return f"{counted(round(seconds / _DAY), 'day')} ago"
+
+
+def _summary(parts: Sequence[ComponentStatus]) -> Iterator[str]:
+    states = {part.name: part.state for part in parts}
+    if states.get(_LIMITS) == "paused":
+        yield "I am paused: nobody is answered for now."
+    elif states.get(_LIMITS) == "limited":
+        yield "A limit is used up: fewer questions are answered for now."
+    elif states.get(_KNOWLEDGE) == "failed":
+        yield "I can't read my pages right now, so questions about the company go unanswered."
+    else:
+        yield "I am ready."
+    if any(part.state == "failed" and part.name != _KNOWLEDGE for part in parts):
+        yield "Something does not work as it should right now; whoever runs me can see what."
+    if states.get(_MODEL) == "absent":
+        yield "I answer in the pages' own words."
+
+
+def _spaces(spaces: Sequence[Space], now: datetime) -> Iterator[str]:
+    if not spaces:
+        yield "I have no pages to answer from yet."
+        return
+    pages = sum(each.pages for each in spaces)
+    yield f"I answer from {counted(pages, 'page')} in {counted(len(spaces), 'space')}:"
+    for each in spaces[:_MOST_SPACES]:
+        fresh = (
+            ""
+            if each.synced_at is None
+            else f", brought up to date {age_text(each.synced_at, now)}"
+        )
+        yield f"- {each.name}: {counted(each.pages, 'page')}{fresh}"
+    if len(spaces) > _MOST_SPACES:
+        yield f"- and {len(spaces) - _MOST_SPACES} more"
+
+
+def _part(part: ComponentStatus) -> str:
+    state = _SIGNS.get(part.state, part.state)
+    cure = f" {part.cure}" if part.cure and part.state != "ready" else ""
+    return f"- {part.name} ({state}): {part.detail}{cure}"
+
 
 _BAR = 20
 _FULL, _EMPTY = "\u2588", "\u2591"
@@ -43,6 +183,15 @@ class Progress:
     troubles: tuple[str, ...] = ()
     cure: str = ""
 
+    def head_lines(self) -> list[str]:
+        """Return the bar and the facts as lines."""
+        return [*([] if self.share is None else [text_bar(self.share)]), *self.facts]
+
+    def trouble_lines(self, bullet: str) -> list[str]:
+        """Return the problems as lines after a bullet, below their title, and the cure."""
+        troubles = [f"{bullet} {line}" for line in self.troubles]
+        return [line for line in (self.trouble_title, *troubles, self.cure) if line]
+
 
 def progress_of(status: RunStatus, spelling: CommandSyntax, *, alone: bool = True) -> Progress:
     """Return the parts of a run's progress; ``spelling`` is the platform's command syntax.
@@ -50,10 +199,11 @@ def progress_of(status: RunStatus, spelling: CommandSyntax, *, alone: bool = Tru
     ``alone``: only admins will read it. Otherwise no page is named, as readers may lack access.
     """
     running = status.state == "running" and status.total > 0
+    page = [f"Page: {clip(status.page, _LONGEST_PAGE)}"] if status.page and alone else []
     return Progress(
         title=_title(status),
         share=min(1.0, status.pages / status.total) if running else None,
-        facts=(*_page(status, alone=alone), *_facts(status)),
+        facts=(*page, *_facts(status)),
         trouble_title=_problem_title(status) if alone else _problem_count(status, spelling),
         troubles=tuple(_problem(each) for each in status.troubles if alone or each.mass_delete),
         cure=_cure(status, spelling),
@@ -63,11 +213,7 @@ def progress_of(status: RunStatus, spelling: CommandSyntax, *, alone: bool = Tru
 def progress_text(status: RunStatus, spelling: CommandSyntax, *, alone: bool = True) -> str:
     """Return the progress as lines of plain text, with names not escaped."""
     progress = progress_of(status, spelling, alone=alone)
-    bar = [] if progress.share is None else [text_bar(progress.share)]
-    titled = [progress.trouble_title] if progress.trouble_title else []
-    troubles = [f"- {line}" for line in progress.troubles]
-    cure = [progress.cure] if progress.cure else []
-    return "\n".join([progress.title, *bar, *progress.facts, *titled, *troubles, *cure])
+    return "\n".join([progress.title, *progress.head_lines(), *progress.trouble_lines("-")])
 
 
 def text_bar(share: float) -> str:
@@ -95,22 +241,14 @@ def _title(status: RunStatus) -> str:
     if status.state == "done":
         return _done(status, what)
     look = "Looking what would change in" if status.dry_run else "Reindexing"
-    return f"{look} {what}{_STATE_SUFFIX[status.state] or _at(status)}"
-
-
-def _at(status: RunStatus) -> str:
-    return f" (now {status.at_space})" if status.space is None and status.at_space else ""
+    now = f" (now {status.at_space})" if status.space is None and status.at_space else ""
+    return f"{look} {what}{_STATE_SUFFIX[status.state] or now}"
 
 
 def _done(status: RunStatus, what: str) -> str:
     if status.dry_run:
         return f"Dry run over {what}: nothing was changed"
     return f"Reindexing {what}: done" + (", but not all could be read" if status.failed else "")
-
-
-def _page(status: RunStatus, *, alone: bool) -> Iterator[str]:
-    if status.page and alone:
-        yield f"Page: {clip(status.page, _LONGEST_PAGE)}"
 
 
 def _facts(status: RunStatus) -> Iterator[str]:
