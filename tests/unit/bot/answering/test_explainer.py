@@ -28,7 +28,7 @@ from bot.domain.interactions import (
     Trace,
 )
 from bot.domain.messages import FoundPassage, Intent, InteractionId, Message, Person
-from bot.store.database import Store, open_store, sqlite_url
+from bot.store.database import Store
 from rag.errors import IndexUnavailable
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Chunk, Page, Principal, Readers
@@ -73,13 +73,6 @@ async def index(tmp_path: Path) -> AsyncIterator[EmbeddedIndex]:
     opened = await open_index(tmp_path / "index.sqlite", None)
     await keep(opened, "vpn", sections=("Errors", "VPN"))
     await keep(opened, "pay", HR)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = await open_store(sqlite_url(tmp_path))
     yield opened
     await opened.close()
 

@@ -62,7 +62,7 @@ class Company:
 
     async def becomes(self, number: int) -> list[Interaction]:
         """Wait until so many questions have an outcome; return them in order."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while len(kept := await self.store.interactions.answered("default", 10)) < number:  # noqa: ASYNC110 - as until
                 await asyncio.sleep(0.01)
         return list(kept)

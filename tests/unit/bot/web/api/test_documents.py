@@ -267,24 +267,20 @@ PART = b'--b\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n'
         (b"--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c--\r\n--b--\r\n", 400),
     ],
 )
-async def test_a_form_that_is_none_is_told_so(
-    store: Store, tmp_path: Path, body: bytes, status: int
-) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        response = await client.post(f"{SPACES}/HR", data=body, headers={"Content-Type": FORM})
+async def test_a_form_that_is_none_is_told_so(client: Client, body: bytes, status: int) -> None:
+    response = await client.post(f"{SPACES}/HR", data=body, headers={"Content-Type": FORM})
 
-        assert response.status == status, await response.text()
-        assert (await response.json())["detail"]
+    assert response.status == status, await response.text()
+    assert (await response.json())["detail"]
 
 
-async def test_a_form_of_a_page_elsewhere_is_not_taken(store: Store, tmp_path: Path) -> None:
+async def test_a_form_of_a_page_elsewhere_is_not_taken(client: Client) -> None:
     """A browser tells what it is and where a form comes from; a program need not."""
-    async with serving(store, settings_for(tmp_path)) as client:
-        for headers in (EVIL, {"User-Agent": "Mozilla/5.0"}, {"Sec-Fetch-Site": "cross-site"}):
-            response = await client.post(f"{SPACES}/HR", data=form(), headers=headers)
-            assert response.status in {403, 415}
-        own = {"Origin": f"http://127.0.0.1:{client.port}", "User-Agent": "Mozilla/5.0"}
-        assert (await client.post(f"{SPACES}/HR", data=form(), headers=own)).status == 202
+    for headers in (EVIL, {"User-Agent": "Mozilla/5.0"}, {"Sec-Fetch-Site": "cross-site"}):
+        response = await client.post(f"{SPACES}/HR", data=form(), headers=headers)
+        assert response.status in {403, 415}
+    own = {"Origin": f"http://127.0.0.1:{client.port}", "User-Agent": "Mozilla/5.0"}
+    assert (await client.post(f"{SPACES}/HR", data=form(), headers=own)).status == 202
 
 
 async def test_documents_are_paged_to_the_end(store: Store, tmp_path: Path) -> None:

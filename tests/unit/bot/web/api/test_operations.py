@@ -94,9 +94,8 @@ def test_an_answer_is_documented_with_its_keys() -> None:
     assert answer["properties"]["status"]["enum"] == ["answered", "unknown", "error"]
 
 
-async def test_the_document_is_served(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        assert await (await client.get("/openapi.json")).json() == openapi_document()
+async def test_the_document_is_served(client: Client) -> None:
+    assert await (await client.get("/openapi.json")).json() == openapi_document()
 
 
 class Defective:

@@ -25,7 +25,7 @@ from bot.domain.record_reports import (
     earlier_span,
     last_days,
 )
-from bot.store.database import Store, open_store, sqlite_url
+from bot.store.database import Store
 from bot.web.board.figures import (
     BOTTOM,
     LEFT,
@@ -251,13 +251,6 @@ def test_what_was_left_alone_is_told_beside_the_questions() -> None:
 
 def test_every_kind_of_outcome_has_a_name() -> None:
     assert set(KIND_LABELS) == set(KINDS) - {"silent"}
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = await open_store(sqlite_url(tmp_path))
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

@@ -65,11 +65,9 @@ async def escalate(store: Store, name: str, text: str, *, minutes: int = 0) -> s
     return f"{ESCALATIONS_PATH}/{asked.id}"
 
 
-async def test_who_waits_longest_comes_first_and_too_long_is_marked(
-    desk: BoardBrowser, store: Store
-) -> None:
-    await escalate(store, "m1", "Quick one", minutes=5)
-    await escalate(store, "m2", "Slow one", minutes=42)
+async def test_who_waits_longest_comes_first_and_too_long_is_marked(desk: BoardBrowser) -> None:
+    await escalate(desk.store, "m1", "Quick one", minutes=5)
+    await escalate(desk.store, "m2", "Slow one", minutes=42)
 
     page = await desk.get(ESCALATIONS_PATH)
 
@@ -141,16 +139,14 @@ async def test_what_is_over_comes_newest_first(desk: BoardBrowser, store: Store)
     assert names(await desk.get(f"{ESCALATIONS_PATH}?state=settled")) == ["new", "old"]
 
 
-async def test_the_list_is_sent_again_only_when_it_changed(
-    desk: BoardBrowser, store: Store
-) -> None:
-    await escalate(store, "m1", "First")
+async def test_the_list_is_sent_again_only_when_it_changed(desk: BoardBrowser) -> None:
+    await escalate(desk.store, "m1", "First")
     refresh = re.search(r'hx-get="([^"]+)"', await desk.get(ESCALATIONS_PATH))
     assert refresh
     again = html.unescape(refresh[1])
 
     await desk.get(again, 204)
-    await escalate(store, "m2", "Second")
+    await escalate(desk.store, "m2", "Second")
     fragment = await desk.get(again)
 
     assert names(fragment) == ["First", "Second"]
@@ -187,14 +183,12 @@ async def test_the_list_says_what_became_of_each_question(desk: BoardBrowser, st
     assert "Answered from the wiki 90% sure 1 thumbs up" in words
 
 
-async def test_the_list_and_the_record_say_how_sure_an_answer_was(
-    desk: BoardBrowser, store: Store
-) -> None:
+async def test_the_list_and_the_record_say_how_sure_an_answer_was(desk: BoardBrowser) -> None:
     part = replace(SURE, confidence_level="partial", missing="who pays")
     guess = replace(SURE, confidence=0.5, confidence_level="unsure")
     open_ = replace(TRACE, passages=TRACE.passages[:1])
-    recorded = await ask(store, "m1", "vpn says error 809", response=part, trace=open_)
-    await ask(store, "m2", "who approves travel", response=guess)
+    recorded = await ask(desk.store, "m1", "vpn says error 809", response=part, trace=open_)
+    await ask(desk.store, "m2", "who approves travel", response=guess)
 
     listed, shown = (
         plain(await desk.get(QUESTIONS_PATH)),
@@ -350,10 +344,8 @@ async def test_the_record_shows_everything_that_is_known(desk: BoardBrowser, sto
 
 
 @pytest.mark.mended(id="attack-7")
-async def test_scores_of_the_search_are_on_the_record_for_admins_alone(
-    desk: BoardBrowser, store: Store
-) -> None:
-    recorded = await ask(store, response=SURE)
+async def test_scores_of_the_search_are_on_the_record_for_admins_alone(desk: BoardBrowser) -> None:
+    recorded = await ask(desk.store, response=SURE)
 
     expert, admin = [
         plain(await desk.of(who).get(f"{QUESTIONS_PATH}/{recorded.id}"))
@@ -365,13 +357,13 @@ async def test_scores_of_the_search_are_on_the_record_for_admins_alone(
         assert score in admin
 
 
-async def test_what_the_reader_may_not_read_is_nowhere_on_the_record(
-    desk: BoardBrowser, store: Store
-) -> None:
+async def test_what_the_reader_may_not_read_is_nowhere_on_the_record(desk: BoardBrowser) -> None:
     """Neither titles nor sections nor quotes, in answers, options, private words or figures."""
     options = Clarification("Which?", (SECRET, "VPN guide"), (source(OPEN), source(CLOSED)), 0.5)
-    earlier = await ask(store, "m0", "which?", response=options)
-    recorded = await ask(store, "m1", response=TOLD_ALL, private=replace(TOLD_ALL, text=SECRET))
+    earlier = await ask(desk.store, "m0", "which?", response=options)
+    recorded = await ask(
+        desk.store, "m1", response=TOLD_ALL, private=replace(TOLD_ALL, text=SECRET)
+    )
 
     for path in (f"{QUESTIONS_PATH}/{recorded.id}", f"{QUESTIONS_PATH}/{earlier.id}"):
         page = html.unescape(await desk.get(path))
@@ -439,10 +431,8 @@ async def test_a_withdrawn_question_has_no_words_left(desk: BoardBrowser, store:
     assert "salary" not in page
 
 
-async def test_a_question_that_is_worked_on_can_be_looked_at(
-    desk: BoardBrowser, store: Store
-) -> None:
-    opened = await store.work.open(message("hello?"), "me")
+async def test_a_question_that_is_worked_on_can_be_looked_at(desk: BoardBrowser) -> None:
+    opened = await desk.store.work.open(message("hello?"), "me")
 
     assert "Being worked on" in await desk.get(f"{QUESTIONS_PATH}/{opened.id}")
     assert "Being worked on" in await desk.get(QUESTIONS_PATH)
@@ -501,11 +491,9 @@ async def judge(store: Store, name: str, vote: str, **more: object) -> None:
     await store.interactions.rate(new_feedback(recorded.id, "mika", vote, **more))  # type: ignore[arg-type]  # as judgement takes them
 
 
-async def test_judgements_lead_to_their_record_the_latest_first(
-    desk: BoardBrowser, store: Store
-) -> None:
-    await judge(store, "first", "up")
-    await judge(store, "second", "down", reason="outdated", comment="That was <2025>.")
+async def test_judgements_lead_to_their_record_the_latest_first(desk: BoardBrowser) -> None:
+    await judge(desk.store, "first", "up")
+    await judge(desk.store, "second", "down", reason="outdated", comment="That was <2025>.")
 
     page = await desk.get(FEEDBACK_PATH)
 
@@ -555,12 +543,10 @@ async def test_the_reasons_of_the_last_days_are_counted(desk: BoardBrowser, stor
     assert "old" in names(await desk.get(FEEDBACK_PATH))
 
 
-async def test_a_reason_of_an_older_version_is_shown_as_it_is(
-    desk: BoardBrowser, store: Store
-) -> None:
-    recorded = await ask(store, "m1", response=SURE)
+async def test_a_reason_of_an_older_version_is_shown_as_it_is(desk: BoardBrowser) -> None:
+    recorded = await ask(desk.store, "m1", response=SURE)
     given = Feedback(recorded.id, "mika", "down", datetime.now(UTC), reason="<too_long>")
-    await store.interactions.rate(given)
+    await desk.store.interactions.rate(given)
 
     assert "&lt;too_long&gt;" in await desk.get(FEEDBACK_PATH)
 

@@ -11,18 +11,11 @@ from bot.domain.errors import DeliveryFailed
 from bot.domain.health import ComponentStatus
 from bot.domain.messages import NO_MODEL, Policy
 from bot.domain.settings import Settings
-from bot.store.database import Store, open_store, sqlite_url
+from bot.store.database import Store
 from bot.web.board.health import ComponentView, component_view
 from bot.web.board.settings import MAX_REASON_LENGTH, setting_views
 from tests.fakes.board_app import BoardState, Client, state_pages
 from tests.fakes.http_server import settings_for
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = await open_store(sqlite_url(tmp_path))
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture
