@@ -66,7 +66,7 @@ async def test_a_colleague_is_who_their_platform_says(store: Store) -> None:
     assert told == IdentifiedAsker(ANNA, recorded=ANNA)
 
 
-async def test_a_platform_that_introduces_nobody_is_believed_as_the_message_says(
+async def test_a_platform_that_introduces_nobody_is_believed_as_it_says(
     store: Store,
 ) -> None:
     on_the_web = message("pay?")
@@ -178,7 +178,7 @@ async def test_in_a_channel_everyone_reads_along() -> None:
 
 @pytest.mark.mended(id="slack-2")
 @pytest.mark.parametrize("open_spaces", [(), ("FAQ",)])
-async def test_where_outsiders_read_nothing_but_their_spaces_is_open(
+async def test_where_outsiders_read_only_their_spaces_open(
     open_spaces: tuple[str, ...],
 ) -> None:
     shared = readers(Known(outsiders=True), *open_spaces)
@@ -318,9 +318,7 @@ async def test_an_inquiry_carries_what_was_said_before_in_its_thread(store: Stor
 
 @pytest.mark.mended(id="slack-5")
 @pytest.mark.parametrize(("minutes", "kept"), [(59, 2), (61, 0)])
-async def test_a_topic_is_not_waited_for_all_day_in_a_chat(
-    store: Store, minutes: int, kept: int
-) -> None:
+async def test_no_topic_is_waited_for_all_day(store: Store, minutes: int, kept: int) -> None:
     """Such a chat is one thread, and the next question in it is for the wiki again."""
     asked = Outcome(Clarification(ASK_TOPIC), generic_outcome("").trace)
     first = await record_answer(store, message("human"), asked)
@@ -342,7 +340,7 @@ async def test_what_a_channel_says_of_itself_holds_besides_its_spaces(store: Sto
     assert inquiry.policy == replace(own, spaces=IT_ONLY)
 
 
-async def test_where_answers_are_off_a_message_is_refused_before_anything_is_looked_up(
+async def test_where_answers_are_off_nothing_is_looked_up_for_a_message(
     store: Store,
 ) -> None:
     admission = Admission(
@@ -384,9 +382,7 @@ class Generous:
 
 
 @pytest.mark.parametrize("private", [True, False])
-async def test_no_directory_gives_an_outsider_more_than_everyone(
-    store: Store, *, private: bool
-) -> None:
+async def test_no_directory_gives_outsiders_more_than_all(store: Store, *, private: bool) -> None:
     shared = Registrar(Introduction(ANNA, outsiders=True))
     admission = Admission(
         store.interactions,

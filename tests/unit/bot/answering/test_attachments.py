@@ -48,9 +48,7 @@ from tests.fakes.bot_ports import Drive, PdfOfText, with_files
         ("logs.zip", "application/zip", "other"),
     ],
 )
-def test_a_file_is_read_as_what_its_platform_or_its_name_says(
-    name: str, media_type: str, kind: str
-) -> None:
+def test_a_file_is_read_as_platform_or_name_says(name: str, media_type: str, kind: str) -> None:
     assert attachment_kind(Attachment(name, media_type, 1, "")) == kind
 
 

@@ -285,9 +285,7 @@ async def test_it_says_how_teams_is_set_up(
     assert "MICROSOFT_APP_TENANT_ID is not set" in told
 
 
-async def test_it_asks_an_embedder_for_one_vector(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_it_asks_for_one_vector(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async with openai_server(embeds(VECTOR_LENGTH)) as server:
         settings = settings_for(
             tmp_path,

@@ -71,7 +71,7 @@ async def test_the_same_message_is_answered_once(store: Store) -> None:
     assert desk.handled == ["hello"]
 
 
-async def test_a_message_delivered_again_meanwhile_waits_until_the_first_is_kept(
+async def test_a_message_delivered_again_waits_until_the_first_is_kept(
     store: Store,
 ) -> None:
     async with running(inbox_over(store)) as inbox:
@@ -521,9 +521,7 @@ WAITED: dict[str, Waited] = {
 
 
 @pytest.mark.parametrize("waited", WAITED.values(), ids=WAITED)
-async def test_a_message_is_not_held_up_by_what_is_taken_up_again(
-    waited: Waited, store: Store
-) -> None:
+async def test_no_message_is_held_up_by_what_is_taken_up(waited: Waited, store: Store) -> None:
     await store.work.open(ASKED, "dead")
     done: list[str] = []
 

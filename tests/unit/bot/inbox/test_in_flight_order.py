@@ -131,7 +131,7 @@ async def test_an_earlier_message_elsewhere_is_waited_for() -> None:
     assert record.asked > 2
 
 
-async def test_an_earlier_message_that_never_ends_is_overtaken_in_time(
+async def test_an_endless_message_is_overtaken_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("bot.inbox.in_flight._PATIENCE_SECONDS", 0.05)

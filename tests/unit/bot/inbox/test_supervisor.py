@@ -106,9 +106,7 @@ async def test_once_started_it_is_ready(store: Store) -> None:
 
 
 @pytest.mark.parametrize("what", ["record", "engine"])
-async def test_a_start_goes_on_trying_where_a_server_may_come_later(
-    store: Store, what: str
-) -> None:
+async def test_a_start_goes_on_trying_where_one_may_come_later(store: Store, what: str) -> None:
     prepare = FailingFirst(2 if what == "record" else 0)
     engine = WatchedEngine(failures=0 if what == "record" else 2)
     opened = kept_by(store, engine=engine, prepare=prepare)
@@ -238,9 +236,7 @@ async def test_stopping_ends_the_lease(store: Store) -> None:
     assert await store.replicas.dead() == []
 
 
-async def test_a_stop_without_the_record_is_a_stop(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_one_may_stop_without_record(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = kept_by(store)
     await opened.supervisor.start()
     monkeypatch.setattr(store.replicas, "release", FailingFirst(9))

@@ -112,7 +112,7 @@ async def test_unfinished_is_what_nobody_else_alive_has(store: Store) -> None:
     assert [each.epoch for each in mine] == [1, 1]
 
 
-async def test_a_message_is_behind_every_earlier_one_of_its_thread_that_is_not_answered(
+async def test_a_message_is_behind_every_earlier_one_that_is_unanswered(
     store: Store,
 ) -> None:
     first = await store.work.open(numbered(1), OWNER)

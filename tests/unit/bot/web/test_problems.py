@@ -131,9 +131,7 @@ async def test_what_cannot_be_read_is_the_mistake_of_who_sent_it(
 
 
 @pytest.mark.parametrize("content", [JSON, FORM, PARTS])
-async def test_a_body_that_is_not_packed_as_it_says_is_a_mistake_too(
-    public: Client, content: str
-) -> None:
+async def test_a_body_not_packed_as_it_says_is_a_mistake(public: Client, content: str) -> None:
     assert await sent(public, content, b"abcde", **{"Content-Encoding": "gzip"}) == 400
 
 

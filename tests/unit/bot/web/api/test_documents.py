@@ -233,9 +233,7 @@ async def test_more_than_is_allowed_is_refused_and_leaves_nothing(
     assert list((tmp_path / "documents" / ".incoming").iterdir()) == []
 
 
-async def test_a_disk_that_takes_no_file_is_said_to_be_no_defect(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_disk_that_takes_no_file_is_no_defect(store: Store, tmp_path: Path) -> None:
     (tmp_path / "documents").write_text("in the way")
     api = documents_api(store.audits, tmp_path)
     async with serving(store, settings_for(tmp_path), documents=api) as client:

@@ -39,9 +39,7 @@ async def body_of(client: Client, path: str, headers: dict[str, str] | None = No
     return await response.json()
 
 
-async def test_an_interaction_is_the_answer_with_question_time_and_judgements(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_an_interaction_is_the_answer_and_its_story(store: Store, tmp_path: Path) -> None:
     async with serving(store, settings_for(tmp_path), desk=EchoDesk(found)) as client:
         answer = await (await client.post("/api/v1/ask", json={"question": "VPN?"})).json()
         path = f"/api/v1/interactions/{answer['interaction_id']}"
@@ -181,9 +179,7 @@ async def test_a_withdrawn_question_is_gone(store: Store, client: Client) -> Non
     assert (await client.put(f"{path}/feedback", json={"vote": "up"})).status == 404
 
 
-async def test_an_answer_that_no_platform_took_is_still_an_answer(
-    store: Store, guarded: Client
-) -> None:
+async def test_an_answer_no_platform_took_is_an_answer(store: Store, guarded: Client) -> None:
     question = message("hi", platform="slack")
     kept_answer = await record_answer(store, question, "hello")
     await store.work.fail(kept_answer, "The channel is gone.")
@@ -193,9 +189,7 @@ async def test_an_answer_that_no_platform_took_is_still_an_answer(
     assert (kept["status"], kept["answer"]) == ("answered", "hello")
 
 
-async def test_work_that_an_older_version_gave_up_is_an_error(
-    store: Store, guarded: Client
-) -> None:
+async def test_work_an_older_version_gave_up_is_an_error(store: Store, guarded: Client) -> None:
     question = message("hi", platform="rest").interaction_id
     await add_interaction(store, question, status="failed", posted=False)
 
@@ -295,9 +289,7 @@ async def waiting(store: Store, *names: str) -> None:
         await add_escalation(store, name, opened_at=NOON + timedelta(hours=hours), asker="anna")
 
 
-async def test_questions_are_listed_newest_first_and_page_by_page(
-    store: Store, client: Client
-) -> None:
+async def test_questions_are_listed_newest_first_by_pages(store: Store, client: Client) -> None:
     for hours in range(5):
         await add_interaction(store, f"i{hours}", at=NOON + timedelta(hours=hours))
 
@@ -354,9 +346,7 @@ async def test_a_query_that_is_not_understood_is_told_with_its_cure(
     assert problem["cure"]
 
 
-async def test_escalations_are_listed_longest_waiting_first_and_by_state(
-    store: Store, client: Client
-) -> None:
+async def test_escalations_are_listed_by_wait_and_by_state(store: Store, client: Client) -> None:
     await waiting(store, "a", "b", "c")
 
     await done(client, "b", "claim", name="Bea")
@@ -378,9 +368,7 @@ async def test_who_claims_or_releases_says_nothing_by_it(store: Store, client: C
     assert [each["text"] for each in released["history"][-2:]] == ["", ""]
 
 
-async def test_an_escalation_is_claimed_answered_resolved_and_reopened(
-    store: Store, client: Client
-) -> None:
+async def test_a_case_is_claimed_answered_resolved_reopened(store: Store, client: Client) -> None:
     await waiting(store, "a")
 
     for act in ("claim", "reply", "resolve", "reopen"):
@@ -423,9 +411,7 @@ async def test_unknown_escalations_and_acts_are_not_there(store: Store, client: 
     assert "claim" in problem["cure"]
 
 
-async def test_beyond_this_machine_the_record_is_for_those_who_answer(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_from_outside_the_record_is_for_experts(store: Store, tmp_path: Path) -> None:
     await waiting(store, "a")
     settings = settings_for(tmp_path, host="0.0.0.0", admin_token=TOKEN)  # noqa: S104 - not bound
 
@@ -455,9 +441,7 @@ async def test_usage_is_summed_by_what_is_asked(store: Store, client: Client) ->
     assert "can't be summed up" in backwards["detail"]
 
 
-async def test_who_is_signed_in_acts_under_their_own_name(
-    store: Store, sample_client: Client
-) -> None:
+async def test_who_is_signed_in_acts_by_their_name(store: Store, sample_client: Client) -> None:
     await waiting(store, "a")
 
     own = {"Origin": f"http://127.0.0.1:{sample_client.port}"}

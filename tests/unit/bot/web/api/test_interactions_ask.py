@@ -81,9 +81,7 @@ async def test_scores_of_the_search_are_for_admins(store: Store, tmp_path: Path)
     assert full["pipeline"]["gate"]["features"] != {}
 
 
-async def test_the_pipeline_is_there_only_when_it_is_asked_for(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_the_pipeline_is_there_only_when_asked_for(store: Store, tmp_path: Path) -> None:
     async with serving(store, settings_for(tmp_path), desk=EchoDesk(found)) as client:
         asked = {"question": "VPN?", "show_pipeline": True}
         body = await (await client.post("/api/v1/ask", json=asked)).json()
@@ -282,9 +280,7 @@ async def test_a_key_of_another_form_is_refused(client: Client, key: str) -> Non
     assert told["errors"][0]["field"] == "Idempotency-Key"
 
 
-async def test_a_user_is_not_believed_without_the_right_to_say_so(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_no_user_is_believed_without_the_right(store: Store, tmp_path: Path) -> None:
     desk = EchoDesk()
     async with serving(store, settings_for(tmp_path), desk=desk) as client:
         response = await client.post("/api/v1/ask", json={"question": "hi", "user": USER})
@@ -350,9 +346,7 @@ async def test_too_many_questions_are_told_to_come_back(store: Store, tmp_path: 
     assert "Ask again in a minute" in told["detail"]
 
 
-async def test_an_answer_that_takes_too_long_can_be_fetched_later(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_an_answer_that_takes_long_is_fetched_later(store: Store, tmp_path: Path) -> None:
     gate = AnswerBarrier()
     settings = settings_for(tmp_path)
     async with serving(store, settings, desk=EchoDesk(gate), ask_seconds=0.05) as client:

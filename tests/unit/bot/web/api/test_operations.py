@@ -33,9 +33,7 @@ METHODS = {"get", "put", "post", "patch", "delete"}
 FAILED = (ComponentStatus("index", "failed", "gone", "Mend it."),)
 
 
-def test_every_route_is_documented_and_every_documented_route_is_there(
-    store: Store, tmp_path: Path
-) -> None:
+def test_every_route_is_documented_and_no_other_is(store: Store, tmp_path: Path) -> None:
     app = web.Application()
     mount(
         app,
@@ -313,9 +311,7 @@ BROKEN = (
 )
 
 
-async def test_a_running_process_is_healthy_even_when_a_part_is_broken(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_running_process_is_healthy_with_broken_parts(store: Store, tmp_path: Path) -> None:
     async with serving(store, settings_for(tmp_path), parts=BROKEN) as client:
         response = await client.get("/health")
 

@@ -266,9 +266,7 @@ async def test_a_forged_session_opens_nothing(public: Client) -> None:
         assert await status_with(public, forged) == 401
 
 
-async def test_the_record_keeps_only_a_hash_of_what_the_browser_has(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_the_record_keeps_but_a_hash_of_the_cookie(store: Store, tmp_path: Path) -> None:
     async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
         session = await session_of(client)
         async with store.transactions.reading() as connection:

@@ -301,9 +301,7 @@ async def test_each_has_a_history_of_their_own(sample_client: Client) -> None:
     assert others == [404, 404, 404]
 
 
-async def test_what_is_asked_is_answered_from_what_they_may_read(
-    store: Store, sample_client: Client
-) -> None:
+async def test_each_is_answered_from_what_they_read(store: Store, sample_client: Client) -> None:
     readers = {}
     for persona in ("mika", "ines", "tomas"):
         await become(sample_client, persona)
@@ -319,9 +317,7 @@ async def test_what_is_asked_is_answered_from_what_they_may_read(
     }
 
 
-async def test_a_persona_sees_not_more_where_everybody_is_believed(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_persona_sees_no_more_where_all_are_believed(store: Store, tmp_path: Path) -> None:
     settings = settings_for(tmp_path, dev_identities=True)
     async with serving(store, settings, sample=True) as client:
         asked = await (await client.post("/api/v1/ask", json={"question": "hello"})).json()

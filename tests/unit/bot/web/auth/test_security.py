@@ -66,9 +66,7 @@ async def test_on_loopback_our_own_names_are_served(client: Client, name: str) -
         "",
     ],
 )
-async def test_on_loopback_a_name_that_was_rebound_to_us_is_refused(
-    client: Client, host: str
-) -> None:
+async def test_on_loopback_a_name_rebound_to_us_is_refused(client: Client, host: str) -> None:
     for path in ("/", "/health", "/openapi.json", "/nothing"):
         response = await client.get(path, headers={"Host": host.format(port=client.port)})
         assert response.status == 403
@@ -142,9 +140,7 @@ async def test_a_wrong_token_opens_nothing(public: Client, header: str) -> None:
     assert response.status == 401
 
 
-async def test_without_a_token_the_doors_stay_shut_and_say_how_to_open_them(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_without_a_token_the_doors_say_how_to_open(store: Store, tmp_path: Path) -> None:
     settings = settings_for(tmp_path, **SLACK)
     async with serving(store, settings) as client:
         response = await client.post("/api/v1/ask", json=ASK, headers=BEARER)
@@ -504,9 +500,7 @@ async def test_each_role_gets_through_to_what_is_theirs(whole: Client, issuer: F
     assert not [found for found in statuses.values() if max(found.values()) >= 500]
 
 
-async def test_an_asker_changes_nothing_on_the_board_and_no_document(
-    whole: Client, issuer: FakeIssuer
-) -> None:
+async def test_an_asker_changes_no_case_or_document(whole: Client, issuer: FakeIssuer) -> None:
     await sign_in(whole, issuer)
     origin = {"Origin": str(whole.make_url("/")).rstrip("/")}
     changing = [

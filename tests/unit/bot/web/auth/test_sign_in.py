@@ -64,9 +64,7 @@ async def test_a_rotated_key_signs_people_in_at_once(tmp_path: Path, issuer: Fak
     assert await signed_in(flow, issuer) == "asker"
 
 
-async def test_a_key_that_is_not_published_signs_nobody_in(
-    tmp_path: Path, issuer: FakeIssuer
-) -> None:
+async def test_a_key_not_published_signs_nobody_in(tmp_path: Path, issuer: FakeIssuer) -> None:
     flow = flow_with(tmp_path, issuer)
     await signed_in(flow, issuer)
     issuer.sign_unpublished("second")
@@ -210,15 +208,11 @@ async def test_only_members_of_the_configured_tenant_get_in(
 
 
 @pytest.mark.parametrize("wanted", ["//evil.example", "https://evil.example", "/\\evil.example"])
-async def test_signing_in_leads_nowhere_else(
-    client: Client, issuer: FakeIssuer, wanted: str
-) -> None:
+async def test_signing_in_leads_not_away(client: Client, issuer: FakeIssuer, wanted: str) -> None:
     assert (await sign_in(client, issuer, wanted)).headers["Location"] == "/"
 
 
-async def test_an_answer_to_another_browsers_attempt_signs_nobody_in(
-    client: Client, issuer: FakeIssuer
-) -> None:
+async def test_another_browsers_attempt_signs_nobody_in(client: Client, issuer: FakeIssuer) -> None:
     attackers = await issuer.approve(await leave(client))
     client.session.cookie_jar.clear()
     await refused(client, await come_back(client, attackers), 400)
@@ -237,9 +231,7 @@ async def test_an_answer_is_good_for_once(client: Client, issuer: FakeIssuer) ->
     await refused(client, await come_back(client, back), 403)
 
 
-async def test_a_code_of_another_attempt_is_not_redeemed(
-    client: Client, issuer: FakeIssuer
-) -> None:
+async def test_no_code_of_another_attempt_is_redeemed(client: Client, issuer: FakeIssuer) -> None:
     stolen = (await issuer.approve(await leave(client))).partition("code=")[2].partition("&")[0]
     own = await issuer.approve(await leave(client))
     code = own.partition("code=")[2].partition("&")[0]

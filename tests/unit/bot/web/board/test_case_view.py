@@ -51,9 +51,7 @@ def case_status(state: State, owner: str = "") -> Case:
 @given(
     st.sampled_from(STATES), st.sampled_from(["", "anna", "ben"]), st.sampled_from(["mika", "anna"])
 )
-def test_what_is_offered_can_be_done_and_changes_something(
-    state: State, owner: str, asker: str
-) -> None:
+def test_what_is_offered_can_be_done_and_matters(state: State, owner: str, asker: str) -> None:
     case = replace(case_status(state, owner), asker_id=asker)
 
     for act in allowed_acts(case, ANNA):

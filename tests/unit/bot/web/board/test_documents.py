@@ -100,9 +100,7 @@ async def acts(store: Store) -> Sequence[tuple[str, str]]:
     return [(one.act, one.subject) for one in await store.audits.newest("default", 10)]
 
 
-async def test_spaces_and_documents_are_shown_with_links_that_lead_there(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_spaces_and_documents_are_shown_and_linked(store: Store, tmp_path: Path) -> None:
     async with serving(store, tmp_path, shelf(RUN)) as client:
         page = await seen(client)
         for space in re.findall(rf'href="({PATH}/[^"]+)"', page):
@@ -154,9 +152,7 @@ async def test_files_are_kept_by_a_plain_form_and_the_page_says_so(
 
 
 @pytest.mark.mended(id="ux-9")
-async def test_that_it_waits_for_the_index_is_said_until_it_is_indexed(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_that_it_waits_is_said_until_it_is_indexed(store: Store, tmp_path: Path) -> None:
     kept = shelf()
     key = "HR", "leave.md"
     async with serving(store, tmp_path, kept) as client:
@@ -251,9 +247,7 @@ async def test_failures_are_shown_with_reason_and_cure(store: Store, tmp_path: P
     assert "Save it without a password." in page
 
 
-async def test_a_failed_upload_leads_to_where_it_can_be_deleted(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_failed_upload_leads_to_its_deletion(store: Store, tmp_path: Path) -> None:
     kept = shelf()
     kept.failures = (Failure("HR", "pay.md", "is broken", "Mend it."),)
     async with serving(store, tmp_path, kept) as client:
@@ -297,9 +291,7 @@ class FixedSchedule:
         return {"HR": Next("changes", datetime.now(UTC) + timedelta(minutes=3, seconds=5))}
 
 
-async def test_one_page_is_read_by_its_address_and_what_changed_of_a_space(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_one_page_is_read_or_what_changed_of_a_space(store: Store, tmp_path: Path) -> None:
     kept = shelf()
     async with serving(store, tmp_path, kept) as client:
         url = "https://wiki.example/pages/7"
@@ -330,9 +322,7 @@ async def test_a_run_tells_what_it_is_over_and_who_began_it(store: Store, tmp_pa
 
 
 @pytest.mark.mended(id="ux-5")
-async def test_who_began_a_run_is_called_as_the_header_calls_them(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_who_began_a_run_is_called_as_in_the_header(store: Store, tmp_path: Path) -> None:
     kept = shelf()
     async with serving(store, tmp_path, kept, sample=True) as client:
         await seen(client)

@@ -209,9 +209,7 @@ class UnavailableIndex:
     ],
     ids=["as it was", "quote gone", "another page", "another section"],
 )
-def test_an_answer_is_shown_while_its_quotes_are_on_pages_that_may_be_read(
-    page: Chunk, *, seen: bool
-) -> None:
+def test_an_answer_is_shown_while_its_quotes_are_on_open_pages(page: Chunk, *, seen: bool) -> None:
     assert Visibility({page.id: page}).shows(quoting(CITED)) is seen
 
 

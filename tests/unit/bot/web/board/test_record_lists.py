@@ -294,9 +294,7 @@ async def test_pages_of_the_search_follow_each_other(desk: BoardBrowser, store: 
     assert 'rel="next"' not in second
 
 
-async def test_a_search_that_stops_says_how_far_back_it_came_and_goes_on(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_search_that_stops_says_how_far_it_came(store: Store, tmp_path: Path) -> None:
     await ask(store, "m0", "zirconium")
     for number in range(1, 4):
         await ask(store, f"m{number}", "vpn")
@@ -458,7 +456,7 @@ async def test_an_unknown_question_is_told_as_a_page(desk: BoardBrowser, name: s
     assert "There is no such question" in await desk.get(f"{QUESTIONS_PATH}/{name}", 404)
 
 
-async def test_what_a_model_wrote_after_a_withheld_answer_is_withheld_too(
+async def test_what_a_model_wrote_after_it_is_withheld_too(
     desk: BoardBrowser,
 ) -> None:
     """It knew the answer before: asked to put it otherwise, it says it again, without a source."""
@@ -578,9 +576,7 @@ def cites(*, quote: str = OPEN.text, page_id: str = OPEN.page_id, chunk_id: str 
     return replace(SURE, sources=(cited,))
 
 
-async def test_only_answers_are_listed_whose_quote_is_not_there_any_more(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_only_answers_whose_quote_is_gone_are_listed(store: Store, tmp_path: Path) -> None:
     there = replace(OPEN, space="IT")
     closed = replace(OPEN, id="p-0", page_id="pay.md", space="IT", readers=(HR,))
     await ask(store, "m1", "still right", response=cites())
@@ -600,9 +596,7 @@ async def test_only_answers_are_listed_whose_quote_is_not_there_any_more(
     assert "Not everyone may read the page any more" in words
 
 
-async def test_no_page_is_named_and_an_index_that_is_away_is_said(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_no_page_is_named_and_an_absent_index_is(store: Store, tmp_path: Path) -> None:
     await ask(store, "m1", "what is planned", response=TOLD_ALL)
     async with board(tmp_path, store, TwoPageIndex(())) as desk:
         page = await desk.get(CHANGED_ANSWERS_PATH)
@@ -615,9 +609,7 @@ async def test_no_page_is_named_and_an_index_that_is_away_is_said(
     assert "All that was quoted" not in away
 
 
-async def test_one_view_looks_at_so_many_answers_and_the_next_goes_on(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_one_view_shows_so_many_and_the_next_goes_on(store: Store, tmp_path: Path) -> None:
     for number in range(60):
         await ask(store, f"m{number}", f"question {number}", response=cites())
     async with board(tmp_path, store, TwoPageIndex(())) as desk:

@@ -156,9 +156,7 @@ async def test_what_people_do_is_told(browser: Browser, store: Store) -> None:
     assert first.data["version"] != second.data["version"]
 
 
-async def test_a_conversation_of_somebody_else_tells_nothing(
-    browser: Browser, desk: VpnDesk
-) -> None:
+async def test_a_conversation_of_another_tells_nothing(browser: Browser, desk: VpnDesk) -> None:
     desk.may_answer.clear()
     conversation = await browser.conversation()
     await browser.post(f"/chat/{conversation}", question="error 809")
