@@ -53,6 +53,13 @@ def counts(page: str) -> dict[str, int]:
     return {tab: int(count) for tab, count in COUNT.findall(page)}
 
 
+def next_of(page: str) -> str:
+    """Return the address of the page that follows."""
+    more = re.search(r'href="([^"]+)" rel="next"', page)
+    assert more
+    return html.unescape(more[1])
+
+
 async def escalate(store: Store, name: str, text: str, *, minutes: int = 0) -> str:
     """Record a question that waits for so many minutes; return the path of its case."""
     asked = await ask(store, name, text)
@@ -123,9 +130,7 @@ async def test_pages_of_the_list_follow_each_other(desk: BoardBrowser, store: St
         await escalate(store, f"m{number}", f"q{number}", minutes=100 - number)
 
     first = await desk.get(ESCALATIONS_PATH)
-    more = re.search(r'href="([^"]+)" rel="next"', first)
-    assert more
-    second = await desk.get(html.unescape(more[1]))
+    second = await desk.get(next_of(first))
 
     assert names(first) + names(second) == [f"q{number}" for number in range(27)]
     assert 'rel="next"' not in second
@@ -285,9 +290,7 @@ async def test_pages_of_the_search_follow_each_other(desk: BoardBrowser, store: 
         await ask(store, f"m{number}", f"vpn {number}")
 
     first = await desk.get(f"{QUESTIONS_PATH}?words=vpn")
-    more = re.search(r'href="([^"]+)" rel="next"', first)
-    assert more
-    second = await desk.get(html.unescape(more[1]))
+    second = await desk.get(next_of(first))
 
     expected = [f"vpn {number}" for number in range(26, -1, -1)]
     assert names(first) + names(second) == expected
@@ -301,9 +304,7 @@ async def test_a_search_that_stops_says_how_far_it_came(store: Store, tmp_path: 
     few = StoredSearches(store.transactions, window=2, windows=1)
     async with board(tmp_path, store, searches=few) as desk:
         first = await desk.get(f"{QUESTIONS_PATH}?words=zirconium")
-        more = re.search(r'href="([^"]+)" rel="next"', first)
-        assert more
-        second = await desk.get(html.unescape(more[1]))
+        second = await desk.get(next_of(first))
 
     assert names(first) == []
     assert "Nothing so far, back to" in first
@@ -554,9 +555,7 @@ async def test_pages_of_the_feedback_follow_each_other(desk: BoardBrowser, store
         await judge(store, f"m{number}", "up")
 
     first = await desk.get(FEEDBACK_PATH)
-    more = re.search(r'href="([^"]+)" rel="next"', first)
-    assert more
-    second = await desk.get(html.unescape(more[1]))
+    second = await desk.get(next_of(first))
 
     assert names(first) + names(second) == [f"m{number}" for number in range(26, -1, -1)]
 
