@@ -154,15 +154,6 @@ async def test_every_documented_response_is_given_as_documented(
     assert response.content_type in promised[str(status)]["content"]
 
 
-def test_the_page_about_the_api_knows_every_route_and_every_error() -> None:
-    page = (Path(__file__).parents[5] / "docs" / "api.md").read_text(encoding="utf-8")
-
-    for operation in DOCUMENT_OPERATIONS:
-        assert f"`{operation.method} {operation.path}`" in page
-    for status in {status for operation in DOCUMENT_OPERATIONS for status in operation.problems}:
-        assert f"| {status} |" in page
-
-
 def test_the_body_of_an_upload_is_documented_as_a_form_with_a_file() -> None:
     whole = api_document()
     body = whole["paths"]["/api/v1/documents/{space}"]["post"]["requestBody"]["content"]

@@ -21,7 +21,6 @@ from bot.domain.interactions import Interaction
 from bot.domain.messages import Person
 from bot.domain.users import SignedIn
 from bot.store.database import Store
-from bot.web.auth.demo import demo_allowed
 from bot.web.auth.identity import (
     DIRECTORY,
     IDENTITIES,
@@ -379,8 +378,3 @@ async def test_nowhere_else_is_there_anybody_to_play(
     assert chosen in {401, 403, 404}
     assert role != "expert"
     assert "demo-" not in who
-
-
-def test_a_settings_file_alone_allows_nothing_elsewhere(tmp_path: Path) -> None:
-    assert demo_allowed(settings_for(tmp_path))
-    assert not demo_allowed(settings_for(tmp_path, **PUBLIC))

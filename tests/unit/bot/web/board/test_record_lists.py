@@ -269,10 +269,7 @@ async def test_the_form_narrows_the_list_down(
     ("query", "told"),
     [
         ("since=soon", "The first day “soon” is no day. Write it as 2026-11-22."),
-        ("until=2026-13-40", "The last day “2026-13-40” is no day."),
         ("least=much", "The lowest confidence “much” is no percentage. Write 0 to 100."),
-        ("most=101", "The highest confidence “101” is no percentage."),
-        ("most=nan", "The highest confidence “nan” is no percentage."),
         ("since=<b>", "The first day “<b>” is no day."),
     ],
 )
