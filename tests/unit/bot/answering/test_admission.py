@@ -21,7 +21,7 @@ from bot.domain.errors import AskerUnknown, DeliveryFailed
 from bot.domain.handoff import ASK_TOPIC
 from bot.domain.interactions import Clarification, Outcome
 from bot.domain.messages import Attached, Inquiry, Introduction, Message, Person, Policy, Refusal
-from bot.domain.ports import Directory
+from bot.domain.ports import Directory, Policies
 from bot.store.database import Store
 from rag.types import EVERYONE, Principal, Turn
 from tests.fakes.bot_ports import Drive, PdfOfText, generic_outcome, with_files
@@ -66,7 +66,7 @@ async def test_a_colleague_is_who_their_platform_says(store: Store) -> None:
     assert told == IdentifiedAsker(ANNA, recorded=ANNA)
 
 
-async def test_a_platform_that_introduces_nobody_is_believed_as_the_message_says(
+async def test_a_platform_that_introduces_nobody_is_believed_as_it_says(
     store: Store,
 ) -> None:
     on_the_web = message("pay?")
@@ -178,7 +178,7 @@ async def test_in_a_channel_everyone_reads_along() -> None:
 
 @pytest.mark.mended(id="slack-2")
 @pytest.mark.parametrize("open_spaces", [(), ("FAQ",)])
-async def test_where_outsiders_read_nothing_but_their_spaces_is_open(
+async def test_where_outsiders_read_only_their_spaces_open(
     open_spaces: tuple[str, ...],
 ) -> None:
     shared = readers(Known(outsiders=True), *open_spaces)
@@ -217,6 +217,25 @@ async def test_the_directory_says_what_the_asker_may_read_and_of_outsiders_it_is
 
 
 HR = Principal("group:hr")
+
+
+def admission_over(
+    store: Store,
+    everywhere: Policy | None = None,
+    policies: Policies | None = None,
+    *,
+    directory: Directory | None = None,
+    introductions: AskerIdentification | None = None,
+    reading: AttachmentReader | None = None,
+) -> Admission:
+    return Admission(
+        store.interactions,
+        directory or VouchedDirectory(),
+        everywhere or Policy(),
+        policies or store.policies,
+        introductions=introductions,
+        reading=reading,
+    )
 
 
 async def admitted(admission: Admission, asked: Message) -> Inquiry:
@@ -281,7 +300,7 @@ async def test_a_channel_narrows_what_is_allowed_everywhere_and_never_widens_it(
     allowed: frozenset[str] | None,
 ) -> None:
     policies = OnePolicy("slack:C1", Policy(own))
-    admission = Admission(store.interactions, VouchedDirectory(), Policy(everywhere), policies)
+    admission = admission_over(store, Policy(everywhere), policies)
 
     inquiry = await admitted(admission, message("pay?", platform="slack", channel="C1"))
     elsewhere = await admitted(admission, message("pay?", platform="teams", channel="C1"))
@@ -291,7 +310,7 @@ async def test_a_channel_narrows_what_is_allowed_everywhere_and_never_widens_it(
 
 
 async def test_a_policy_that_is_set_holds_for_the_next_question(store: Store) -> None:
-    admission = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
+    admission = admission_over(store)
     asked = message("pay?", platform="slack", channel="C1")
     assert (await admitted(admission, asked)).policy.spaces is None
 
@@ -304,7 +323,7 @@ async def test_an_inquiry_carries_what_was_said_before_in_its_thread(store: Stor
     first = await record_answer(store, message("one"), "two")
     later = message("three", message_id="m2")
     await store.work.open(later, "me")
-    admission = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
+    admission = admission_over(store)
 
     inquiry = await admitted(admission, later)
 
@@ -318,36 +337,31 @@ async def test_an_inquiry_carries_what_was_said_before_in_its_thread(store: Stor
 
 @pytest.mark.mended(id="slack-5")
 @pytest.mark.parametrize(("minutes", "kept"), [(59, 2), (61, 0)])
-async def test_a_topic_is_not_waited_for_all_day_in_a_chat(
-    store: Store, minutes: int, kept: int
-) -> None:
+async def test_no_topic_is_waited_for_all_day(store: Store, minutes: int, kept: int) -> None:
     """Such a chat is one thread, and the next question in it is for the wiki again."""
     asked = Outcome(Clarification(ASK_TOPIC), generic_outcome("").trace)
     first = await record_answer(store, message("human"), asked)
     at = first.message.received_at + timedelta(minutes=minutes)
     later = replace(message("How do I book a room?", message_id="m2"), received_at=at)
-    admission = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
+    admission = admission_over(store)
 
     assert len((await admitted(admission, later)).history) == kept
 
 
 async def test_what_a_channel_says_of_itself_holds_besides_its_spaces(store: Store) -> None:
     own = Policy(answers="questions", follow_ups=True, people="C9", model="none", other_bots=True)
-    admission = Admission(
-        store.interactions, VouchedDirectory(), Policy(IT_ONLY), OnePolicy("slack:C1", own)
-    )
+    admission = admission_over(store, Policy(IT_ONLY), OnePolicy("slack:C1", own))
 
     inquiry = await admitted(admission, message("pay?", platform="slack", channel="C1"))
 
     assert inquiry.policy == replace(own, spaces=IT_ONLY)
 
 
-async def test_where_answers_are_off_a_message_is_refused_before_anything_is_looked_up(
+async def test_where_answers_are_off_nothing_is_looked_up_for_a_message(
     store: Store,
 ) -> None:
-    admission = Admission(
-        store.interactions,
-        VouchedDirectory(),
+    admission = admission_over(
+        store,
         Policy(),
         OnePolicy("slack:C1", Policy(answers="off")),
         introductions=introductions(store, Registrar(None)),
@@ -361,13 +375,7 @@ async def test_where_answers_are_off_a_message_is_refused_before_anything_is_loo
 
 
 async def test_an_introduced_colleague_asks_with_what_they_may_read(store: Store) -> None:
-    admission = Admission(
-        store.interactions,
-        VouchedDirectory(),
-        Policy(),
-        store.policies,
-        introductions=introductions(store, Registrar()),
-    )
+    admission = admission_over(store, introductions=introductions(store, Registrar()))
 
     inquiry = await admitted(admission, message("pay?", platform="slack", channel="D1"))
 
@@ -384,16 +392,10 @@ class Generous:
 
 
 @pytest.mark.parametrize("private", [True, False])
-async def test_no_directory_gives_an_outsider_more_than_everyone(
-    store: Store, *, private: bool
-) -> None:
+async def test_no_directory_gives_outsiders_more_than_all(store: Store, *, private: bool) -> None:
     shared = Registrar(Introduction(ANNA, outsiders=True))
-    admission = Admission(
-        store.interactions,
-        Generous(),
-        Policy(),
-        store.policies,
-        introductions=introductions(store, shared, IT_ONLY),
+    admission = admission_over(
+        store, directory=Generous(), introductions=introductions(store, shared, IT_ONLY)
     )
     claiming = replace(
         message("pay?", platform="slack", channel="C1", private=private), author=ANNA
@@ -422,9 +424,8 @@ async def test_for_outsiders_the_allowed_spaces_are_narrowed_to_the_open_ones(
     channel: frozenset[str] | None,
     searched: frozenset[str],
 ) -> None:
-    admission = Admission(
-        store.interactions,
-        VouchedDirectory(),
+    admission = admission_over(
+        store,
         Policy(spaces=everywhere),
         OnePolicy("slack:C1", Policy(spaces=channel, model="small")),
         introductions=introductions(store, Registrar(Introduction(ANNA, outsiders=True)), BOTH),
@@ -440,13 +441,7 @@ async def test_files_are_read_and_what_was_not_read_is_told(store: Store) -> Non
     drive = Drive()
     log = drive.add("vpn.log", b"Error 809")
     picture = drive.add("screen.png", b"", "image/png")
-    admission = Admission(
-        store.interactions,
-        VouchedDirectory(),
-        Policy(),
-        store.policies,
-        reading=AttachmentReader({"slack": drive}, PdfOfText().text),
-    )
+    admission = admission_over(store, reading=AttachmentReader({"slack": drive}, PdfOfText().text))
 
     inquiry = await admitted(admission, with_files(log, picture))
 

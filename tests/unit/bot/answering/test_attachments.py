@@ -48,9 +48,7 @@ from tests.fakes.bot_ports import Drive, PdfOfText, with_files
         ("logs.zip", "application/zip", "other"),
     ],
 )
-def test_a_file_is_read_as_what_its_platform_or_its_name_says(
-    name: str, media_type: str, kind: str
-) -> None:
+def test_a_file_is_read_as_platform_or_name_says(name: str, media_type: str, kind: str) -> None:
     assert attachment_kind(Attachment(name, media_type, 1, "")) == kind
 
 
@@ -206,7 +204,7 @@ def test_two_megabytes_of_noise_hold_up_nobody(content: bytes) -> None:
     began = time.process_time()
     with suppress(NotText):
         decode_text(noise)
-    assert time.process_time() - began < 0.4
+    assert time.process_time() - began < 3
 
 
 @given(st.text(max_size=3000), st.integers(0, 1500))

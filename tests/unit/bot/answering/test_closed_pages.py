@@ -171,18 +171,14 @@ async def test_an_open_turn_is_told_whole_and_a_closed_one_by_its_question(
 
 
 @mended
-async def test_a_chosen_option_that_names_a_closed_page_is_left_out(
-    store: Store, index: EmbeddedIndex
-) -> None:
+async def test_a_option_of_a_closed_page_is_left_out(store: Store, index: EmbeddedIndex) -> None:
     await record_answer(store, message(f"{TITLE}: {SECTION}", message_id="m0"), told())
     await close_page(index)
 
     assert await Talk(store, ReadableInIndex(index)).history() == ()
 
 
-async def test_follow_ups_by_rules_go_on_from_what_is_open(
-    store: Store, index: EmbeddedIndex
-) -> None:
+async def test_follow_ups_by_rules_go_on_from_open_ones(store: Store, index: EmbeddedIndex) -> None:
     await record_answer(store, message("when is the bonus paid?", message_id="m0"), told())
 
     open_ = await Talk(store, ReadableInIndex(index), model=None).say("and in France?")
@@ -242,9 +238,7 @@ class Knows:
 
 
 @pytest.mark.mended(id="attack-3")
-async def test_own_history_and_why_show_that_a_page_was_closed(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_own_history_and_why_tell_of_a_closed_page(store: Store, tmp_path: Path) -> None:
     pages = ReadsPages(PAGE)
     async with (
         chat_app(tmp_path, store, OnePageIndex(), Knows(), readable=pages) as app,
@@ -267,9 +261,7 @@ async def test_own_history_and_why_show_that_a_page_was_closed(
 
 
 @pytest.mark.mended(id="attack-3")
-async def test_lists_and_searches_show_no_option_of_a_closed_page(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_lists_and_searches_show_no_closed_option(store: Store, tmp_path: Path) -> None:
     pages = ReadsPages(PAGE)
     async with (
         chat_app(tmp_path, store, OnePageIndex(), Knows(), readable=pages) as app,
@@ -289,9 +281,7 @@ async def test_lists_and_searches_show_no_option_of_a_closed_page(
 
 @pytest.mark.mended(id="attack-3")
 @pytest.mark.parametrize("root", ["/api/v1", "/api/v2"])
-async def test_the_api_tells_that_a_page_was_closed(
-    store: Store, tmp_path: Path, root: str
-) -> None:
+async def test_the_api_tells_that_a_page_is_shut(store: Store, tmp_path: Path, root: str) -> None:
     pages = ReadsPages(PAGE)
     body = {"question": "when is the bonus paid?", "show_pipeline": True}
     key = {"Idempotency-Key": "once"}

@@ -242,9 +242,7 @@ async def test_a_sure_answer_lacks_nothing(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(("sure", "missing"), [(0.5, None), (0.9, "when")], ids=["guess", "part"])
-async def test_overheard_only_a_sure_answer_is_said(
-    bench: Bench, sure: float, missing: str | None
-) -> None:
+async def test_only_sure_answers_are_said(bench: Bench, sure: float, missing: str | None) -> None:
     asked = replace(message("what is error 809", private=False), overheard=True)
     assert not (await bench.handle(inquiry(asked))).silent
 

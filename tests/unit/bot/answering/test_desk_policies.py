@@ -74,7 +74,7 @@ async def test_a_channel_is_answered_with_the_model_that_it_names(bench: Bench) 
     assert outcome.trace.notes == ()
 
 
-async def test_a_model_that_is_gone_falls_back_to_the_configured_one_and_says_so(
+async def test_a_model_that_is_gone_falls_back_to_the_default_and_says_so(
     bench: Bench,
 ) -> None:
     outcome = await bench.handle(asked(Policy(model="gone")))
@@ -131,7 +131,7 @@ async def test_what_admission_found_out_comes_with_the_outcome(bench: Bench) -> 
     assert outcome.asker == anna
 
 
-async def test_an_overheard_question_is_answered_from_the_pages_when_it_is_sure(
+async def test_an_overheard_question_is_answered_from_pages_if_it_is_sure(
     bench: Bench,
 ) -> None:
     outcome = await bench.handle(overheard())
@@ -252,7 +252,7 @@ def with_log(text: str = "What does this mean?", file: Attached = LOG) -> Inquir
     return replace(inquiry(asked), attached=(file,))
 
 
-async def test_the_index_is_asked_for_the_question_and_the_line_that_tells(
+async def test_the_index_is_asked_for_question_and_telling_line(
     bench_with_files: Bench,
 ) -> None:
     await bench_with_files.handle(with_log())
@@ -293,7 +293,7 @@ async def test_small_talk_with_a_file_is_about_the_file(bench_with_files: Bench)
     assert bench_with_files.index.searched
 
 
-async def test_small_talk_with_a_file_that_was_not_read_is_small_talk(
+async def test_small_talk_with_a_file_that_is_unread_is_small_talk(
     bench_with_files: Bench,
 ) -> None:
     bench_with_files.intent = Intent.GENERIC
@@ -321,7 +321,7 @@ async def test_people_are_told_which_file_came_with_the_question(
     assert response.question == put
 
 
-async def test_a_model_reads_the_file_and_may_take_no_figure_from_it(
+async def test_a_model_reads_the_file_but_takes_no_figure_of_it(
     bench_with_files: Bench,
 ) -> None:
     model = ScriptedModel(lambda _: ANSWER)

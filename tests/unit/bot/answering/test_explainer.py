@@ -28,7 +28,7 @@ from bot.domain.interactions import (
     Trace,
 )
 from bot.domain.messages import FoundPassage, Intent, InteractionId, Message, Person
-from bot.store.database import Store, open_store, sqlite_url
+from bot.store.database import Store
 from rag.errors import IndexUnavailable
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Chunk, Page, Principal, Readers
@@ -73,13 +73,6 @@ async def index(tmp_path: Path) -> AsyncIterator[EmbeddedIndex]:
     opened = await open_index(tmp_path / "index.sqlite", None)
     await keep(opened, "vpn", sections=("Errors", "VPN"))
     await keep(opened, "pay", HR)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = await open_store(sqlite_url(tmp_path))
     yield opened
     await opened.close()
 
@@ -165,9 +158,7 @@ async def test_pages_are_named_to_those_alone_who_may_read_them_now(
     assert hidden.left_out == LEFT_OUT
 
 
-async def test_a_passage_that_is_another_pages_text_by_now_is_left_out(
-    store: Store, why: Explainer
-) -> None:
+async def test_a_passage_that_is_anothers_by_now_is_left_out(store: Store, why: Explainer) -> None:
     await record_answer(store, asked(), outcome(replace(found("vpn", 1, "VPN"), title="Old name")))
 
     explanation = await told(why, asked())
@@ -211,9 +202,7 @@ async def test_how_a_page_was_found_is_said(
 
 
 @pytest.mark.mended(id="slack-2")
-async def test_pages_of_spaces_that_are_closed_to_a_reader_are_not_named(
-    store: Store, why: Explainer
-) -> None:
+async def test_pages_of_spaces_closed_to_one_are_not_named(store: Store, why: Explainer) -> None:
     await record_answer(store, asked(), outcome(found("vpn", 0, "Errors")))
     open_, closed = (Reader(ANYONE.principals, frozenset({space})) for space in ("IT", "FAQ"))
 
@@ -246,9 +235,7 @@ async def test_while_the_index_is_away_no_page_is_named_and_that_is_said(store: 
     assert (await told(why, asked(name="m2"))).left_out == ""
 
 
-async def test_a_private_conversation_is_explained_to_its_asker_alone(
-    store: Store, why: Explainer
-) -> None:
+async def test_a_private_talk_is_explained_to_its_asker_alone(store: Store, why: Explainer) -> None:
     await record_answer(store, asked(private=True), outcome(found("vpn", 0, "Errors")))
 
     assert (await told(why, asked(private=True))).pages
@@ -306,9 +293,7 @@ async def test_what_failed_without_an_answer_is_not_said_to_be_worked_on(
     assert "did not work" in explanation.steps[0].text
 
 
-async def test_the_newest_answer_of_a_person_in_a_channel_is_found(
-    store: Store, why: Explainer
-) -> None:
+async def test_the_newest_answer_of_one_in_a_channel_is_found(store: Store, why: Explainer) -> None:
     await record_answer(store, asked("first?"), outcome())
     await record_answer(store, asked("second?", name="m2"), outcome())
 
@@ -322,9 +307,7 @@ async def test_the_newest_answer_of_a_person_in_a_channel_is_found(
 
 
 @pytest.mark.parametrize("private", [True, False])
-async def test_what_was_searched_is_told_as_it_was(
-    store: Store, why: Explainer, *, private: bool
-) -> None:
+async def test_what_was_searched_is_told(store: Store, why: Explainer, *, private: bool) -> None:
     nothing = Escalation("I'll ask.", "nothing_found", "vpn?", confidence=0.0)
     await record_answer(store, asked(private=private), replace(outcome(), response=nothing))
 

@@ -232,9 +232,7 @@ def test_a_question_that_was_declined_tells_no_chance() -> None:
         (not_answered("nothing_found"), "Why no answer"),
     ],
 )
-def test_an_explanation_is_called_by_what_became_of_the_question(
-    response: Response, title: str
-) -> None:
+def test_an_explanation_is_called_by_what_became_of_it(response: Response, title: str) -> None:
     trace = Trace(route=route(Intent.DOMAIN, "q"))
 
     assert explanation_title(Outcome(response, trace)) == title
@@ -266,9 +264,7 @@ def test_what_kept_it_silent_is_told_with_its_chance() -> None:
 
 @pytest.mark.parametrize("response", EVERY_RESPONSE)
 @pytest.mark.parametrize("features", [{}, {"has_claims": 1.0, "uncovered_identifiers": 1.0}])
-def test_a_question_is_yours_only_where_you_asked_it(
-    response: Response, features: dict[str, float]
-) -> None:
+def test_it_is_your_question_if_you_asked(response: Response, features: dict[str, float]) -> None:
     trace = Trace(route=route(Intent.DOMAIN, "{asked} {x}"), features=features, threshold=0.65)
     outcome = Outcome(response, trace)
 

@@ -282,9 +282,7 @@ def test_whatever_the_features_it_is_a_probability(found: dict[str, float]) -> N
 @pytest.mark.parametrize(
     "content", ["", "{}", json.dumps({"version": 3, "date": "2026-11-22", "calibrations": {}})]
 )
-def test_a_file_that_is_malformed_or_of_another_version_is_refused(
-    tmp_path: Path, content: str
-) -> None:
+def test_a_file_malformed_or_of_another_version_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "gate.json"
     path.write_text(content)
 
@@ -340,9 +338,7 @@ DROPPED = {"supported_share": 0.5}
     ],
     ids=str,
 )
-def test_each_doubt_lowers_an_answer_by_a_step(
-    doubts: Mapping[str, float], level: str | None
-) -> None:
+def test_each_doubt_lowers_it_by_a_step(doubts: Mapping[str, float], level: str | None) -> None:
     found = {**CERTAIN, **doubts}
     missing = "When." if found["composer_partial"] else None
 

@@ -132,9 +132,7 @@ async def test_whoever_is_refused_for_haste_costs_no_look_into_the_history() -> 
         (UsageLimits(tokens_per_user=1000), "model_tokens_per_user_per_day", "you all"),
     ],
 )
-async def test_a_used_up_budget_is_told_with_the_offer_of_a_person(
-    limits: UsageLimits, note: str, whose: str
-) -> None:
+async def test_a_used_up_budget_offers_a_person(limits: UsageLimits, note: str, whose: str) -> None:
     ledger = Ledger()
     ledger.spend(1000, 0.5)
     told = await refusal(ledger, limits, ledger.arrive(private=True))
@@ -195,9 +193,7 @@ async def test_who_agrees_to_the_offered_person_passes_too() -> None:
     [("other", "anna", -1.0), ("default", "ben", -1.0), ("default", "anna", -12.1)],
     ids=["another tenant", "another person", "yesterday"],
 )
-async def test_what_others_or_another_day_spent_is_not_ones_own(
-    tenant: str, person: str, hours: float
-) -> None:
+async def test_what_others_spent_is_not_ones_own(tenant: str, person: str, hours: float) -> None:
     ledger = Ledger()
     ledger.spend(10, tenant=tenant, person=person, hours=hours)
 

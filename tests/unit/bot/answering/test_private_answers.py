@@ -151,7 +151,7 @@ async def test_a_page_that_fails_is_left_out_and_the_question_asked_once_more() 
 
 @pytest.mark.mended(id="mission-A5")
 @pytest.mark.parametrize("index", [GoneTheSecondTime, GoneWhileItIsRead])
-async def test_what_a_model_took_counts_though_the_index_fails_then(
+async def test_what_a_model_took_counts_if_the_index_fails_then(
     index: type[ListIndex],
 ) -> None:
     outcome = await Bench([page(1), page(2)], Closed({"p1"}), index=index).ask()
@@ -174,9 +174,7 @@ async def test_when_the_second_answer_fails_too_people_are_asked_and_nothing_is_
 
 @pytest.mark.parametrize("sure", [0.1, 0.9])
 @pytest.mark.parametrize("closed", [{"p1"}, {"p2"}, {"p1", "p2"}, {"p1", "p2", "p3", "p4"}])
-async def test_nothing_of_a_closed_page_is_offered_where_nothing_is_answered(
-    sure: float, closed: set[str]
-) -> None:
+async def test_nothing_of_a_closed_page_is_offered_instead(sure: float, closed: set[str]) -> None:
     outcome = await Bench([page(n) for n in range(1, 5)], Closed(closed), sure=sure).ask()
 
     response = outcome.response
@@ -219,9 +217,7 @@ async def test_there_is_no_fuller_reply_when_its_pages_fail_twice() -> None:
 
 
 @pytest.mark.parametrize("closed", [False, True])
-async def test_what_was_kept_for_an_asker_is_looked_at_again_when_they_want_to_see_it(
-    *, closed: bool
-) -> None:
+async def test_what_was_kept_for_an_asker_is_looked_at_again_when_wanted(*, closed: bool) -> None:
     there = replace(
         chunk(VPN.quote, chunk_id=VPN.chunk_id, page_id=VPN.page_id, title=VPN.title),
         section=VPN.section,
@@ -238,9 +234,7 @@ async def test_what_was_kept_for_an_asker_is_looked_at_again_when_they_want_to_s
 
 
 @pytest.mark.parametrize(("sure", "missing"), [(0.5, None), (0.9, "when")], ids=["guess", "part"])
-async def test_of_a_guess_or_a_part_all_that_was_found_is_looked_at(
-    sure: float, missing: str | None
-) -> None:
+async def test_of_a_guess_or_part_all_found_is_looked_at(sure: float, missing: str | None) -> None:
     composer = FirstLine(calls=(CALL,), missing=missing)
     bench = Bench([page(1), page(2), page(3)], Closed({"p2"}), sure, composer)
 

@@ -59,7 +59,7 @@ async def index(tmp_path: Path) -> AsyncIterator[EmbeddedIndex]:
     await opened.close()
 
 
-async def test_a_passage_of_any_space_is_given_to_those_who_may_read_it(
+async def test_a_passage_of_any_space_is_given_to_its_readers(
     reading: ReadableInIndex,
 ) -> None:
     found = [VPN, PAY, SEALED]

@@ -114,9 +114,7 @@ async def test_the_web_chat_begins_as_the_settings_say(data_dir: Path) -> None:
     assert "vpn says" not in page
 
 
-async def test_a_mention_on_slack_gets_one_cited_answer_in_its_thread(
-    slack: FakeSlack, on_slack: Settings
-) -> None:
+async def test_a_mention_gets_one_cited_answer_there(slack: FakeSlack, on_slack: Settings) -> None:
     async with serving_application(on_slack) as client:
         for _ in range(3):
             assert (await events.send(client, events.envelope(MENTION))).status == 200
@@ -194,9 +192,7 @@ async def test_a_message_on_teams_in_development_mode_gets_one_cited_answer(data
     assert "[1] VPN" in sent.shown
 
 
-async def test_a_channel_never_sees_a_page_that_only_some_may_read(
-    slack: FakeSlack, on_slack: Settings
-) -> None:
+async def test_a_channel_sees_no_page_of_only_some(slack: FakeSlack, on_slack: Settings) -> None:
     asked = events.mention("Where is the zirconium envelope with the rescue password?")
     async with serving_application(on_slack) as client:
         await events.send(client, events.envelope(asked))

@@ -169,7 +169,7 @@ def write(folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-async def test_no_answer_trace_or_log_line_shows_what_the_asker_may_not_read(
+async def test_no_answer_trace_or_log_shows_what_the_asker_may_not_read(
     client: Client,
 ) -> None:
     seen: set[int] = set()
@@ -217,7 +217,7 @@ async def test_no_outcome_in_private_holds_what_the_asker_may_not_read(parts: Co
     assert seen == readable(frozenset(itertools.chain(*map(principals_of, ASKERS))))
 
 
-async def test_a_channel_reads_what_everyone_may_and_the_asker_alone_more(
+async def test_a_channel_reads_what_all_may_and_the_asker_alone_more(
     parts: Components,
 ) -> None:
     fuller = 0
@@ -360,9 +360,7 @@ async def served(data_dir: Path, *, last_check: bool) -> AsyncIterator[Served]:
 
 
 @pytest.mark.parametrize("last_check", [False, True], ids=["index alone", "last check"])
-async def test_only_those_who_may_read_it_there_are_answered_from_it(
-    tmp_path: Path, *, last_check: bool
-) -> None:
+async def test_only_its_readers_are_answered_from_it(tmp_path: Path, *, last_check: bool) -> None:
     async with served(tmp_path, last_check=last_check) as bot:
         assert "fed by Zoe" in await bot.ask(ANN)
         assert "fed by Zoe" in await bot.ask(ANN.upper())
@@ -373,9 +371,7 @@ async def test_only_those_who_may_read_it_there_are_answered_from_it(
 
 
 @pytest.mark.parametrize("how", ["restricted", "deleted", "closed", "down"])
-async def test_what_was_closed_is_gone_at_once_from_replies_and_suggestions(
-    tmp_path: Path, how: str
-) -> None:
+async def test_what_was_closed_is_at_once_in_no_reply_or_offer(tmp_path: Path, how: str) -> None:
     async with served(tmp_path, last_check=True) as bot:
         assert "fed by Zoe" in await bot.ask(ANN)
         match how:
@@ -395,7 +391,7 @@ async def test_what_was_closed_is_gone_at_once_from_replies_and_suggestions(
         assert "failed the last check" in told
 
 
-async def test_without_the_last_check_confluence_is_asked_about_people_alone(
+async def test_without_last_checks_confluence_is_asked_about_people_alone(
     tmp_path: Path,
 ) -> None:
     async with served(tmp_path, last_check=False) as bot:

@@ -35,6 +35,8 @@ from tests.fakes.slack import names
 from tests.fakes.slack.names import TOKEN
 from tests.fakes.slack.server import FakeSlack
 
+Printed = pytest.CaptureFixture[str]
+
 
 @pytest.fixture
 def configured(tmp_path: Path, store: Store) -> Settings:
@@ -48,7 +50,7 @@ async def add_two(store: Store) -> None:
 
 
 async def test_what_waits_is_listed_in_one_line_each(
-    configured: Settings, store: Store, capsys: pytest.CaptureFixture[str]
+    configured: Settings, store: Store, capsys: Printed
 ) -> None:
     await add_two(store)
 
@@ -61,7 +63,7 @@ async def test_what_waits_is_listed_in_one_line_each(
 
 
 async def test_what_is_done_leaves_the_list_and_an_act(
-    configured: Settings, store: Store, capsys: pytest.CaptureFixture[str]
+    configured: Settings, store: Store, capsys: Printed
 ) -> None:
     await add_two(store)
 
@@ -77,7 +79,7 @@ async def test_what_is_done_leaves_the_list_and_an_act(
 
 
 async def test_a_list_that_is_cut_says_so(
-    configured: Settings, store: Store, capsys: pytest.CaptureFixture[str]
+    configured: Settings, store: Store, capsys: Printed
 ) -> None:
     await add_two(store)
 
@@ -86,9 +88,7 @@ async def test_a_list_that_is_cut_says_so(
     assert capsys.readouterr().out.splitlines()[1] == "… and more; see them with a larger --limit"
 
 
-async def test_nothing_that_waits_is_said(
-    configured: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_nothing_that_waits_is_said(configured: Settings, capsys: Printed) -> None:
     await escalations(configured, done=None, everything=False, limit=1)
     await escalations(configured, done=None, everything=True, limit=1)
 
@@ -99,7 +99,7 @@ async def test_nothing_that_waits_is_said(
 
 
 async def test_one_is_shown_with_its_history(
-    configured: Settings, store: Store, capsys: pytest.CaptureFixture[str]
+    configured: Settings, store: Store, capsys: Printed
 ) -> None:
     await add_two(store)
     anna = Actor("u1", "Anna", "expert")
@@ -144,7 +144,7 @@ async def current(configured: Settings) -> Pause | None:
 
 
 async def test_a_pause_is_recorded_with_its_reason_and_who_made_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: Printed
 ) -> None:
     configured = load_settings(_env_file=None, data_dir=tmp_path)
 
@@ -167,7 +167,7 @@ async def test_nobody_named_is_the_systems_user(tmp_path: Path) -> None:
 
 
 async def test_resuming_answers_again_and_says_when_there_was_nothing_to_resume(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: Printed
 ) -> None:
     configured = load_settings(_env_file=None, data_dir=tmp_path)
     await administration.pause(configured, reason="We move the wiki")
@@ -184,9 +184,7 @@ async def test_resuming_answers_again_and_says_when_there_was_nothing_to_resume(
 @pytest.mark.parametrize(
     "words", [["pause"], ["pause", "--reason", "  "], ["pause", "--reason", "x", "--by", ""]]
 )
-def test_a_pause_without_a_reason_or_a_name_is_refused(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pause_without_a_reason_or_a_name_is_refused(words: list[str], capsys: Printed) -> None:
     with pytest.raises(SystemExit) as refused:
         main(words)
 
@@ -209,9 +207,7 @@ def settings(slack: FakeSlack, tmp_path: Path) -> Settings:
     )
 
 
-async def test_it_ends_well_where_slack_is_all_set_up(
-    settings: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_it_ends_well_where_slack_is_all_set_up(settings: Settings, capsys: Printed) -> None:
     code = await doctor(settings)
 
     told = capsys.readouterr().out
@@ -221,9 +217,7 @@ async def test_it_ends_well_where_slack_is_all_set_up(
 
 
 @pytest.mark.mended(id="ux-9")
-async def test_an_empty_index_is_said_in_whole_sentences(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_an_empty_index_is_said_in_whole_sentences(tmp_path: Path, capsys: Printed) -> None:
     await doctor(settings_for(tmp_path))
 
     (line,) = (each for each in capsys.readouterr().out.splitlines() if " knowledge " in each)
@@ -233,14 +227,14 @@ async def test_an_empty_index_is_said_in_whole_sentences(
 
 @pytest.mark.mended(id="ux-9")
 async def test_a_question_to_an_empty_index_is_told_what_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: Printed
 ) -> None:
     assert await ask(settings_for(tmp_path), "vpn error 809?") == 1
     assert capsys.readouterr().out.strip() == NOTHING_INDEXED
 
 
 async def test_it_names_what_is_broken_on_slack_and_ends_with_one(
-    slack: FakeSlack, settings: Settings, capsys: pytest.CaptureFixture[str]
+    slack: FakeSlack, settings: Settings, capsys: Printed
 ) -> None:
     slack.channels.discard(names.PEOPLE)
 
@@ -263,7 +257,7 @@ async def test_it_says_what_outsiders_get(
     spaces: tuple[str, ...],
     sign: str,
     said: str,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Printed,
 ) -> None:
     code = await doctor(settings.model_copy(update={"slack_outsider_spaces": spaces}))
 
@@ -272,9 +266,7 @@ async def test_it_says_what_outsiders_get(
     assert (code, told.strip()[0], said in told) == (0, sign, True)
 
 
-async def test_it_says_how_teams_is_set_up(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_it_says_how_teams_is_set_up(tmp_path: Path, capsys: Printed) -> None:
     await doctor(settings_for(tmp_path, TEAMS_DEV_MODE=True))
     assert "  + Teams            development mode" in capsys.readouterr().out
 
@@ -285,9 +277,7 @@ async def test_it_says_how_teams_is_set_up(
     assert "MICROSOFT_APP_TENANT_ID is not set" in told
 
 
-async def test_it_asks_an_embedder_for_one_vector(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_it_asks_for_one_vector(tmp_path: Path, capsys: Printed) -> None:
     async with openai_server(embeds(VECTOR_LENGTH)) as server:
         settings = settings_for(
             tmp_path,
@@ -309,7 +299,7 @@ async def test_it_asks_an_embedder_for_one_vector(
 
 
 async def test_it_tries_a_search_in_azure_and_says_which_rights_are_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: Printed
 ) -> None:
     async with SearchService().serving() as service:
         azure = {
@@ -335,7 +325,7 @@ async def test_it_tries_a_search_in_azure_and_says_which_rights_are_missing(
 async def test_it_warns_that_sources_will_not_be_links(
     settings: Settings,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Printed,
     public_url: str | None,
 ) -> None:
     await write_index(settings, tmp_path / "pages")
@@ -376,7 +366,7 @@ def questions(tmp_path: Path) -> Path:
 
 
 async def test_a_report_is_printed_and_written(
-    tmp_path: Path, questions: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, questions: Path, capsys: Printed
 ) -> None:
     settings = settings_for(tmp_path)
     await write_index(settings, tmp_path / "pages")
@@ -388,7 +378,7 @@ async def test_a_report_is_printed_and_written(
 
 
 async def test_too_few_questions_certify_nothing_and_say_so(
-    tmp_path: Path, questions: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, questions: Path, capsys: Printed
 ) -> None:
     settings = settings_for(tmp_path)
     await write_index(settings, tmp_path / "pages")

@@ -74,7 +74,7 @@ async def test_each_change_is_kept_with_the_systems_user(configured: Path) -> No
     )
 
 
-def test_every_field_can_be_set_and_what_is_not_named_stays(
+def test_every_field_can_be_set_and_the_rest_stays(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     every = "--spaces IT --answers questions --follow-ups on --people C9 --model none"

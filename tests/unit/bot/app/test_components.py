@@ -103,7 +103,7 @@ async def test_without_a_model_no_call_is_made_whatever_is_asked(
     assert outcome.trace.calls == ()
 
 
-async def test_without_a_model_the_pages_are_quoted_and_judged_as_quotes(
+async def test_without_a_model_pages_are_quoted_and_judged_as_quotes(
     settings: Settings,
 ) -> None:
     outcome = await asked(settings, Policy(model=NO_MODEL))
@@ -122,18 +122,14 @@ async def test_what_is_overheard_costs_nothing_before_the_index_speaks_of_it(
     assert server.seen == []
 
 
-async def test_what_is_overheard_and_spoken_of_is_answered(
-    settings: Settings, server: OpenAIServer
-) -> None:
+async def test_what_is_spoken_of_is_answered(settings: Settings, server: OpenAIServer) -> None:
     outcome = await asked(settings, Policy(), overheard=True)
 
     assert not outcome.silent
     assert len(server.seen) == 1
 
 
-async def test_a_file_is_read_by_the_model_as_it_is_served(
-    settings: Settings, server: OpenAIServer
-) -> None:
+async def test_a_file_is_read_by_the_model(settings: Settings, server: OpenAIServer) -> None:
     log = Attached("vpn.log", "start\nError 809: UDP port 4500 is blocked\nend of it all")
     asked_with = replace(inquiry(message("What is wrong here?")), attached=(log,))
 
@@ -202,7 +198,7 @@ async def test_an_evaluation_measures_the_model_and_nothing_in_its_place(
     assert len(server.seen) == 5
 
 
-async def test_models_without_a_calibration_are_named_until_there_is_one(
+async def test_models_without_calibration_are_named_until_there_is_one(
     settings: Settings,
 ) -> None:
     async with open_components(settings) as parts:
@@ -222,7 +218,7 @@ async def test_models_without_a_calibration_are_named_until_there_is_one(
         assert f"small with {prompt}" in parts.uncalibrated
 
 
-async def test_a_models_answer_is_judged_carefully_until_something_is_learned(
+async def test_a_models_answer_is_judged_carefully_until_it_is_learned(
     settings: Settings,
 ) -> None:
     assert (await asked(settings, Policy())).trace.calibration == CAREFUL
@@ -234,7 +230,7 @@ def test_no_model_can_be_called_none(tmp_path: Path) -> None:
         settings_for(tmp_path, openai_channel_models="small,none")
 
 
-async def test_search_embeds_by_the_server_that_is_set_and_routing_by_what_is_installed(
+async def test_search_embeds_by_the_server_and_routing_by_what_is_installed(
     tmp_path: Path,
 ) -> None:
     async with openai_server(embeds(VECTOR)) as vectors:
@@ -300,7 +296,7 @@ async def test_a_fresh_installation_has_nothing_that_failed(tmp_path: Path) -> N
         assert "failed" not in {part.state for part in await status(settings, parts)}
 
 
-async def test_the_sample_is_not_written_without_the_vectors_that_are_wanted(
+async def test_the_sample_is_not_written_without_the_vectors_wanted(
     tmp_path: Path,
 ) -> None:
     async with openai_server(fails(401)) as server:

@@ -206,9 +206,7 @@ async def checked(
     return part
 
 
-async def test_the_unmapped_share_is_told_with_its_cure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_unmapped_share_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await record(tmp_path, "ann@acme.example", "bob@acme.example", "cyd@acme.example")
     async with LocalConfluence(site()).serving() as server:
         part = await checked(server, tmp_path, monkeypatch)

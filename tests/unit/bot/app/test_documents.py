@@ -100,7 +100,7 @@ async def test_what_was_kept_before_a_kill_is_indexed_by_the_next_start(
         assert len(runs) == 1
 
 
-async def test_what_was_removed_before_a_kill_is_forgotten_by_the_next_start(
+async def test_what_was_removed_before_a_kill_is_forgotten_by_the_next(
     settings: Settings,
 ) -> None:
     async with serving_application(settings) as client:

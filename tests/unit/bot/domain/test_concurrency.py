@@ -131,7 +131,7 @@ async def test_what_is_short_is_finished() -> None:
     assert sorted(done) == [0, 1, 2]
 
 
-async def test_what_is_late_has_put_things_in_order_when_the_wait_is_over(
+async def test_what_is_late_has_ended_when_the_wait_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_STOP_SECONDS", 0.01)

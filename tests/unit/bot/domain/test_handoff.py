@@ -120,9 +120,7 @@ def test_nobody_is_asked_before_a_hand_over_is_made(response: Response) -> None:
 @pytest.mark.mended(id="teams-1")
 @pytest.mark.parametrize("private", [True, False])
 @pytest.mark.parametrize("reason", REASONS)
-def test_the_asker_is_told_what_people_see_of_the_conversation(
-    reason: EscalationReason, *, private: bool
-) -> None:
+def test_the_asker_is_told_what_people_see(reason: EscalationReason, *, private: bool) -> None:
     alone, leaned = (
         WORDING.text(reason, private=private, platform="slack", leaned=leaned)
         for leaned in (False, True)

@@ -81,9 +81,7 @@ def test_the_start_says_how_slacks_events_come_in(
     ],
     ids=["nothing", "people", "admins", "both"],
 )
-def test_the_start_says_what_of_slack_is_left_out(
-    tmp_path: Path, changes: dict[str, object], cure: str
-) -> None:
+def test_it_says_what_slack_lacks(tmp_path: Path, changes: dict[str, object], cure: str) -> None:
     part = slack(settings_for(tmp_path, **HTTP, **changes))
 
     assert part.state == "ready"
@@ -128,9 +126,7 @@ def test_the_start_says_how_teams_messages_come_in(
     ],
     ids=["nothing", "people", "admins", "both"],
 )
-def test_the_start_says_what_of_teams_is_left_out(
-    tmp_path: Path, changes: dict[str, object], cure: str
-) -> None:
+def test_it_says_what_teams_lacks(tmp_path: Path, changes: dict[str, object], cure: str) -> None:
     part = teams(settings_for(tmp_path, **BOT, **changes))
 
     assert (part.state, part.cure) == ("ready", cure)

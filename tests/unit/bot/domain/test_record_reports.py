@@ -60,9 +60,7 @@ def test_the_week_before_ends_at_the_same_time_of_day() -> None:
         ("", "", "open"),
     ],
 )
-def test_what_became_of_a_question_is_named(
-    answer_type: str, intent: str, kind: QuestionKind
-) -> None:
+def test_what_became_of_it_is_named(answer_type: str, intent: str, kind: QuestionKind) -> None:
     assert kind_of(answer_type, intent, handed=False) == kind
 
 

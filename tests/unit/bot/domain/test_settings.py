@@ -132,7 +132,7 @@ def test_half_of_what_only_works_whole_is_refused_in_one_line(
     assert "\n" not in str(raised.value)
 
 
-def test_unsigned_messages_are_not_taken_by_a_server_that_others_can_reach(
+def test_a_server_others_reach_takes_no_unsigned_message(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, value in (

@@ -122,7 +122,7 @@ async def test_a_restart_resumes_what_paused_and_what_was_under_way_and_not_what
     assert sorted(second.seen) == [paused, stuck]
 
 
-async def test_what_the_record_says_is_unfinished_is_run_whatever_is_known_here(
+async def test_what_the_record_has_unfinished_is_run_whatever_is_known(
     tmp_path: Path,
 ) -> None:
     runs = Runs()
@@ -187,9 +187,7 @@ def words_in(folder: Path, name: str) -> bool:
     return any(SECRET.encode() in file.read_bytes() for file in folder.glob(f"{name}*"))
 
 
-async def test_the_engine_never_sees_a_word_of_a_question_or_answer(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_the_engine_sees_no_word_of_question_or_answer(store: Store, tmp_path: Path) -> None:
     board = ScriptedPlatform(RuntimeError(SECRET))
     opened = inbox_over(store, channels={"slack": board}, engine=engine_in(tmp_path))
     async with running(opened) as inbox:

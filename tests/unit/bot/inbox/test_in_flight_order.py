@@ -100,7 +100,7 @@ async def test_who_is_cancelled_while_waiting_holds_up_nobody() -> None:
         await asyncio.sleep(0.01)
         assert not entered.is_set()
 
-    await asyncio.wait_for(last, 2)
+    await asyncio.wait_for(last, 60)
     assert waiting.cancelled()
 
 
@@ -111,7 +111,7 @@ async def test_a_turn_that_ends_in_an_error_is_over() -> None:
         async with order.turn(arrived(1)):
             raise RuntimeError("broke")
 
-    async with asyncio.timeout(2), order.turn(arrived(2)):
+    async with asyncio.timeout(60), order.turn(arrived(2)):
         pass
 
 
@@ -127,17 +127,17 @@ async def test_an_earlier_message_elsewhere_is_waited_for() -> None:
     assert not entered.is_set()
     record.unfinished.clear()
 
-    await asyncio.wait_for(waiting, 2)
+    await asyncio.wait_for(waiting, 60)
     assert record.asked > 2
 
 
-async def test_an_earlier_message_that_never_ends_is_overtaken_in_time(
+async def test_an_endless_message_is_overtaken_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("bot.inbox.in_flight._PATIENCE_SECONDS", 0.05)
     order = ThreadOrder(Record([arrived(1)]).behind)
 
-    async with asyncio.timeout(2), order.turn(arrived(2)):
+    async with asyncio.timeout(60), order.turn(arrived(2)):
         pass
 
 

@@ -106,9 +106,7 @@ async def test_once_started_it_is_ready(store: Store) -> None:
 
 
 @pytest.mark.parametrize("what", ["record", "engine"])
-async def test_a_start_goes_on_trying_where_a_server_may_come_later(
-    store: Store, what: str
-) -> None:
+async def test_a_start_goes_on_trying_where_one_may_come_later(store: Store, what: str) -> None:
     prepare = FailingFirst(2 if what == "record" else 0)
     engine = WatchedEngine(failures=0 if what == "record" else 2)
     opened = kept_by(store, engine=engine, prepare=prepare)
@@ -207,10 +205,11 @@ async def test_a_dead_servers_work_is_taken_over_within_a_few_rounds(store: Stor
         await kill(dead, dying)
         await store.replicas.prolong("dying", seconds=0)
 
-        assert await asyncio.wait_for(inbox.outcome(ID), 5) == generic_outcome("You said: hello")
+        assert await asyncio.wait_for(inbox.outcome(ID), 60) == generic_outcome("You said: hello")
         await wait_until(lambda: "dying" in engine.taken_over)
-        await asyncio.sleep(0.05)
-        assert await store.replicas.dead() == []
+        async with asyncio.timeout(60):
+            while await store.replicas.dead():  # noqa: ASYNC110 - rows tell nobody
+                await asyncio.sleep(0.01)
 
     claim = (await stored_interaction(store, ID)).claim
     assert claim is not None
@@ -237,9 +236,7 @@ async def test_stopping_ends_the_lease(store: Store) -> None:
     assert await store.replicas.dead() == []
 
 
-async def test_a_stop_without_the_record_is_a_stop(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_one_may_stop_without_record(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = kept_by(store)
     await opened.supervisor.start()
     monkeypatch.setattr(store.replicas, "release", FailingFirst(9))
@@ -251,7 +248,7 @@ async def test_a_stop_before_the_start_succeeded_is_a_stop(store: Store) -> None
     opened = kept_by(store, prepare=FailingFirst(999))
     await opened.supervisor.start()
 
-    await asyncio.wait_for(opened.supervisor.stop(), 5)
+    await asyncio.wait_for(opened.supervisor.stop(), 60)
 
 
 async def test_the_lease_is_prolonged_while_a_round_takes_long(
@@ -288,7 +285,7 @@ async def test_where_nobody_else_can_be_earlier_servers_are_dead_at_once(store: 
     await store.work.open(ASKED, "an-earlier-server")
 
     async with running(inbox_over(store)) as inbox:
-        assert await asyncio.wait_for(inbox.outcome(ID), 5) == generic_outcome("You said: hello")
+        assert await asyncio.wait_for(inbox.outcome(ID), 60) == generic_outcome("You said: hello")
 
 
 async def test_who_came_back_keeps_the_lease_that_another_found_run_out(store: Store) -> None:

@@ -116,7 +116,7 @@ async def test_the_outcome_is_on_disk_before_anything_is_posted(store: Store) ->
     assert seen[0].outcome == generic_outcome("You said: hello")
 
 
-async def test_a_question_edited_twice_is_answered_as_it_was_after_the_first_edit(
+async def test_a_question_edited_twice_is_answered_as_after_the_first_edit(
     store: Store,
 ) -> None:
     edits = iter(["second", "third", "fourth"])
@@ -154,7 +154,7 @@ async def test_what_is_withdrawn_while_it_is_posted_is_taken_back(store: Store) 
     assert (await stored_interaction(store, ID)).status == "cancelled"
 
 
-async def test_what_is_withdrawn_while_it_is_answered_is_never_recorded_or_posted(
+async def test_what_is_withdrawn_while_answered_is_never_recorded_or_posted(
     store: Store,
 ) -> None:
     async def withdraw(_: Message) -> Outcome:
@@ -320,7 +320,7 @@ async def test_a_platform_that_says_when_to_come_again_is_believed(store: Store)
     assert await inbox.run(ID) == 40.0
 
 
-async def test_what_may_have_got_through_is_looked_up_before_it_is_posted_again(
+async def test_what_may_have_got_through_is_looked_up_before_a_repeat(
     store: Store,
 ) -> None:
     board = ScriptedPlatform(lost=1)
@@ -433,7 +433,7 @@ async def test_a_record_that_is_away_at_any_step_is_waited_for_and_one_reply_is_
     assert (await stored_interaction(store, ID)).posted is not None
 
 
-async def test_a_defect_of_a_channel_keeps_the_reply_for_later_and_is_not_raised(
+async def test_a_defect_of_a_channel_keeps_the_reply_and_is_not_raised(
     store: Store,
 ) -> None:
     inbox = by_hand(store, ScriptedPlatform(KeyError("thread_ts")))

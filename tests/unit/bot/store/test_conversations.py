@@ -43,7 +43,7 @@ async def found(store: Store, words: str, place: Thread = ANNA) -> list[str]:
     return [each.question for each in await store.threads.matching(place, words, 10)]
 
 
-async def test_a_conversation_is_named_by_its_first_question_and_the_newest_comes_first(
+async def test_a_conversation_has_its_first_question_and_the_newest_is_first(
     store: Store,
 ) -> None:
     await ask(store, "vpn?", thread="t1")
@@ -67,7 +67,7 @@ async def test_nobody_elses_conversations_are_listed_or_found(store: Store) -> N
         assert await found(store, "vpn", place) == []
 
 
-async def test_a_withdrawn_question_names_nothing_and_an_empty_conversation_is_gone(
+async def test_a_withdrawn_question_names_nothing_and_empty_ones_are_gone(
     store: Store,
 ) -> None:
     first = await ask(store, "secret?")
@@ -123,9 +123,7 @@ async def test_after_a_conversation_that_is_not_theirs_comes_nothing(store: Stor
 @pytest.mark.parametrize(
     "words", ["Überstunden", "überstunden", "ÜBERSTUNDEN", "wer über", "100%", "über  genehmigt"]
 )
-async def test_a_question_is_found_by_all_of_the_words_in_any_case(
-    store: Store, words: str
-) -> None:
+async def test_a_question_is_found_by_all_its_words_in_any_case(store: Store, words: str) -> None:
     await ask(store, "Wer genehmigt Überstunden über 100%?")
     await ask(store, "1000 Stunden?", thread="t2")
 

@@ -147,7 +147,7 @@ def test_the_file_is_in_wal_mode(tmp_path: Path) -> None:
     file.close()
 
 
-async def test_a_file_that_is_no_database_is_refused_in_one_line_with_the_cure(
+async def test_a_file_that_is_no_database_is_refused_in_a_line_with_cure(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "frontdesk.sqlite").write_bytes(b"not a database, but long enough" * 100)

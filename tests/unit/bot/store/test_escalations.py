@@ -211,9 +211,7 @@ async def test_a_refused_act_leaves_no_trace(store: Store) -> None:
     assert await history(store) == ["claim"]
 
 
-async def test_of_two_who_claim_at_once_one_wins_and_the_other_is_told_who(
-    store: Store, url: str
-) -> None:
+async def test_of_two_who_claim_at_once_the_other_is_told_who(store: Store, url: str) -> None:
     """Two experts, each with a process of their own, reach for 200 questions at the same time."""
     cases = [await add_case(store, f"i{number}") for number in range(200)]
     other = unopened(url)

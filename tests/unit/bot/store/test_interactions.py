@@ -55,7 +55,7 @@ async def test_private_replies_never_enter_the_history(store: Store) -> None:
     assert kept.outcome == outcome
 
 
-async def test_what_is_left_alone_is_recorded_whole_and_is_no_part_of_the_talk(
+async def test_what_is_left_alone_is_recorded_and_is_no_part_of_the_talk(
     store: Store,
 ) -> None:
     asked = replace(message("vpn?", private=False), overheard=True)
@@ -242,9 +242,7 @@ async def test_who_was_not_introduced_is_recorded_as_the_message_said(store: Sto
     assert kept.message.author == asked.author
 
 
-async def test_a_withdrawn_question_forgets_who_asked_but_for_the_id(
-    store: Store, url: str
-) -> None:
+async def test_a_withdrawn_question_forgets_its_asker_but_the_id(store: Store, url: str) -> None:
     file = Attachment("lopez-payslip.txt", "text/plain", 9, "https://files.example/lopez")
     asked = replace(message("VPN?", private=False), attachments=(file,))
     kept = await record_answer(store, asked, handed_over())
@@ -258,9 +256,7 @@ async def test_a_withdrawn_question_forgets_who_asked_but_for_the_id(
     assert (await stored_interaction(store, kept.id)).message.author == Person("anna")
 
 
-async def test_of_files_only_what_they_were_called_is_kept_with_an_answer(
-    store: Store, url: str
-) -> None:
+async def test_of_files_only_names_are_kept_with_an_answer(store: Store, url: str) -> None:
     file = Attachment("vpn.log", "text/plain", 9, "https://files.example/T1/vpn.log")
     asked = replace(message("VPN?"), attachments=(file,))
     opened = await store.work.open(asked, "me")
@@ -386,9 +382,7 @@ async def test_a_name_that_the_record_cannot_hold_is_nobodys(store: Store) -> No
     assert await newest(store, channel="C1\ud800") is None
 
 
-async def test_it_is_found_by_an_index_however_busy_the_channel_is(
-    store: Store, database: str
-) -> None:
+async def test_an_index_finds_it_however_busy_a_channel_is(store: Store, database: str) -> None:
     await _fill(store)
     statement = queries.select_newest_of(Thread("slack", "default", "C1", ""), "p7")
 

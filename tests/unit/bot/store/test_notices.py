@@ -216,9 +216,7 @@ async def test_what_is_given_up_keeps_why(store: Store, url: str) -> None:
 
 
 @pytest.mark.parametrize("late", ["later", "failed"])
-async def test_who_was_taken_for_dead_does_not_undo_what_another_did(
-    store: Store, late: str
-) -> None:
+async def test_who_was_taken_for_dead_undoes_not_what_others_did(store: Store, late: str) -> None:
     await add_case(store)
     await act(store, "claim")
     (slow,) = await due(store)
@@ -254,9 +252,7 @@ async def test_the_notices_of_a_case_are_told_in_order(store: Store) -> None:
     assert [notice.text for notice in await due(store)] == ["second"]
 
 
-async def test_two_processes_share_what_is_due_and_tell_nothing_twice(
-    store: Store, url: str
-) -> None:
+async def test_two_processes_share_what_is_due_and_repeat_nothing(store: Store, url: str) -> None:
     for number in range(40):
         await add_case(store, f"i{number}")
         case_id = InteractionId(f"i{number}")
@@ -273,7 +269,7 @@ async def test_two_processes_share_what_is_due_and_tell_nothing_twice(
     assert len(claimed) == len(set(claimed)) > 0
 
 
-async def test_who_waits_is_remembered_at_even_distances_and_then_left_in_peace(
+async def test_who_waits_is_remembered_at_even_distances_then_left_in_peace(
     store: Store,
 ) -> None:
     await add_case(store, due_at=NOON)
@@ -404,9 +400,7 @@ def resolved(board: NoticePlatform) -> set[str]:
     return {case_id for case_id, state in last.items() if state == "resolved"}
 
 
-async def test_several_processes_tell_everything_once_and_in_order(
-    store: Store, board: NoticePlatform
-) -> None:
+async def test_several_processes_tell_all_in_order(store: Store, board: NoticePlatform) -> None:
     questions = [await asked(store, number) for number in range(12)]
     processes = [process(store, board, f"p{number}") for number in range(3)]
     for each in processes:
@@ -464,9 +458,7 @@ async def test_a_withdrawn_question_is_told_to_nobody(store: Store, board: Notic
     assert board.times == 0
 
 
-async def test_people_are_reminded_once_by_whichever_process(
-    store: Store, board: NoticePlatform
-) -> None:
+async def test_people_are_reminded_once_by_anybody(store: Store, board: NoticePlatform) -> None:
     await asked(store, 1)
     late = timedelta(minutes=31)
     await asyncio.gather(*(process(store, board, f"p{n}", late).round() for n in range(3)))

@@ -75,9 +75,7 @@ def test_what_is_left_alone_makes_no_turn_and_goes_to_nobody() -> None:
     [(None, None), (0, 0.0), (1_500_000, 1.5)],
     ids=["unknown", "free", "paid"],
 )
-def test_each_call_is_a_row_with_its_price_if_it_is_known(
-    micro_usd: int | None, usd: float | None
-) -> None:
+def test_each_call_is_a_row_with_a_known_price(micro_usd: int | None, usd: float | None) -> None:
     call = ModelCall("answer", "large", "answer@1", 900, 80, 700.0, cost_micro_usd=micro_usd)
     outcome = Outcome(Reply("ok", "answer"), replace(TRACE, calls=(call, call)))
 

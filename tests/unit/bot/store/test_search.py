@@ -126,7 +126,7 @@ async def test_a_question_that_is_worked_on_is_listed_without_an_outcome(store: 
     assert (listed.answer_type, listed.intent, listed.confidence) == (None, None, None)
 
 
-async def test_the_columns_are_written_with_the_outcome_and_blanked_when_withdrawn(
+async def test_columns_are_written_with_the_outcome_and_blanked_later(
     store: Store,
 ) -> None:
     opened = await store.work.open(message("VPN?"), "me")
@@ -195,9 +195,7 @@ FILLED: Mapping[str, RowsOfTables] = {
     ],
     ids=str,
 )
-async def test_every_filter_finds_what_it_says(
-    store: Store, query: QuestionQuery, expected: list[str]
-) -> None:
+async def test_every_filter_works(store: Store, query: QuestionQuery, expected: list[str]) -> None:
     for filled in FILLED.values():
         await add_all(store, filled)
     await add_all(store, judged("vpn", "up") + judged("leave", "down"))
@@ -287,9 +285,7 @@ async def test_judgements_come_newest_first_with_their_question(store: Store) ->
     ],
     ids=str,
 )
-async def test_judgements_can_be_filtered(
-    store: Store, query: FeedbackQuery, people: list[str]
-) -> None:
+async def test_votes_can_be_filtered(store: Store, query: FeedbackQuery, people: list[str]) -> None:
     await add_all(store, asked("i1"))
     await add_all(store, judged("i1", "down", comment="No.") + judged("i1", "up", "ben"))
     await add_all(store, judged("i1", "down", "cleo", reason="other"))

@@ -107,7 +107,7 @@ async def test_without_its_claim_nothing_is_recorded(store: Store, claim: Claim 
     assert await store.interactions.stages(opened.id) == []
 
 
-async def test_an_outcome_of_the_text_before_an_edit_is_not_recorded_but_the_last_one_is(
+async def test_an_outcome_of_the_text_before_an_edit_is_not_recorded(
     store: Store,
 ) -> None:
     opened = await store.work.open(message("old"), "me")
@@ -154,9 +154,7 @@ async def test_editing_what_was_never_asked_changes_nothing(store: Store) -> Non
     assert await store.interactions.get(message("hello").interaction_id) is None
 
 
-async def test_what_a_call_cost_and_what_goes_to_people_is_recorded_once(
-    store: Store, url: str
-) -> None:
+async def test_what_a_call_cost_and_what_people_get_is_kept_once(store: Store, url: str) -> None:
     call = ModelCall("answer", "large", "answer@1", 900, 80, 700.0, cost_micro_usd=120)
     trace = Trace(generic_outcome("").trace.route, calls=(call, replace(call, cost_micro_usd=None)))
     to_people = Outcome(Escalation("I'll ask.", "low_confidence", "VPN \x00?"), trace)
@@ -172,9 +170,7 @@ async def test_what_a_call_cost_and_what_goes_to_people_is_recorded_once(
     ]
 
 
-async def test_what_its_asker_must_agree_to_first_is_on_nobodys_list(
-    store: Store, url: str
-) -> None:
+async def test_what_its_asker_must_agree_to_is_on_nobodys_list(store: Store, url: str) -> None:
     route: Route = generic_outcome("").trace.route
     offered = Escalation("Shall I?", "low_confidence", "VPN?", consent_needed=True)
     opened = await store.work.open(message("hi"), "me")
@@ -305,7 +301,7 @@ async def test_a_post_that_got_through_while_it_was_cancelled_is_known(store: St
     assert (after.status, after.posted) == ("cancelling", REF)
 
 
-async def test_unfinished_is_what_is_not_answered_not_posted_or_not_taken_back(
+async def test_unfinished_is_what_is_not_answered_posted_or_taken_back(
     store: Store,
 ) -> None:
     work = store.work

@@ -19,7 +19,7 @@ HALF_A_HEAD = b"POST /slow HTTP/1.1\r\nHost: a\r\nContent-Le"
 HALF_A_BODY = b"POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nfirst"
 WHOLE = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
 PATIENCE = RequestTimeouts()
-SECONDS = 20.0
+SECONDS = 60.0
 """Beyond this something hangs."""
 
 Peer = tuple[asyncio.StreamReader, asyncio.StreamWriter]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from pathlib import Path
 
 import pytest
 from aiohttp import ClientResponse, web
@@ -18,9 +17,8 @@ from bot.domain.errors import (
     NotAllowed,
     StoreUnavailable,
 )
-from bot.store.database import Store
 from bot.web.problems import problem, problem_middleware
-from tests.fakes.http_server import TOKEN, Client, serving, settings_for
+from tests.fakes.http_server import Client
 
 
 async def answer(error: Exception) -> tuple[ClientResponse, dict[str, object]]:
@@ -127,36 +125,28 @@ async def sent(client: Client, content: str, body: bytes, **headers: str) -> int
     ],
 )
 async def test_what_cannot_be_read_is_the_mistake_of_who_sent_it(
-    store: Store, tmp_path: Path, content: str, body: bytes
+    public: Client, content: str, body: bytes
 ) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        assert await sent(client, content, body) == 400
+    assert await sent(public, content, body) == 400
 
 
 @pytest.mark.parametrize("content", [JSON, FORM, PARTS])
-async def test_a_body_that_is_not_packed_as_it_says_is_a_mistake_too(
-    store: Store, tmp_path: Path, content: str
-) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        assert await sent(client, content, b"abcde", **{"Content-Encoding": "gzip"}) == 400
+async def test_a_body_not_packed_as_it_says_is_a_mistake(public: Client, content: str) -> None:
+    assert await sent(public, content, b"abcde", **{"Content-Encoding": "gzip"}) == 400
 
 
-async def test_half_a_character_is_just_a_wrong_token(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        assert await sent(client, JSON, b'{"token": "\\ud800"}') == 401
-        assert await sent(client, FORM, b"token=%ed%a0%80") == 401
+async def test_half_a_character_is_just_a_wrong_token(public: Client) -> None:
+    assert await sent(public, JSON, b'{"token": "\\ud800"}') == 401
+    assert await sent(public, FORM, b"token=%ed%a0%80") == 401
 
 
 @pytest.mark.parametrize("cookie", [b"frontdesk_visitor=a.\xff", b"frontdesk_demo=you.\xff"])
-async def test_a_cookie_of_odd_bytes_is_nobodys(
-    store: Store, tmp_path: Path, cookie: bytes
-) -> None:
-    async with serving(store, settings_for(tmp_path), sample=True) as client:
-        head = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nAccept: text/html\r\n"
-        reader, writer = await asyncio.open_connection("127.0.0.1", client.port)
-        writer.write(head.encode() + b"Connection: close\r\nCookie: " + cookie + b"\r\n\r\n")
-        answer = await reader.read()
-        writer.close()
-        await writer.wait_closed()
+async def test_a_cookie_of_odd_bytes_is_nobodys(sample_client: Client, cookie: bytes) -> None:
+    head = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{sample_client.port}\r\nAccept: text/html\r\n"
+    reader, writer = await asyncio.open_connection("127.0.0.1", sample_client.port)
+    writer.write(head.encode() + b"Connection: close\r\nCookie: " + cookie + b"\r\n\r\n")
+    answer = await reader.read()
+    writer.close()
+    await writer.wait_closed()
 
     assert answer.startswith(b"HTTP/1.1 200")

@@ -146,9 +146,7 @@ def questions(tmp_path: Path) -> Path:
     return path
 
 
-async def test_a_run_measures_the_whole_way_of_every_question(
-    subject: Subject, questions: Path
-) -> None:
+async def test_a_run_measures_all_of_every_question(subject: Subject, questions: Path) -> None:
     report = await evaluate(subject, questions)
 
     assert report.answers.facts_and_page.value == 1.0
@@ -170,9 +168,7 @@ async def test_withheld_questions_are_asked_again_without_their_pages(
     assert report.gate.separation["withheld"]["gate"].plain.value == 1.0
 
 
-async def test_an_asker_outside_of_the_group_is_not_given_its_page(
-    subject: Subject, tmp_path: Path
-) -> None:
+async def test_an_asker_outside_a_group_gets_not_its_page(subject: Subject, tmp_path: Path) -> None:
     path = tmp_path / "outsider.jsonl"
     path.write_text(json.dumps({**QUESTIONS[1], "groups": []}))
 

@@ -18,7 +18,7 @@ from bot.answering.evaluation.training_samples import (
     samples_of,
 )
 from bot.answering.gate import CAREFUL_RULE, Gate
-from bot.answering.gate_file import GateFile
+from bot.answering.gate_file import Calibration, GateFile
 from tests.unit.bot.answering.evaluation.cases import WRONG, case, row
 
 training = pytest.importorskip(
@@ -43,21 +43,21 @@ def samples(n: int = 300) -> list[Sample]:
     ]
 
 
-def test_the_regression_finds_what_tells_right_from_wrong() -> None:
-    found = training.fit(samples(), "right")
+@pytest.fixture(scope="module")
+def by_cosine() -> Calibration:
+    calibration: Calibration = training.fit(samples(), "right")
+    return calibration
 
-    (used,) = found.features
+
+def test_the_regression_finds_what_tells_right_from_wrong(by_cosine: Calibration) -> None:
+    (used,) = by_cosine.features
     assert used.name == "vector_best"
     assert used.coefficient > 0
-    assert found.validation["auroc"] > 0.75
-    assert [(each.name, each.questions) for each in found.trained_on] == [
+    assert by_cosine.validation["auroc"] > 0.75
+    assert [(each.name, each.questions) for each in by_cosine.trained_on] == [
         ("other", 150),
         ("own", 150),
     ]
-
-
-def test_a_feature_that_speaks_the_wrong_way_is_left_out_however_well_it_fits() -> None:
-    assert "keyword_best" not in {used.name for used in training.fit(samples(), "right").features}
 
 
 def answers_of_a_model(n: int = 120) -> list[Sample]:
@@ -77,17 +77,13 @@ def answers_of_a_model(n: int = 120) -> list[Sample]:
     ]
 
 
-def test_few_wrong_answers_bear_few_features() -> None:
-    found = training.fit(answers_of_a_model(), "right")
+def test_few_wrong_answers_bear_few_features_and_a_threshold_keeps_them_out() -> None:
+    samples = answers_of_a_model()
+
+    found = training.fit(samples, "right")
 
     assert CAREFUL_RULE in {used.name for used in found.features}
     assert len(found.features) <= 120 // 8 // EVENTS_PER_FEATURE
-
-
-def test_the_threshold_of_a_model_keeps_wrong_answers_rare() -> None:
-    samples = answers_of_a_model()
-    found = training.fit(samples, "right")
-
     assert found.threshold is not None
     file = GateFile(version=2, date=date(2026, 11, 23), calibrations={"extractive": found})
     judged = [
@@ -98,8 +94,8 @@ def test_the_threshold_of_a_model_keeps_wrong_answers_rare() -> None:
     assert judged == [each.right for each in samples]
 
 
-def test_the_same_samples_give_the_same_file() -> None:
-    assert training.fit(samples(), "right") == training.fit(samples(), "right")
+def test_the_same_samples_give_the_same_file(by_cosine: Calibration) -> None:
+    assert training.fit(samples(), "right") == by_cosine
 
 
 def asked(counts: Mapping[tuple[str, str], int]) -> list[tuple[str, list[Case]]]:

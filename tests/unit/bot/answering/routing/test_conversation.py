@@ -176,9 +176,7 @@ BIKE = (
         ("bike helmet", ()),
     ],
 )
-async def test_what_a_question_took_words_from_is_named(
-    text: str, leaned_on: tuple[str, ...]
-) -> None:
+async def test_whose_words_a_question_took_is_named(text: str, leaned_on: tuple[str, ...]) -> None:
     assert (await FollowUpRewriter(None).standalone(text, BIKE)).leaned_on == leaned_on
 
 
@@ -309,9 +307,7 @@ def test_an_answer_alone_gives_no_topic() -> None:
 
 
 @given(st.text(), st.lists(st.builds(Turn, st.sampled_from(["user", "assistant"]), st.text())))
-def test_any_conversation_gives_a_question_that_begins_with_the_message(
-    text: str, turns: list[Turn]
-) -> None:
+def test_any_conversation_gives_a_question_that_begins_so(text: str, turns: list[Turn]) -> None:
     history = tuple(turns)
     assert dependence(text, history) in {"alone", "unsure", "leaning"}
     combined = with_missing_words(text, history)

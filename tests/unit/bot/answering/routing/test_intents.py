@@ -400,39 +400,27 @@ def test_general_knowledge_in_the_form_of_it_is_generic() -> None:
     assert (verdict.intent, verdict.score) == (Intent.GENERIC, 0.75)
 
 
-def test_a_high_probability_without_the_form_stays_in_doubt() -> None:
-    assert (
-        decide_intent("no sound on the mac", shares(generic=0.9), VERDICT_LIMITS).intent
-        is Intent.UNKNOWN
-    )
-
-
-def test_between_the_limits_it_is_in_doubt() -> None:
-    assert (
-        decide_intent("what is a firewall", shares(generic=0.5), VERDICT_LIMITS).intent
-        is Intent.UNKNOWN
-    )
-
-
-def test_below_the_lower_limit_it_is_looked_up() -> None:
-    assert (
-        decide_intent("what is a firewall", shares(generic=0.3), VERDICT_LIMITS).intent
-        is Intent.DOMAIN
-    )
-
-
-def test_somebody_wanted_with_high_probability_is_human() -> None:
-    assert (
-        decide_intent("somebody must see it", shares(human=0.9), VERDICT_LIMITS).intent
-        is Intent.HUMAN
-    )
-
-
-def test_how_it_is_done_is_never_human_by_probability() -> None:
-    assert (
-        decide_intent("how do I call support", shares(human=0.9), VERDICT_LIMITS).intent
-        is Intent.DOMAIN
-    )
+@pytest.mark.parametrize(
+    ("text", "given_shares", "intent"),
+    [
+        ("no sound on the mac", shares(generic=0.9), Intent.UNKNOWN),
+        ("what is a firewall", shares(generic=0.5), Intent.UNKNOWN),
+        ("what is a firewall", shares(generic=0.3), Intent.DOMAIN),
+        ("somebody must see it", shares(human=0.9), Intent.HUMAN),
+        ("how do I call support", shares(human=0.9), Intent.DOMAIN),
+    ],
+    ids=[
+        "a high probability without the form is in doubt",
+        "between the limits it is in doubt",
+        "below the lower limit it is looked up",
+        "somebody wanted is human",
+        "how it is done is never human",
+    ],
+)
+def test_form_and_shares_decide_together(
+    text: str, given_shares: dict[Intent, float], intent: Intent
+) -> None:
+    assert decide_intent(text, given_shares, VERDICT_LIMITS).intent is intent
 
 
 @given(st.text(), st.floats(0, 1), st.floats(0, 1))

@@ -257,9 +257,7 @@ how do I contact HR?
 
 
 @pytest.mark.parametrize("text", GENERAL)
-async def test_general_knowledge_is_told_by_the_shipped_weights(
-    embedder: LocalEmbedder, text: str
-) -> None:
+async def test_general_knowledge_is_told_by_our_weights(embedder: LocalEmbedder, text: str) -> None:
     route = await Router(embedder, load_classifier(), None).route(text, ())
     assert route.intent is Intent.GENERIC
 

@@ -243,9 +243,7 @@ async def test_a_limit_is_an_error_that_says_when_to_come_back(
     assert len(desk.handled) == 2
 
 
-async def test_a_limit_that_is_over_is_told_with_the_shortest_wait(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_limit_that_is_over_tells_the_shortest_wait(store: Store, tmp_path: Path) -> None:
     past = Limit("rate", datetime.now(UTC) - timedelta(days=1))
     desk = always(lambda message: refused_outcome(message, Refusal("Wait.", "rate", limit=past)))
     async with serving(store, settings_for(tmp_path), desk=desk) as client:
@@ -339,13 +337,10 @@ def test_every_code_that_can_occur_is_listed_and_documented() -> None:
     assert all(f"| `{code}` |" in page for code in codes)
 
 
-async def test_version_1_is_marked_as_deprecated_and_names_its_successor(
-    store: Store, tmp_path: Path
-) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        good, _ = await ask(client, V1)
-        bad = await client.get(f"{V1}/documents/HR/a%2Fb.md?x=1")
-        new, _ = await ask(client, V2)
+async def test_version_1_is_marked_as_deprecated_and_names_its_successor(client: Client) -> None:
+    good, _ = await ask(client, V1)
+    bad = await client.get(f"{V1}/documents/HR/a%2Fb.md?x=1")
+    new, _ = await ask(client, V2)
 
     assert good.headers["Link"] == '</api/v2/ask>; rel="successor-version"'
     assert bad.headers["Link"] == '</api/v2/documents/HR/a%2Fb.md>; rel="successor-version"'
@@ -390,9 +385,7 @@ def test_version_2_tells_how_an_answer_is_meant(
     assert (told.confidence_level, told.missing) == (level, missing)
 
 
-async def test_version_1_knows_no_guesses_and_hands_their_pages_on(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_version_1_knows_no_guess_but_its_pages(store: Store, tmp_path: Path) -> None:
     async with serving(store, settings_for(tmp_path), desk=saying(GUESS)) as client:
         _, told = await ask(client, V1)
         path = f"{V1}/interactions/{told['interaction_id']}"
@@ -405,16 +398,13 @@ async def test_version_1_knows_no_guesses_and_hands_their_pages_on(
         assert "confidence_level" not in each
 
 
-async def test_version_2_lists_questions_with_their_level_and_by_it(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_version_2_lists_questions_with_a_level(store: Store, client: Client) -> None:
     await add_interaction(store, "sure", answer_type="RAG", confidence_level="sure")
     await add_interaction(store, "guess", answer_type="RAG", confidence_level="unsure")
-    async with serving(store, settings_for(tmp_path)) as client:
-        response = await client.get(f"{V2}/interactions?confidence_level=unsure")
-        (guess,) = (await response.json())["questions"]
-        before = (await (await client.get(f"{V1}/interactions")).json())["questions"]
-        refused = await client.get(f"{V1}/interactions?confidence_level=unsure")
+    response = await client.get(f"{V2}/interactions?confidence_level=unsure")
+    (guess,) = (await response.json())["questions"]
+    before = (await (await client.get(f"{V1}/interactions")).json())["questions"]
+    refused = await client.get(f"{V1}/interactions?confidence_level=unsure")
 
     assert (guess["interaction_id"], guess["confidence_level"]) == ("guess", "unsure")
     assert [set(guess) - set(each) for each in before] == 2 * [{"confidence_level"}]

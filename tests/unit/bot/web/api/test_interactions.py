@@ -39,9 +39,7 @@ async def body_of(client: Client, path: str, headers: dict[str, str] | None = No
     return await response.json()
 
 
-async def test_an_interaction_is_the_answer_with_question_time_and_judgements(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_an_interaction_is_the_answer_and_its_story(store: Store, tmp_path: Path) -> None:
     async with serving(store, settings_for(tmp_path), desk=EchoDesk(found)) as client:
         answer = await (await client.post("/api/v1/ask", json={"question": "VPN?"})).json()
         path = f"/api/v1/interactions/{answer['interaction_id']}"
@@ -55,24 +53,23 @@ async def test_an_interaction_is_the_answer_with_question_time_and_judgements(
     assert why["pipeline"]["gate"]["threshold"] == 0.65
 
 
-async def test_a_judgement_is_kept_replaced_and_taken_back(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        path = await asked(client)
-        first = await client.put(f"{path}/feedback", json={"vote": "up"})
-        second = await client.put(
-            f"{path}/feedback",
-            json={"vote": "down", "rating": 2, "reason": "outdated", "comment": " old "},
-        )
-        kept = (await body_of(client, path))["feedback"]
-        removed = await client.delete(f"{path}/feedback")
-        again = await client.delete(f"{path}/feedback")
-        left = (await body_of(client, path))["feedback"]
+async def test_a_judgement_is_kept_replaced_and_taken_back(client: Client) -> None:
+    path = await asked(client)
+    first = await client.put(f"{path}/feedback", json={"vote": "up"})
+    second = await client.put(
+        f"{path}/feedback",
+        json={"vote": "down", "rating": 2, "reason": "outdated", "comment": " old "},
+    )
+    kept = (await body_of(client, path))["feedback"]
+    removed = await client.delete(f"{path}/feedback")
+    again = await client.delete(f"{path}/feedback")
+    left = (await body_of(client, path))["feedback"]
 
-        assert (first.status, second.status) == (200, 200)
-        assert kept == [await second.json()]
-        assert (kept[0]["person_id"], kept[0]["vote"], kept[0]["rating"]) == ("local", "down", 2)
-        assert (kept[0]["reason"], kept[0]["comment"]) == ("outdated", "old")
-        assert (removed.status, again.status, left) == (204, 204, [])
+    assert (first.status, second.status) == (200, 200)
+    assert kept == [await second.json()]
+    assert (kept[0]["person_id"], kept[0]["vote"], kept[0]["rating"]) == ("local", "down", 2)
+    assert (kept[0]["reason"], kept[0]["comment"]) == ("outdated", "old")
+    assert (removed.status, again.status, left) == (204, 204, [])
 
 
 @pytest.mark.parametrize(
@@ -90,12 +87,11 @@ async def test_a_judgement_is_kept_replaced_and_taken_back(store: Store, tmp_pat
     ],
 )
 async def test_a_wrong_judgement_is_told_by_field(
-    store: Store, tmp_path: Path, body: dict[str, object], field: str
+    client: Client, body: dict[str, object], field: str
 ) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        path = await asked(client)
-        response = await client.put(f"{path}/feedback", json=body)
-        told = await response.json()
+    path = await asked(client)
+    response = await client.put(f"{path}/feedback", json=body)
+    told = await response.json()
 
     assert response.status == 422
     assert told["errors"][0]["field"] == field
@@ -111,38 +107,36 @@ async def test_what_is_not_answered_cannot_be_judged(store: Store, tmp_path: Pat
     assert response.status == 409
 
 
-async def test_only_the_asker_and_admins_see_an_interaction(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN)) as client:
-        await client.get("/", headers=PAGE_VIEW)
-        path = await asked(client)
-        assert (await client.get(path)).status == 200
-        client.session.cookie_jar.clear()
+async def test_only_the_asker_and_admins_see_an_interaction(guarded: Client) -> None:
+    await guarded.get("/", headers=PAGE_VIEW)
+    path = await asked(guarded)
+    assert (await guarded.get(path)).status == 200
+    guarded.session.cookie_jar.clear()
 
-        local = await client.get(path)
-        await client.get("/", headers=PAGE_VIEW)
-        other = await client.get(path)
-        judged = await client.put(f"{path}/feedback", json={"vote": "down"})
-        removed = await client.delete(f"{path}/feedback")
-        admin = await client.get(path, headers=BEARER)
+    local = await guarded.get(path)
+    await guarded.get("/", headers=PAGE_VIEW)
+    other = await guarded.get(path)
+    judged = await guarded.put(f"{path}/feedback", json={"vote": "down"})
+    removed = await guarded.delete(f"{path}/feedback")
+    admin = await guarded.get(path, headers=BEARER)
 
-        assert [r.status for r in (local, other, judged, removed, admin)] == [404] * 4 + [200]
-        told = (await local.json())["detail"]
-        missing = await client.get("/api/v1/interactions/00000000-0000-0000-0000-000000000000")
-        assert missing.status == 404
-        assert told.partition("'")[0] == (await missing.json())["detail"].partition("'")[0]
+    assert [r.status for r in (local, other, judged, removed, admin)] == [404] * 4 + [200]
+    told = (await local.json())["detail"]
+    missing = await guarded.get("/api/v1/interactions/00000000-0000-0000-0000-000000000000")
+    assert missing.status == 404
+    assert told.partition("'")[0] == (await missing.json())["detail"].partition("'")[0]
 
 
-async def test_others_judgements_are_for_admins(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN)) as client:
-        path = await asked(client)
-        await client.put(f"{path}/feedback", json={"vote": "up"})
-        judged = {"vote": "down", "user": {"id": "anna"}}
-        assert (await client.put(f"{path}/feedback", json=judged, headers=BEARER)).status == 200
+async def test_others_judgements_are_for_admins(guarded: Client) -> None:
+    path = await asked(guarded)
+    await guarded.put(f"{path}/feedback", json={"vote": "up"})
+    judged = {"vote": "down", "user": {"id": "anna"}}
+    assert (await guarded.put(f"{path}/feedback", json=judged, headers=BEARER)).status == 200
 
-        own = (await body_of(client, path))["feedback"]
-        every = (await body_of(client, path, BEARER))["feedback"]
-        taken = await client.delete(f"{path}/feedback?user=anna", headers=BEARER)
-        left = (await body_of(client, path, BEARER))["feedback"]
+    own = (await body_of(guarded, path))["feedback"]
+    every = (await body_of(guarded, path, BEARER))["feedback"]
+    taken = await guarded.delete(f"{path}/feedback?user=anna", headers=BEARER)
+    left = (await body_of(guarded, path, BEARER))["feedback"]
 
     assert [item["person_id"] for item in own] == ["local"]
     assert [item["person_id"] for item in every] == ["local", "anna"]
@@ -150,25 +144,23 @@ async def test_others_judgements_are_for_admins(store: Store, tmp_path: Path) ->
     assert [item["person_id"] for item in left] == ["local"]
 
 
-async def test_judging_for_somebody_else_needs_the_right_to(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        path = await asked(client)
-        put = await client.put(f"{path}/feedback", json={"vote": "up", "user": {"id": "anna"}})
-        taken = await client.delete(f"{path}/feedback?user=anna")
-        nobody = await client.delete(f"{path}/feedback?user=")
+async def test_judging_for_somebody_else_needs_the_right_to(client: Client) -> None:
+    path = await asked(client)
+    put = await client.put(f"{path}/feedback", json={"vote": "up", "user": {"id": "anna"}})
+    taken = await client.delete(f"{path}/feedback?user=anna")
+    nobody = await client.delete(f"{path}/feedback?user=")
 
     assert (put.status, taken.status, nobody.status) == (403, 403, 422)
 
 
-async def test_the_platforms_questions_are_for_admins_only(store: Store, tmp_path: Path) -> None:
+async def test_the_platforms_questions_are_for_admins_only(store: Store, guarded: Client) -> None:
     question = message("hi", platform="slack", channel="local")
     await record_answer(store, question, "hello")
     await store.work.posted(question.interaction_id, PostedRef("C1", "1"))
     path = f"/api/v1/interactions/{question.interaction_id}"
 
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN)) as client:
-        assert (await client.get(path)).status == 404
-        assert (await body_of(client, path, BEARER))["question"] == "hi"
+    assert (await guarded.get(path)).status == 404
+    assert (await body_of(guarded, path, BEARER))["question"] == "hi"
 
 
 async def test_another_tenants_questions_are_nobodys(store: Store, tmp_path: Path) -> None:
@@ -179,51 +171,44 @@ async def test_another_tenants_questions_are_nobodys(store: Store, tmp_path: Pat
         assert (await client.get(path, headers=BEARER)).status == 404
 
 
-async def test_a_withdrawn_question_is_gone(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        path = await asked(client)
-        await store.work.cancel(InteractionId(path.rpartition("/")[2]))
+async def test_a_withdrawn_question_is_gone(store: Store, client: Client) -> None:
+    path = await asked(client)
+    await store.work.cancel(InteractionId(path.rpartition("/")[2]))
 
-        assert (await client.get(path)).status == 404
-        assert (await client.put(f"{path}/feedback", json={"vote": "up"})).status == 404
+    assert (await client.get(path)).status == 404
+    assert (await client.put(f"{path}/feedback", json={"vote": "up"})).status == 404
 
 
-async def test_an_answer_that_no_platform_took_is_still_an_answer(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_an_answer_no_platform_took_is_an_answer(store: Store, guarded: Client) -> None:
     question = message("hi", platform="slack")
     kept_answer = await record_answer(store, question, "hello")
     await store.work.fail(kept_answer, "The channel is gone.")
 
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN)) as client:
-        kept = await body_of(client, f"/api/v1/interactions/{question.interaction_id}", BEARER)
+    kept = await body_of(guarded, f"/api/v1/interactions/{question.interaction_id}", BEARER)
 
     assert (kept["status"], kept["answer"]) == ("answered", "hello")
 
 
-async def test_work_that_an_older_version_gave_up_is_an_error(store: Store, tmp_path: Path) -> None:
+async def test_work_an_older_version_gave_up_is_an_error(store: Store, guarded: Client) -> None:
     question = message("hi", platform="rest").interaction_id
     await add_interaction(store, question, status="failed", posted=False)
 
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN)) as client:
-        kept = await body_of(client, f"/api/v1/interactions/{question}", BEARER)
+    kept = await body_of(guarded, f"/api/v1/interactions/{question}", BEARER)
 
     assert (kept["status"], kept["requires_escalation"]) == ("error", True)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-async def test_hostile_ids_are_no_interactions(store: Store, tmp_path: Path, name: str) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        response = await client.get(f"/api/v1/interactions/{name}")
+async def test_hostile_ids_are_no_interactions(client: Client, name: str) -> None:
+    response = await client.get(f"/api/v1/interactions/{name}")
 
     assert response.status in {404, 405}
     assert response.content_type == "application/problem+json"
 
 
-async def test_a_wrong_switch_is_told(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        path = await asked(client)
-        response = await client.get(f"{path}?show_pipeline=1")
+async def test_a_wrong_switch_is_told(client: Client) -> None:
+    path = await asked(client)
+    response = await client.get(f"{path}?show_pipeline=1")
 
     assert response.status == 422
 
@@ -250,33 +235,31 @@ async def test_a_question_is_changed_until_it_is_answered(store: Store, tmp_path
     assert (kept["question"], kept["answer"]) == ("new", "You said: new")
 
 
-async def test_what_is_withdrawn_by_its_asker_is_gone(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        path = await asked(client)
-        withdrawn = await client.delete(path)
-        text = await withdrawn.text()
-        after = [
-            (await client.get(path)).status,
-            (await client.delete(path)).status,
-            (await client.patch(path, json={"question": "x"})).status,
-        ]
-        recorded = await store.interactions.get(InteractionId(path.rpartition("/")[2]))
+async def test_what_is_withdrawn_by_its_asker_is_gone(store: Store, client: Client) -> None:
+    path = await asked(client)
+    withdrawn = await client.delete(path)
+    text = await withdrawn.text()
+    after = [
+        (await client.get(path)).status,
+        (await client.delete(path)).status,
+        (await client.patch(path, json={"question": "x"})).status,
+    ]
+    recorded = await store.interactions.get(InteractionId(path.rpartition("/")[2]))
 
     assert (withdrawn.status, text, after) == (204, "", [404, 404, 404])
     assert recorded is not None
     assert (recorded.message.text, recorded.outcome) == ("", None)
 
 
-async def test_only_the_asker_and_admins_change_or_withdraw(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN)) as client:
-        path = await asked(client)
-        await client.get("/", headers=PAGE_VIEW)
-        other = [
-            (await client.patch(path, json={"question": "x"})).status,
-            (await client.delete(path)).status,
-        ]
-        kept = await body_of(client, path, BEARER)
-        admin = (await client.delete(path, headers=BEARER)).status
+async def test_only_the_asker_and_admins_change_or_withdraw(guarded: Client) -> None:
+    path = await asked(guarded)
+    await guarded.get("/", headers=PAGE_VIEW)
+    other = [
+        (await guarded.patch(path, json={"question": "x"})).status,
+        (await guarded.delete(path)).status,
+    ]
+    kept = await body_of(guarded, path, BEARER)
+    admin = (await guarded.delete(path, headers=BEARER)).status
 
     assert (other, kept["question"], admin) == ([404, 404], "VPN?", 204)
 
@@ -306,15 +289,12 @@ async def waiting(store: Store, *names: str) -> None:
         await add_escalation(store, name, opened_at=NOON + timedelta(hours=hours), asker="anna")
 
 
-async def test_questions_are_listed_newest_first_and_page_by_page(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_questions_are_listed_newest_first_by_pages(store: Store, client: Client) -> None:
     for hours in range(5):
         await add_interaction(store, f"i{hours}", at=NOON + timedelta(hours=hours))
 
-    async with serving(store, settings_for(tmp_path)) as client:
-        first = await told(client, QUESTIONS, limit="3")
-        second = await told(client, QUESTIONS, limit="3", cursor=first["next"])
+    first = await told(client, QUESTIONS, limit="3")
+    second = await told(client, QUESTIONS, limit="3", cursor=first["next"])
 
     pages = [[each["interaction_id"] for each in page["questions"]] for page in (first, second)]
     assert pages == [["i4", "i3", "i2"], ["i1", "i0"]]
@@ -322,15 +302,14 @@ async def test_questions_are_listed_newest_first_and_page_by_page(
     assert first["questions"][0]["platform"] == "web"
 
 
-async def test_questions_are_found_by_words_and_time(store: Store, tmp_path: Path) -> None:
+async def test_questions_are_found_by_words_and_time(store: Store, client: Client) -> None:
     await add_interaction(store, "early", at=NOON - timedelta(days=2))
     await add_interaction(store, "late", at=NOON)
 
-    async with serving(store, settings_for(tmp_path)) as client:
-        by_words = await told(client, QUESTIONS, q="vpn WHERE")
-        by_other = await told(client, QUESTIONS, q="payroll")
-        since = (NOON - timedelta(days=1)).isoformat()
-        by_time = await told(client, QUESTIONS, since=since)
+    by_words = await told(client, QUESTIONS, q="vpn WHERE")
+    by_other = await told(client, QUESTIONS, q="payroll")
+    since = (NOON - timedelta(days=1)).isoformat()
+    by_time = await told(client, QUESTIONS, since=since)
 
     assert [each["interaction_id"] for each in by_words["questions"]] == ["late", "early"]
     assert by_other["questions"] == []
@@ -359,50 +338,42 @@ async def test_questions_are_found_by_words_and_time(store: Store, tmp_path: Pat
     ],
 )
 async def test_a_query_that_is_not_understood_is_told_with_its_cure(
-    store: Store, tmp_path: Path, path: str, query: dict[str, str], named: str
+    client: Client, path: str, query: dict[str, str], named: str
 ) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        problem = await told(client, path, 422, **query)
+    problem = await told(client, path, 422, **query)
 
     assert named in problem["detail"]
     assert problem["cure"]
 
 
-async def test_escalations_are_listed_longest_waiting_first_and_by_state(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_escalations_are_listed_by_wait_and_by_state(store: Store, client: Client) -> None:
     await waiting(store, "a", "b", "c")
 
-    async with serving(store, settings_for(tmp_path)) as client:
-        await done(client, "b", "claim", name="Bea")
-        first = await told(client, ESCALATIONS, limit="2")
-        rest = await told(client, ESCALATIONS, limit="2", cursor=first["next"])
-        claimed = await told(client, f"{ESCALATIONS}?state=claimed&state=answered")
+    await done(client, "b", "claim", name="Bea")
+    first = await told(client, ESCALATIONS, limit="2")
+    rest = await told(client, ESCALATIONS, limit="2", cursor=first["next"])
+    claimed = await told(client, f"{ESCALATIONS}?state=claimed&state=answered")
 
     listed = [each["interaction_id"] for page in (first, rest) for each in page["escalations"]]
     assert sorted(listed) == ["a", "b", "c"]
     assert [each["owner_name"] for each in claimed["escalations"]] == ["Bea"]
 
 
-async def test_who_claims_or_releases_says_nothing_by_it(store: Store, tmp_path: Path) -> None:
+async def test_who_claims_or_releases_says_nothing_by_it(store: Store, client: Client) -> None:
     await waiting(store, "a")
 
-    async with serving(store, settings_for(tmp_path)) as client:
-        await done(client, "a", "claim", name="Bea", text="Only for us: he asks each week.")
-        released = await done(client, "a", "release", name="Bea", text="No time.")
+    await done(client, "a", "claim", name="Bea", text="Only for us: he asks each week.")
+    released = await done(client, "a", "release", name="Bea", text="No time.")
 
     assert [each["text"] for each in released["history"][-2:]] == ["", ""]
 
 
-async def test_an_escalation_is_claimed_answered_resolved_and_reopened(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_case_is_claimed_answered_resolved_reopened(store: Store, client: Client) -> None:
     await waiting(store, "a")
 
-    async with serving(store, settings_for(tmp_path)) as client:
-        for act in ("claim", "reply", "resolve", "reopen"):
-            case = await done(client, "a", act, name="Bea", text="Use the blue socket.")
-        again = await told(client, f"{ESCALATIONS}/a")
+    for act in ("claim", "reply", "resolve", "reopen"):
+        case = await done(client, "a", act, name="Bea", text="Use the blue socket.")
+    again = await told(client, f"{ESCALATIONS}/a")
 
     assert case == again
     assert case["state"] == "reopened"
@@ -423,28 +394,24 @@ async def test_who_comes_second_is_told_who_has_it(store: Store, tmp_path: Path)
 
 
 @pytest.mark.parametrize("act", ["reply", "decline"])
-async def test_a_reply_and_a_refusal_need_words(store: Store, tmp_path: Path, act: str) -> None:
+async def test_a_reply_and_a_refusal_need_words(store: Store, client: Client, act: str) -> None:
     await waiting(store, "a")
 
-    async with serving(store, settings_for(tmp_path)) as client:
-        problem = await done(client, "a", act, 422, text="   ")
+    problem = await done(client, "a", act, 422, text="   ")
 
     assert act in problem["detail"]
 
 
-async def test_unknown_escalations_and_acts_are_not_there(store: Store, tmp_path: Path) -> None:
+async def test_unknown_escalations_and_acts_are_not_there(store: Store, client: Client) -> None:
     await waiting(store, "a")
 
-    async with serving(store, settings_for(tmp_path)) as client:
-        await told(client, f"{ESCALATIONS}/none", 404)
-        problem = await done(client, "a", "forget", 404)
+    await told(client, f"{ESCALATIONS}/none", 404)
+    problem = await done(client, "a", "forget", 404)
 
     assert "claim" in problem["cure"]
 
 
-async def test_beyond_this_machine_the_record_is_for_those_who_answer(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_from_outside_the_record_is_for_experts(store: Store, tmp_path: Path) -> None:
     await waiting(store, "a")
     settings = settings_for(tmp_path, host="0.0.0.0", admin_token=TOKEN)  # noqa: S104 - not bound
 
@@ -459,30 +426,28 @@ async def test_beyond_this_machine_the_record_is_for_those_who_answer(
     assert opened == {200}
 
 
-async def test_usage_is_summed_by_what_is_asked(store: Store, tmp_path: Path) -> None:
+async def test_usage_is_summed_by_what_is_asked(store: Store, client: Client) -> None:
     await add_usage(store, 1)
     await add_usage(store, 2, model="large", cost_usd=None)
     since = (NOON - timedelta(days=1)).isoformat()
     until = (NOON + timedelta(days=1)).isoformat()
 
-    async with serving(store, settings_for(tmp_path)) as client:
-        by_day = await told(client, USAGE, since=since, until=until)
-        by_model = await told(client, USAGE, by="model", since=since, until=until)
-        backwards = await told(client, USAGE, 422, since=until, until=since)
+    by_day = await told(client, USAGE, since=since, until=until)
+    by_model = await told(client, USAGE, by="model", since=since, until=until)
+    backwards = await told(client, USAGE, 422, since=until, until=since)
 
     assert [(each["calls"], each["unpriced_calls"]) for each in by_day["sums"]] == [(2, 1)]
     assert {each["key"] for each in by_model["sums"]} == {"small", "large"}
     assert "can't be summed up" in backwards["detail"]
 
 
-async def test_who_is_signed_in_acts_under_their_own_name(store: Store, tmp_path: Path) -> None:
+async def test_who_is_signed_in_acts_by_their_name(store: Store, sample_client: Client) -> None:
     await waiting(store, "a")
 
-    async with serving(store, settings_for(tmp_path), sample=True) as client:
-        own = {"Origin": f"http://127.0.0.1:{client.port}"}
-        await client.post("/session/demo", data={"persona": "tomas"}, headers=own)
-        refused = await done(client, "a", "claim", 403, name="The managing director")
-        case = await done(client, "a", "claim")
+    own = {"Origin": f"http://127.0.0.1:{sample_client.port}"}
+    await sample_client.post("/session/demo", data={"persona": "tomas"}, headers=own)
+    refused = await done(sample_client, "a", "claim", 403, name="The managing director")
+    case = await done(sample_client, "a", "claim")
 
     assert "managing director" in refused["detail"]
     assert (case["owner_id"], case["owner_name"]) == ("demo-tomas", "Tomas")

@@ -15,7 +15,7 @@ from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from tests.fakes.bot_ports import AnswerBarrier, EchoDesk, generic_outcome
 from tests.fakes.durable_inbox import thread_exchanges
-from tests.fakes.http_server import BEARER, PAGE_VIEW, TOKEN, serving, settings_for
+from tests.fakes.http_server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
 from tests.unit.bot.web.api import replies
 
 KEYS = {
@@ -81,9 +81,7 @@ async def test_scores_of_the_search_are_for_admins(store: Store, tmp_path: Path)
     assert full["pipeline"]["gate"]["features"] != {}
 
 
-async def test_the_pipeline_is_there_only_when_it_is_asked_for(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_the_pipeline_is_there_only_when_asked_for(store: Store, tmp_path: Path) -> None:
     async with serving(store, settings_for(tmp_path), desk=EchoDesk(found)) as client:
         asked = {"question": "VPN?", "show_pipeline": True}
         body = await (await client.post("/api/v1/ask", json=asked)).json()
@@ -105,10 +103,9 @@ async def test_the_pipeline_is_there_only_when_it_is_asked_for(
     ],
 )
 async def test_a_question_has_1_to_4000_characters_without_the_blanks_around(
-    store: Store, tmp_path: Path, question: str, status: int
+    client: Client, question: str, status: int
 ) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        response = await client.post("/api/v1/ask", json={"question": question})
+    response = await client.post("/api/v1/ask", json={"question": question})
 
     assert response.status == status
 
@@ -134,11 +131,10 @@ async def test_a_question_has_1_to_4000_characters_without_the_blanks_around(
     ],
 )
 async def test_a_mistake_is_told_with_field_value_and_cure(
-    store: Store, tmp_path: Path, body: object, field: str, cure: str
+    store: Store, client: Client, body: object, field: str, cure: str
 ) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        response = await client.post("/api/v1/ask", json=body)
-        told = await response.json()
+    response = await client.post("/api/v1/ask", json=body)
+    told = await response.json()
 
     assert response.status == 422
     assert response.content_type == "application/problem+json"
@@ -152,12 +148,11 @@ async def test_a_mistake_is_told_with_field_value_and_cure(
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"\xff\xfe", b'{"question": "\\ud800"}', b"[" * 100_000, b"NaN"]
 )
-async def test_what_is_no_json_is_told_so(store: Store, tmp_path: Path, body: bytes) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        response = await client.post(
-            "/api/v1/ask", data=body, headers={"Content-Type": "application/json"}
-        )
-        told = await response.json()
+async def test_what_is_no_json_is_told_so(client: Client, body: bytes) -> None:
+    response = await client.post(
+        "/api/v1/ask", data=body, headers={"Content-Type": "application/json"}
+    )
+    told = await response.json()
 
     assert response.status in {400, 422}
     assert set(told) <= {"type", "title", "status", "detail", "cure", "errors"}
@@ -174,10 +169,9 @@ async def test_what_is_no_json_is_told_so(store: Store, tmp_path: Path, body: by
         "🔑" * 3000,
     ],
 )
-async def test_hostile_questions_are_questions(store: Store, tmp_path: Path, question: str) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        response = await client.post("/api/v1/ask", json={"question": question})
-        body = await response.json()
+async def test_hostile_questions_are_questions(client: Client, question: str) -> None:
+    response = await client.post("/api/v1/ask", json={"question": question})
+    body = await response.json()
 
     assert response.status == 200
     assert body["answer"] == f"You said: {question}"
@@ -276,20 +270,17 @@ async def test_the_same_key_of_two_persons_is_two_questions(store: Store, tmp_pa
 
 
 @pytest.mark.parametrize("key", ["a b", "x" * 129, ""])
-async def test_a_key_of_another_form_is_refused(store: Store, tmp_path: Path, key: str) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        response = await client.post(
-            "/api/v1/ask", json={"question": "hi"}, headers={"Idempotency-Key": key}
-        )
-        told = await response.json()
+async def test_a_key_of_another_form_is_refused(client: Client, key: str) -> None:
+    response = await client.post(
+        "/api/v1/ask", json={"question": "hi"}, headers={"Idempotency-Key": key}
+    )
+    told = await response.json()
 
     assert response.status == 422
     assert told["errors"][0]["field"] == "Idempotency-Key"
 
 
-async def test_a_user_is_not_believed_without_the_right_to_say_so(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_no_user_is_believed_without_the_right(store: Store, tmp_path: Path) -> None:
     desk = EchoDesk()
     async with serving(store, settings_for(tmp_path), desk=desk) as client:
         response = await client.post("/api/v1/ask", json={"question": "hi", "user": USER})
@@ -355,9 +346,7 @@ async def test_too_many_questions_are_told_to_come_back(store: Store, tmp_path: 
     assert "Ask again in a minute" in told["detail"]
 
 
-async def test_an_answer_that_takes_too_long_can_be_fetched_later(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_an_answer_that_takes_long_is_fetched_later(store: Store, tmp_path: Path) -> None:
     gate = AnswerBarrier()
     settings = settings_for(tmp_path)
     async with serving(store, settings, desk=EchoDesk(gate), ask_seconds=0.05) as client:
@@ -395,11 +384,8 @@ async def test_a_desk_that_breaks_is_an_error_without_details(store: Store, tmp_
     assert "hunter2" not in text
 
 
-async def test_fifty_questions_at_once_are_each_answered_with_their_own(
-    store: Store, tmp_path: Path
-) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        bodies = await asyncio.gather(*(ask(client, question=f"q{n}") for n in range(50)))
+async def test_fifty_questions_at_once_are_each_answered_with_their_own(client: Client) -> None:
+    bodies = await asyncio.gather(*(ask(client, question=f"q{n}") for n in range(50)))
 
     assert [body["answer"] for body in bodies] == [f"You said: q{n}" for n in range(50)]
     assert len({body["interaction_id"] for body in bodies}) == 50

@@ -18,6 +18,7 @@ from bot.domain.messages import InteractionId, Limit, Message, Refusal
 from bot.domain.outcomes import refused_outcome as refused_by
 from bot.store.database import Store
 from bot.web.api import mount, openapi_document
+from bot.web.api.documents import DOCUMENT_OPERATIONS
 from bot.web.api.operations import INTERACTION_OPERATIONS, Operation, in_v1
 from bot.web.api.record import RecordApi
 from bot.web.problems import ProblemDetails
@@ -33,9 +34,7 @@ METHODS = {"get", "put", "post", "patch", "delete"}
 FAILED = (ComponentStatus("index", "failed", "gone", "Mend it."),)
 
 
-def test_every_route_is_documented_and_every_documented_route_is_there(
-    store: Store, tmp_path: Path
-) -> None:
+def test_every_route_is_documented_and_no_other_is(store: Store, tmp_path: Path) -> None:
     app = web.Application()
     mount(
         app,
@@ -94,9 +93,8 @@ def test_an_answer_is_documented_with_its_keys() -> None:
     assert answer["properties"]["status"]["enum"] == ["answered", "unknown", "error"]
 
 
-async def test_the_document_is_served(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        assert await (await client.get("/openapi.json")).json() == openapi_document()
+async def test_the_document_is_served(client: Client) -> None:
+    assert await (await client.get("/openapi.json")).json() == openapi_document()
 
 
 class Defective:
@@ -299,11 +297,10 @@ async def test_every_documented_response_is_given_as_documented(
 
 def test_the_page_about_the_api_knows_every_route_and_every_error() -> None:
     page = (Path(__file__).parents[5] / "docs" / "api.md").read_text(encoding="utf-8")
-
-    for operation in INTERACTION_OPERATIONS:
+    for operation in (*INTERACTION_OPERATIONS, *DOCUMENT_OPERATIONS):
         assert f"`{operation.method} {operation.path}`" in page
-    for status in {status for operation in INTERACTION_OPERATIONS for status in operation.problems}:
-        assert f"| {status} |" in page
+        for status in operation.problems:
+            assert f"| {status} |" in page
 
 
 BROKEN = (
@@ -314,9 +311,7 @@ BROKEN = (
 )
 
 
-async def test_a_running_process_is_healthy_even_when_a_part_is_broken(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_running_process_is_healthy_with_broken_parts(store: Store, tmp_path: Path) -> None:
     async with serving(store, settings_for(tmp_path), parts=BROKEN) as client:
         response = await client.get("/health")
 

@@ -141,87 +141,78 @@ async def sign_in(client: Client, token: str = TOKEN) -> int:
     return response.status
 
 
-async def test_the_page_signs_a_browser_in(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        page = await client.get("/session", headers=PAGE_VIEW)
-        signed = await client.post(
-            "/session", data={"token": TOKEN}, headers=own(client), allow_redirects=False
-        )
-        chat = await client.get("/", headers=PAGE_VIEW, allow_redirects=False)
-        again = await client.get("/session", headers=PAGE_VIEW, allow_redirects=False)
+async def test_the_page_signs_a_browser_in(public: Client) -> None:
+    page = await public.get("/session", headers=PAGE_VIEW)
+    signed = await public.post(
+        "/session", data={"token": TOKEN}, headers=own(public), allow_redirects=False
+    )
+    chat = await public.get("/", headers=PAGE_VIEW, allow_redirects=False)
+    again = await public.get("/session", headers=PAGE_VIEW, allow_redirects=False)
 
-        assert 'action="/session"' in await page.text()
-        assert (signed.status, signed.headers["Location"]) == (303, "/")
-        cookie = signed.cookies["frontdesk_session"]
-        assert cookie["httponly"]
-        assert cookie["samesite"] == "Lax"
-        assert TOKEN not in cookie.value
-        assert chat.status == 200
-        assert (again.status, again.headers["Location"]) == (303, "/")
+    assert 'action="/session"' in await page.text()
+    assert (signed.status, signed.headers["Location"]) == (303, "/")
+    cookie = signed.cookies["frontdesk_session"]
+    assert cookie["httponly"]
+    assert cookie["samesite"] == "Lax"
+    assert TOKEN not in cookie.value
+    assert chat.status == 200
+    assert (again.status, again.headers["Location"]) == (303, "/")
 
 
-async def test_the_page_needs_nothing_inline(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        page = await (await client.get("/session")).text()
-        found = re.findall(r'<link rel="stylesheet" href="([^"]+)"', page)
-        styles = [await client.get(address) for address in found]
+async def test_the_page_needs_nothing_inline(client: Client) -> None:
+    page = await (await client.get("/session")).text()
+    found = re.findall(r'<link rel="stylesheet" href="([^"]+)"', page)
+    styles = [await client.get(address) for address in found]
 
     assert "<script" not in page
     assert "style=" not in page
     assert [style.content_type for style in styles] == ["text/css", "text/css"]
 
 
-async def test_json_signs_in_too(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        signed = await client.post("/session", json={"token": TOKEN})
+async def test_json_signs_in_too(public: Client) -> None:
+    signed = await public.post("/session", json={"token": TOKEN})
 
-        assert signed.status == 204
-        assert (await client.get("/openapi.json")).status == 200
+    assert signed.status == 204
+    assert (await public.get("/openapi.json")).status == 200
 
 
 @pytest.mark.parametrize(
     ("body", "status"),
     [('{"token": "wrong"}', 401), ('{"token": 1}', 422), ("[]", 422), ("{", 400)],
 )
-async def test_a_wrong_body_signs_nobody_in(
-    store: Store, tmp_path: Path, body: str, status: int
-) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        response = await client.post(
-            "/session", data=body, headers={"Content-Type": "application/json"}
-        )
+async def test_a_wrong_body_signs_nobody_in(public: Client, body: str, status: int) -> None:
+    response = await public.post(
+        "/session", data=body, headers={"Content-Type": "application/json"}
+    )
 
-        assert response.status == status
-        assert (await client.get("/openapi.json")).status == 401
+    assert response.status == status
+    assert (await public.get("/openapi.json")).status == 401
 
 
-async def test_a_wrong_token_is_told_on_the_page(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        response = await client.post("/session", data={"token": "<b>"}, headers=own(client))
+async def test_a_wrong_token_is_told_on_the_page(public: Client) -> None:
+    response = await public.post("/session", data={"token": "<b>"}, headers=own(public))
 
-        assert response.status == 401
-        assert "not the admin token" in await response.text()
-        assert "<b>" not in await response.text()
-        assert "frontdesk_session" not in response.cookies
+    assert response.status == 401
+    assert "not the admin token" in await response.text()
+    assert "<b>" not in await response.text()
+    assert "frontdesk_session" not in response.cookies
 
 
-async def test_another_site_cannot_sign_a_browser_in(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        response = await client.post(
-            "/session", data={"token": TOKEN}, headers={"Origin": "https://evil.example"}
-        )
+async def test_another_site_cannot_sign_a_browser_in(public: Client) -> None:
+    response = await public.post(
+        "/session", data={"token": TOKEN}, headers={"Origin": "https://evil.example"}
+    )
 
     assert response.status == 403
 
 
-async def test_another_site_cannot_use_a_session(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        assert await sign_in(client) == 303
-        evil = {"Origin": "https://evil.example"}
-        form = await client.post("/chat", data={"question": "hi"}, headers=evil)
-        plain = await client.post("/chat", data={"question": "hi"})
-        read = await client.get("/openapi.json", headers=evil)
-        ours = await client.post("/chat", data={"question": "hi"}, headers=own(client))
+async def test_another_site_cannot_use_a_session(public: Client) -> None:
+    assert await sign_in(public) == 303
+    evil = {"Origin": "https://evil.example"}
+    form = await public.post("/chat", data={"question": "hi"}, headers=evil)
+    plain = await public.post("/chat", data={"question": "hi"})
+    read = await public.get("/openapi.json", headers=evil)
+    ours = await public.post("/chat", data={"question": "hi"}, headers=own(public))
 
     assert (form.status, plain.status, read.status, ours.status) == (403, 415, 403, 200)
 
@@ -247,13 +238,12 @@ async def begun(sessions: Sessions) -> str:
     return response.cookies["frontdesk_session"].value
 
 
-async def test_signing_out_ends_the_session(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        await sign_in(client)
-        ended = await client.post("/session/end", headers=own(client), allow_redirects=False)
+async def test_signing_out_ends_the_session(public: Client) -> None:
+    await sign_in(public)
+    ended = await public.post("/session/end", headers=own(public), allow_redirects=False)
 
-        assert (ended.status, ended.headers["Location"]) == (303, "/session")
-        assert (await client.get("/openapi.json")).status == 401
+    assert (ended.status, ended.headers["Location"]) == (303, "/session")
+    assert (await public.get("/openapi.json")).status == 401
 
 
 async def session_of(client: Client) -> str:
@@ -267,19 +257,16 @@ async def status_with(client: Client, session: str) -> int:
     return (await client.get("/openapi.json", headers=headers)).status
 
 
-async def test_a_forged_session_opens_nothing(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        real = await session_of(client)
-        other = "A" if real[0] != "A" else "B"
+async def test_a_forged_session_opens_nothing(public: Client) -> None:
+    real = await session_of(public)
+    other = "A" if real[0] != "A" else "B"
 
-        assert await status_with(client, real) == 200
-        for forged in (other + real[1:], real[:-1], real + "A", "x", "", "' OR 1=1 --", "é" * 43):
-            assert await status_with(client, forged) == 401
+    assert await status_with(public, real) == 200
+    for forged in (other + real[1:], real[:-1], real + "A", "x", "", "' OR 1=1 --", "é" * 43):
+        assert await status_with(public, forged) == 401
 
 
-async def test_the_record_keeps_only_a_hash_of_what_the_browser_has(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_the_record_keeps_but_a_hash_of_the_cookie(store: Store, tmp_path: Path) -> None:
     async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
         session = await session_of(client)
         async with store.transactions.reading() as connection:
@@ -303,49 +290,41 @@ async def test_a_session_ends_by_itself(store: Store, tmp_path: Path) -> None:
         assert await status_with(client, await begun(younger)) == 200
 
 
-async def test_signing_in_again_gives_another_session_and_ends_the_old_one(
-    store: Store, tmp_path: Path
-) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        first = await session_of(client)
-        second = await session_of(client)
+async def test_signing_in_again_gives_another_session_and_ends_the_old_one(public: Client) -> None:
+    first = await session_of(public)
+    second = await session_of(public)
 
-        assert first != second
-        assert await status_with(client, first) == 401
-        assert await status_with(client, second) == 200
+    assert first != second
+    assert await status_with(public, first) == 401
+    assert await status_with(public, second) == 200
 
 
-async def test_a_session_that_the_browser_brought_along_is_not_taken(
-    store: Store, tmp_path: Path
-) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        planted = "planted-by-somebody-else-planted-by-somebod"
-        response = await client.post(
-            "/session",
-            json={"token": TOKEN},
-            headers={"Cookie": f"frontdesk_session={planted}"},
-        )
+async def test_a_session_that_the_browser_brought_along_is_not_taken(public: Client) -> None:
+    planted = "planted-by-somebody-else-planted-by-somebod"
+    response = await public.post(
+        "/session",
+        json={"token": TOKEN},
+        headers={"Cookie": f"frontdesk_session={planted}"},
+    )
 
-        assert response.cookies["frontdesk_session"].value != planted
-        assert await status_with(client, planted) == 401
+    assert response.cookies["frontdesk_session"].value != planted
+    assert await status_with(public, planted) == 401
 
 
-async def test_signing_out_ends_a_copy_of_the_cookie_too(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        session = await session_of(client)
-        await client.post("/session/end", headers=own(client), allow_redirects=False)
+async def test_signing_out_ends_a_copy_of_the_cookie_too(public: Client) -> None:
+    session = await session_of(public)
+    await public.post("/session/end", headers=own(public), allow_redirects=False)
 
-        assert await status_with(client, session) == 401
+    assert await status_with(public, session) == 401
 
 
-async def test_signing_out_is_nothing_that_a_link_can_do(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        session = await session_of(client)
-        got = await client.get("/session/end", headers=PAGE_VIEW)
-        evil = await client.post("/session/end", headers={"Origin": "https://evil.example"})
+async def test_signing_out_is_nothing_that_a_link_can_do(public: Client) -> None:
+    session = await session_of(public)
+    got = await public.get("/session/end", headers=PAGE_VIEW)
+    evil = await public.post("/session/end", headers={"Origin": "https://evil.example"})
 
-        assert (got.status, evil.status) == (405, 403)
-        assert await status_with(client, session) == 200
+    assert (got.status, evil.status) == (405, 403)
+    assert await status_with(public, session) == 200
 
 
 async def test_a_new_token_ends_the_sessions_of_the_old_one(store: Store, tmp_path: Path) -> None:
@@ -374,19 +353,16 @@ async def test_without_a_token_the_page_says_how_to_make_one(store: Store, tmp_p
         assert posted.status == 401
 
 
-async def test_behind_tls_cookies_are_of_this_host_and_stay_on_tls(
-    store: Store, tmp_path: Path
-) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        tls = {"X-Forwarded-Proto": "https"}
-        signed = await client.post("/session", json={"token": TOKEN}, headers=tls)
-        cookie = signed.cookies["__Host-frontdesk_session"]
-        planted = {"Cookie": f"frontdesk_session={cookie.value}", **tls}
-        client.session.cookie_jar.clear()
+async def test_behind_tls_cookies_are_of_this_host_and_stay_on_tls(public: Client) -> None:
+    tls = {"X-Forwarded-Proto": "https"}
+    signed = await public.post("/session", json={"token": TOKEN}, headers=tls)
+    cookie = signed.cookies["__Host-frontdesk_session"]
+    planted = {"Cookie": f"frontdesk_session={cookie.value}", **tls}
+    public.session.cookie_jar.clear()
 
-        assert (cookie["secure"], cookie["path"], cookie["domain"]) == (True, "/", "")
-        assert "frontdesk_session" not in signed.cookies
-        assert (await client.get("/openapi.json", headers=planted)).status == 401
+    assert (cookie["secure"], cookie["path"], cookie["domain"]) == (True, "/", "")
+    assert "frontdesk_session" not in signed.cookies
+    assert (await public.get("/openapi.json", headers=planted)).status == 401
 
 
 async def test_at_the_public_address_cookies_stay_on_tls_whatever_the_proxy_says(
@@ -402,18 +378,17 @@ async def test_at_the_public_address_cookies_stay_on_tls_whatever_the_proxy_says
     assert signed.cookies["__Host-frontdesk_session"]["secure"]
 
 
-async def test_who_signs_in_goes_on_to_where_they_wanted(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        sent = await client.get("/broken?a=1&b=2", headers=PAGE_VIEW, allow_redirects=False)
-        page = await (await client.get(sent.headers["Location"], headers=PAGE_VIEW)).text()
-        signed = await client.post(
-            "/session",
-            data={"token": TOKEN, "next": "/broken?a=1&b=2"},
-            headers=own(client),
-            allow_redirects=False,
-        )
-        form = {"token": TOKEN, "next": "//evil.example"}
-        away = await client.post("/session", data=form, headers=own(client), allow_redirects=False)
+async def test_who_signs_in_goes_on_to_where_they_wanted(public: Client) -> None:
+    sent = await public.get("/broken?a=1&b=2", headers=PAGE_VIEW, allow_redirects=False)
+    page = await (await public.get(sent.headers["Location"], headers=PAGE_VIEW)).text()
+    signed = await public.post(
+        "/session",
+        data={"token": TOKEN, "next": "/broken?a=1&b=2"},
+        headers=own(public),
+        allow_redirects=False,
+    )
+    form = {"token": TOKEN, "next": "//evil.example"}
+    away = await public.post("/session", data=form, headers=own(public), allow_redirects=False)
 
     assert sent.headers["Location"] in {
         "/session?next=/broken?a%3D1%26b%3D2",
@@ -425,35 +400,29 @@ async def test_who_signs_in_goes_on_to_where_they_wanted(store: Store, tmp_path:
 
 
 @pytest.mark.mended(id="slack-4")
-async def test_signing_in_goes_on_to_the_quoted_lines_of_a_page(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_signing_in_goes_on_to_the_quoted_lines_of_a_page(public: Client) -> None:
     page = link_to_quote("/pages/IT/vpn.md", "c1", ["Open it, & wait: 50 % #1", "\u00e4 " * 70])
     wanted, _, place = page.partition("#")
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        sent = await client.get(wanted, headers=PAGE_VIEW, allow_redirects=False)
-        (kept,) = parse_qs(urlsplit(sent.headers["Location"]).query)["next"]
-        signed = await client.post(
-            "/session",
-            data={"token": TOKEN, "next": kept},
-            headers=own(client),
-            allow_redirects=False,
-        )
+    sent = await public.get(wanted, headers=PAGE_VIEW, allow_redirects=False)
+    (kept,) = parse_qs(urlsplit(sent.headers["Location"]).query)["next"]
+    signed = await public.post(
+        "/session",
+        data={"token": TOKEN, "next": kept},
+        headers=own(public),
+        allow_redirects=False,
+    )
 
     gone_on, _, there = signed.headers["Location"].partition("#")
     assert parse_qs(urlsplit(gone_on).query) == parse_qs(urlsplit(wanted).query)
     assert there == place
 
 
-async def test_a_fragment_of_a_page_leads_the_whole_page_to_signing_in(
-    store: Store, tmp_path: Path
-) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        shown = f"{own(client)['Origin']}/broken?x=1"
-        htmx = {"HX-Request": "true", "HX-Current-URL": shown}
-        evil = {"HX-Request": "true", "HX-Current-URL": "https://[evil"}
-        response = await client.get("/broken", headers=htmx, allow_redirects=False)
-        odd = await client.get("/broken", headers=evil, allow_redirects=False)
+async def test_a_fragment_of_a_page_leads_the_whole_page_to_signing_in(public: Client) -> None:
+    shown = f"{own(public)['Origin']}/broken?x=1"
+    htmx = {"HX-Request": "true", "HX-Current-URL": shown}
+    evil = {"HX-Request": "true", "HX-Current-URL": "https://[evil"}
+    response = await public.get("/broken", headers=htmx, allow_redirects=False)
+    odd = await public.get("/broken", headers=evil, allow_redirects=False)
 
     assert (response.status, odd.status) == (401, 401)
     assert response.headers["HX-Redirect"] == "/session?next=/broken%3Fx%3D1"

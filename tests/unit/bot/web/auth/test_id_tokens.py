@@ -198,9 +198,7 @@ def test_an_id_is_the_same_at_every_sign_in_and_nobodys_elsewhere() -> None:
     ],
     ids=str,
 )
-def test_an_address_counts_when_the_issuer_says_that_it_is_theirs(
-    claims: Claims, email: str | None
-) -> None:
+def test_an_address_counts_when_it_is_verified(claims: Claims, email: str | None) -> None:
     assert verified_email(claims) == email
 
 
@@ -264,7 +262,7 @@ def test_with_too_many_groups_app_roles_alone_count() -> None:
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), ANYTHING))
-def test_whatever_a_token_says_one_is_let_in_as_an_asker_or_refused(
+def test_whatever_a_token_says_one_is_an_asker_or_refused(
     claims: dict[str, object],
 ) -> None:
     rules = replace(PLAIN, admin_groups=frozenset({"the-admins"}))
@@ -410,9 +408,7 @@ async def test_an_issuer_that_says_what_it_may_not_is_not_used(
 @pytest.mark.parametrize(
     "methods", [["client_secret_post"], ["client_secret_basic"], ["client_secret_basic", "none"]]
 )
-async def test_the_secret_goes_where_the_issuer_wants_it(
-    issuer: FakeIssuer, methods: list[str]
-) -> None:
+async def test_the_secret_goes_where_it_is_wanted(issuer: FakeIssuer, methods: list[str]) -> None:
     issuer.document["token_endpoint_auth_methods_supported"] = methods
 
     assert await redeem(issuer)

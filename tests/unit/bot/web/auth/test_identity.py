@@ -21,7 +21,6 @@ from bot.domain.interactions import Interaction
 from bot.domain.messages import Person
 from bot.domain.users import SignedIn
 from bot.store.database import Store
-from bot.web.auth.demo import demo_allowed
 from bot.web.auth.identity import (
     DIRECTORY,
     IDENTITIES,
@@ -269,51 +268,46 @@ async def seen(client: Client) -> tuple[str, str]:
     return who, await (await client.get("/role")).text()
 
 
-async def test_one_can_be_somebody_else_and_oneself_again(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path), sample=True) as client:
-        you = await seen(client)
-        chosen = {}
-        for persona in ("mika", "ines", "tomas"):
-            assert await become(client, persona, "/role") == (303, "/role")
-            chosen[persona] = await seen(client)
-        await become(client, "you")
+async def test_one_can_be_somebody_else_and_oneself_again(sample_client: Client) -> None:
+    you = await seen(sample_client)
+    chosen = {}
+    for persona in ("mika", "ines", "tomas"):
+        assert await become(sample_client, persona, "/role") == (303, "/role")
+        chosen[persona] = await seen(sample_client)
+    await become(sample_client, "you")
 
-        assert chosen == {
-            "mika": ("demo-mika", "asker"),
-            "ines": ("demo-ines", "asker"),
-            "tomas": ("demo-tomas", "expert"),
-        }
-        assert you[0].startswith("visitor-")
-        assert you[1] == "admin"
-        assert await seen(client) == you
+    assert chosen == {
+        "mika": ("demo-mika", "asker"),
+        "ines": ("demo-ines", "asker"),
+        "tomas": ("demo-tomas", "expert"),
+    }
+    assert you[0].startswith("visitor-")
+    assert you[1] == "admin"
+    assert await seen(sample_client) == you
 
 
-async def test_each_has_a_history_of_their_own(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path), sample=True) as client:
-        await become(client, "ines")
-        asked = await (await client.post("/api/v1/ask", json={"question": "hello"})).json()
-        address = f"/api/v1/interactions/{asked['interaction_id']}"
-        own = (await client.get(address)).status
-        others = []
-        for persona in ("mika", "tomas", "you"):
-            await become(client, persona)
-            others.append((await client.get(address)).status)
+async def test_each_has_a_history_of_their_own(sample_client: Client) -> None:
+    await become(sample_client, "ines")
+    asked = await (await sample_client.post("/api/v1/ask", json={"question": "hello"})).json()
+    address = f"/api/v1/interactions/{asked['interaction_id']}"
+    own = (await sample_client.get(address)).status
+    others = []
+    for persona in ("mika", "tomas", "you"):
+        await become(sample_client, persona)
+        others.append((await sample_client.get(address)).status)
 
     assert own == 200
     assert others == [404, 404, 404]
 
 
-async def test_what_is_asked_is_answered_from_what_they_may_read(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_each_is_answered_from_what_they_read(store: Store, sample_client: Client) -> None:
     readers = {}
-    async with serving(store, settings_for(tmp_path), sample=True) as client:
-        for persona in ("mika", "ines", "tomas"):
-            await become(client, persona)
-            asked = await (await client.post("/api/v1/ask", json={"question": "hello"})).json()
-            kept = await store.interactions.get(asked["interaction_id"])
-            assert kept is not None
-            readers[persona] = kept.message.author.principals
+    for persona in ("mika", "ines", "tomas"):
+        await become(sample_client, persona)
+        asked = await (await sample_client.post("/api/v1/ask", json={"question": "hello"})).json()
+        kept = await store.interactions.get(asked["interaction_id"])
+        assert kept is not None
+        readers[persona] = kept.message.author.principals
 
     assert readers == {
         "mika": {"everyone", "user:mika"},
@@ -322,9 +316,7 @@ async def test_what_is_asked_is_answered_from_what_they_may_read(
     }
 
 
-async def test_a_persona_sees_not_more_where_everybody_is_believed(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_persona_sees_no_more_where_all_are_believed(store: Store, tmp_path: Path) -> None:
     settings = settings_for(tmp_path, dev_identities=True)
     async with serving(store, settings, sample=True) as client:
         asked = await (await client.post("/api/v1/ask", json={"question": "hello"})).json()
@@ -335,32 +327,28 @@ async def test_a_persona_sees_not_more_where_everybody_is_believed(
 
 
 @pytest.mark.parametrize("persona", ["admin", "", "Mika", "../you"])
-async def test_nobody_else_can_be_played(store: Store, tmp_path: Path, persona: str) -> None:
-    async with serving(store, settings_for(tmp_path), sample=True) as client:
-        assert (await become(client, persona))[0] == 422
+async def test_nobody_else_can_be_played(sample_client: Client, persona: str) -> None:
+    assert (await become(sample_client, persona))[0] == 422
 
 
-async def test_choosing_leads_nowhere_else(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path), sample=True) as client:
-        assert await become(client, "mika", "//evil.example") == (303, "/")
+async def test_choosing_leads_nowhere_else(sample_client: Client) -> None:
+    assert await become(sample_client, "mika", "//evil.example") == (303, "/")
 
 
-async def test_another_site_cannot_choose(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path), sample=True) as client:
-        form = {"persona": "tomas"}
-        evil = {"Origin": "https://evil.example"}
-        posted = await client.post("/session/demo", data=form, headers=evil)
-        got = await client.get("/session/demo", params=form)
+async def test_another_site_cannot_choose(sample_client: Client) -> None:
+    form = {"persona": "tomas"}
+    evil = {"Origin": "https://evil.example"}
+    posted = await sample_client.post("/session/demo", data=form, headers=evil)
+    got = await sample_client.get("/session/demo", params=form)
 
     assert (posted.status, got.status) == (403, 405)
 
 
-async def test_a_forged_choice_is_oneself(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path), sample=True) as client:
-        for forged in ("tomas", "tomas.", "tomas.AAAA", f"tomas.{'A' * 43}"):
-            headers = {"Cookie": f"frontdesk_demo={forged}"}
-            assert await (await client.get("/role", headers=headers)).text() == "admin"
-            assert await (await client.get("/", headers=headers)).text() == "local"
+async def test_a_forged_choice_is_oneself(sample_client: Client) -> None:
+    for forged in ("tomas", "tomas.", "tomas.AAAA", f"tomas.{'A' * 43}"):
+        headers = {"Cookie": f"frontdesk_demo={forged}"}
+        assert await (await sample_client.get("/role", headers=headers)).text() == "admin"
+        assert await (await sample_client.get("/", headers=headers)).text() == "local"
 
 
 @pytest.mark.parametrize(
@@ -390,8 +378,3 @@ async def test_nowhere_else_is_there_anybody_to_play(
     assert chosen in {401, 403, 404}
     assert role != "expert"
     assert "demo-" not in who
-
-
-def test_a_settings_file_alone_allows_nothing_elsewhere(tmp_path: Path) -> None:
-    assert demo_allowed(settings_for(tmp_path))
-    assert not demo_allowed(settings_for(tmp_path, **PUBLIC))

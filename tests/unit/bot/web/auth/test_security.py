@@ -45,11 +45,8 @@ def own(client: Client) -> str:
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "[::1]", "LOCALHOST"])
-async def test_on_loopback_our_own_names_are_served(
-    store: Store, tmp_path: Path, name: str
-) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        response = await client.get("/health", headers={"Host": f"{name}:{client.port}"})
+async def test_on_loopback_our_own_names_are_served(client: Client, name: str) -> None:
+    response = await client.get("/health", headers={"Host": f"{name}:{client.port}"})
 
     assert response.status == 200
 
@@ -69,55 +66,47 @@ async def test_on_loopback_our_own_names_are_served(
         "",
     ],
 )
-async def test_on_loopback_a_name_that_was_rebound_to_us_is_refused(
-    store: Store, tmp_path: Path, host: str
-) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        for path in ("/", "/health", "/openapi.json", "/nothing"):
-            response = await client.get(path, headers={"Host": host.format(port=client.port)})
-            assert response.status == 403
-            assert "http://127.0.0.1" in await detail(response)
+async def test_on_loopback_a_name_rebound_to_us_is_refused(client: Client, host: str) -> None:
+    for path in ("/", "/health", "/openapi.json", "/nothing"):
+        response = await client.get(path, headers={"Host": host.format(port=client.port)})
+        assert response.status == 403
+        assert "http://127.0.0.1" in await detail(response)
 
 
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost", "[::1", ""]
 )
 async def test_on_loopback_another_sites_requests_are_refused(
-    store: Store, tmp_path: Path, origin: str
+    store: Store, client: Client, origin: str
 ) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        posted = await client.post("/api/v1/ask", json=ASK, headers={"Origin": origin})
-        got = await client.get("/openapi.json", headers={"Origin": origin})
-        platform = await client.post("/api/messages", json={}, headers={"Origin": origin})
+    posted = await client.post("/api/v1/ask", json=ASK, headers={"Origin": origin})
+    got = await client.get("/openapi.json", headers={"Origin": origin})
+    platform = await client.post("/api/messages", json={}, headers={"Origin": origin})
 
-        assert (posted.status, got.status, platform.status) == (403, 403, 403)
-        assert "page that this server itself serves" in await detail(posted)
+    assert (posted.status, got.status, platform.status) == (403, 403, 403)
+    assert "page that this server itself serves" in await detail(posted)
     assert await store.work.unfinished() == []
 
 
-async def test_our_own_page_may_post_forms_and_json(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        headers = {"Origin": own(client)}
-        form = await client.post("/chat", data={"question": "hi"}, headers=headers)
-        asked = await client.post("/api/v1/ask", json=ASK, headers=headers)
+async def test_our_own_page_may_post_forms_and_json(client: Client) -> None:
+    headers = {"Origin": own(client)}
+    form = await client.post("/chat", data={"question": "hi"}, headers=headers)
+    asked = await client.post("/api/v1/ask", json=ASK, headers=headers)
 
-        assert (form.status, await form.text()) == (200, "hi")
-        assert asked.status == 200
+    assert (form.status, await form.text()) == (200, "hi")
+    assert asked.status == 200
 
 
 @pytest.mark.parametrize(
     "content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
 )
-async def test_without_an_origin_only_json_is_taken(
-    store: Store, tmp_path: Path, content_type: str
-) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        for path in ("/api/v1/ask", "/chat"):
-            response = await client.post(
-                path, data=json.dumps(ASK).encode(), headers={"Content-Type": content_type}
-            )
-            assert response.status == 415
-            assert "application/json" in await detail(response)
+async def test_without_an_origin_only_json_is_taken(client: Client, content_type: str) -> None:
+    for path in ("/api/v1/ask", "/chat"):
+        response = await client.post(
+            path, data=json.dumps(ASK).encode(), headers={"Content-Type": content_type}
+        )
+        assert response.status == 415
+        assert "application/json" in await detail(response)
 
 
 @pytest.mark.parametrize("change", [SLACK, TEAMS, PUBLIC], ids=["slack", "teams", "public"])
@@ -145,16 +134,13 @@ async def test_once_others_can_reach_us_all_but_the_platforms_needs_the_token(
     "header",
     ["Bearer wrong-token-of-same-size-xx", "Bearer", "Bearer ", f"Basic {TOKEN}", TOKEN, "é"],
 )
-async def test_a_wrong_token_opens_nothing(store: Store, tmp_path: Path, header: str) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        response = await client.get("/openapi.json", headers={"Authorization": header})
+async def test_a_wrong_token_opens_nothing(public: Client, header: str) -> None:
+    response = await public.get("/openapi.json", headers={"Authorization": header})
 
     assert response.status == 401
 
 
-async def test_without_a_token_the_doors_stay_shut_and_say_how_to_open_them(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_without_a_token_the_doors_say_how_to_open(store: Store, tmp_path: Path) -> None:
     settings = settings_for(tmp_path, **SLACK)
     async with serving(store, settings) as client:
         response = await client.post("/api/v1/ask", json=ASK, headers=BEARER)
@@ -191,19 +177,17 @@ def test_others_can_reach_us_through_a_platform_or_an_address(
     assert settings_for(tmp_path, **changes).exposed is expected
 
 
-async def test_a_browser_without_a_session_is_sent_to_sign_in(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        response = await client.get("/", headers=PAGE_VIEW, allow_redirects=False)
+async def test_a_browser_without_a_session_is_sent_to_sign_in(public: Client) -> None:
+    response = await public.get("/", headers=PAGE_VIEW, allow_redirects=False)
 
     assert (response.status, response.headers["Location"]) == (303, "/session")
 
 
-async def test_every_response_carries_the_strict_headers(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        paths = ["/", "/health", "/nothing", "/broken", "/session", "/openapi.json"]
-        responses = [await client.get(path) for path in paths]
-        responses.append(await client.post("/api/v1/ask", data=b"x"))
-        responses.append(await client.get("/", headers={"Host": "evil.example"}))
+async def test_every_response_carries_the_strict_headers(client: Client) -> None:
+    paths = ["/", "/health", "/nothing", "/broken", "/session", "/openapi.json"]
+    responses = [await client.get(path) for path in paths]
+    responses.append(await client.post("/api/v1/ask", data=b"x"))
+    responses.append(await client.get("/", headers={"Host": "evil.example"}))
 
     for response in responses:
         policy = response.headers["Content-Security-Policy"]
@@ -216,79 +200,69 @@ async def test_every_response_carries_the_strict_headers(store: Store, tmp_path:
         assert response.headers["Server"] == "frontdesk"
 
 
-async def test_long_bodies_are_refused_before_and_while_they_are_read(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_long_bodies_are_refused_before_and_while_they_are_read(client: Client) -> None:
     async def drip() -> AsyncIterator[bytes]:
         for _ in range(20):
             yield b"x" * 100_000
 
-    async with serving(store, settings_for(tmp_path)) as client:
-        as_json = {"Content-Type": "application/json"}
-        declared = await client.post(
-            "/api/v1/ask", data=io.BytesIO(b"x" * 1_100_000), headers=as_json
+    as_json = {"Content-Type": "application/json"}
+    declared = await client.post("/api/v1/ask", data=io.BytesIO(b"x" * 1_100_000), headers=as_json)
+    chunked = await client.post("/api/v1/ask", data=drip(), headers=as_json)
+
+    assert (declared.status, chunked.status) == (413, 413)
+    for response in (declared, chunked):
+        assert "1 MB" in await detail(response)
+
+
+async def test_errors_never_show_an_exceptions_text(client: Client) -> None:
+    response = await client.get("/broken")
+
+    assert response.status == 500
+    assert "hunter2" not in await response.text()
+    assert "tell the operator" in await detail(response)
+
+
+async def test_unknown_addresses_and_methods_are_told_apart(client: Client) -> None:
+    nothing = await client.get("/nothing")
+    wrong = await client.get("/api/v1/ask")
+
+    assert nothing.status == 404
+    assert "/openapi.json" in await detail(nothing)
+    assert wrong.status == 405
+    assert wrong.headers["Allow"] == "POST"
+    assert "Allow header" in await detail(wrong)
+
+
+async def test_each_browser_has_an_id_of_its_own(client: Client) -> None:
+    first = await client.get("/", headers=PAGE_VIEW)
+    again = await client.get("/", headers=PAGE_VIEW)
+    cookie = first.cookies["frontdesk_visitor"]
+    client.session.cookie_jar.clear()
+    other = await client.get("/", headers=PAGE_VIEW)
+
+    assert (await first.text()).startswith("visitor-")
+    assert await first.text() == await again.text()
+    assert "frontdesk_visitor" not in again.cookies
+    assert await other.text() != await first.text()
+    assert cookie["httponly"]
+    assert cookie["samesite"] == "Lax"
+
+
+async def test_a_forged_visitor_is_a_new_one(client: Client) -> None:
+    known = (await client.get("/", headers=PAGE_VIEW)).cookies["frontdesk_visitor"].value
+    client.session.cookie_jar.clear()
+    name, _, mark = known.rpartition(".")
+    for forged in (name, f"{name}.", f"visitor-admin.{mark}", f"{known}x", "admin.x"):
+        response = await client.get(
+            "/", headers={**PAGE_VIEW, "Cookie": f"frontdesk_visitor={forged}"}
         )
-        chunked = await client.post("/api/v1/ask", data=drip(), headers=as_json)
-
-        assert (declared.status, chunked.status) == (413, 413)
-        for response in (declared, chunked):
-            assert "1 MB" in await detail(response)
-
-
-async def test_errors_never_show_an_exceptions_text(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        response = await client.get("/broken")
-
-        assert response.status == 500
-        assert "hunter2" not in await response.text()
-        assert "tell the operator" in await detail(response)
-
-
-async def test_unknown_addresses_and_methods_are_told_apart(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        nothing = await client.get("/nothing")
-        wrong = await client.get("/api/v1/ask")
-
-        assert nothing.status == 404
-        assert "/openapi.json" in await detail(nothing)
-        assert wrong.status == 405
-        assert wrong.headers["Allow"] == "POST"
-        assert "Allow header" in await detail(wrong)
-
-
-async def test_each_browser_has_an_id_of_its_own(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        first = await client.get("/", headers=PAGE_VIEW)
-        again = await client.get("/", headers=PAGE_VIEW)
-        cookie = first.cookies["frontdesk_visitor"]
         client.session.cookie_jar.clear()
-        other = await client.get("/", headers=PAGE_VIEW)
-
-        assert (await first.text()).startswith("visitor-")
-        assert await first.text() == await again.text()
-        assert "frontdesk_visitor" not in again.cookies
-        assert await other.text() != await first.text()
-        assert cookie["httponly"]
-        assert cookie["samesite"] == "Lax"
+        assert (await response.text()).startswith("visitor-")
+        assert await response.text() not in {name, "visitor-admin", "admin"}
 
 
-async def test_a_forged_visitor_is_a_new_one(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        known = (await client.get("/", headers=PAGE_VIEW)).cookies["frontdesk_visitor"].value
-        client.session.cookie_jar.clear()
-        name, _, mark = known.rpartition(".")
-        for forged in (name, f"{name}.", f"visitor-admin.{mark}", f"{known}x", "admin.x"):
-            response = await client.get(
-                "/", headers={**PAGE_VIEW, "Cookie": f"frontdesk_visitor={forged}"}
-            )
-            client.session.cookie_jar.clear()
-            assert (await response.text()).startswith("visitor-")
-            assert await response.text() not in {name, "visitor-admin", "admin"}
-
-
-async def test_a_client_that_is_no_browser_is_the_local_user(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path)) as client:
-        assert await (await client.get("/")).text() == "local"
+async def test_a_client_that_is_no_browser_is_the_local_user(client: Client) -> None:
+    assert await (await client.get("/")).text() == "local"
 
 
 @pytest.mark.parametrize("path", ["/", "/role", "/metrics", "/api/v1/interactions"])
@@ -320,6 +294,16 @@ def test_a_public_address_on_this_machine_exposes_nothing(tmp_path: Path) -> Non
 
 
 PUBLIC_ADDRESS = {"host": "0.0.0.0", "public_url": "https://desk.example"}  # noqa: S104 - the case
+
+
+@pytest.fixture
+async def addressed(store: Store, tmp_path: Path) -> AsyncIterator[Client]:
+    """A server that has a public address and an admin token."""
+    settings = settings_for(tmp_path, admin_token=TOKEN, **PUBLIC_ADDRESS)
+    async with serving(store, settings) as opened:
+        yield opened
+
+
 FORMS = ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", ""]
 
 
@@ -354,73 +338,49 @@ async def posted(client: Client, **headers: str) -> int:
         "chrome-extension://abc",
     ],
 )
-async def test_a_session_is_of_no_use_to_another_origin(
-    store: Store, tmp_path: Path, origin: str
-) -> None:
-    async with serving(
-        store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC_ADDRESS)
-    ) as client:
-        await signed_in(client)
+async def test_a_session_is_of_no_use_to_another_origin(addressed: Client, origin: str) -> None:
+    await signed_in(addressed)
 
-        assert await posted(client, Origin=origin) == 403
+    assert await posted(addressed, Origin=origin) == 403
 
 
-async def test_another_port_of_this_host_is_another_origin(store: Store, tmp_path: Path) -> None:
-    async with serving(
-        store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC_ADDRESS)
-    ) as client:
-        await signed_in(client)
+async def test_another_port_of_this_host_is_another_origin(addressed: Client) -> None:
+    await signed_in(addressed)
 
-        for origin in ("http://127.0.0.1", "http://127.0.0.1:1", f"http://localhost:{client.port}"):
-            assert await posted(client, Origin=origin) == 403
+    for origin in ("http://127.0.0.1", "http://127.0.0.1:1", f"http://localhost:{addressed.port}"):
+        assert await posted(addressed, Origin=origin) == 403
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_what_a_form_can_send_needs_an_origin(
-    store: Store, tmp_path: Path, form: str
-) -> None:
-    async with serving(
-        store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC_ADDRESS)
-    ) as client:
-        await signed_in(client)
-        response = await client.post("/chat", data=b"question=hi", headers={"Content-Type": form})
+async def test_what_a_form_can_send_needs_an_origin(addressed: Client, form: str) -> None:
+    await signed_in(addressed)
+    response = await addressed.post("/chat", data=b"question=hi", headers={"Content-Type": form})
 
-        assert response.status == 415
+    assert response.status == 415
 
 
-async def test_our_public_address_is_taken_whatever_the_host_is(
-    store: Store, tmp_path: Path
-) -> None:
-    async with serving(
-        store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC_ADDRESS)
-    ) as client:
-        await signed_in(client)
+async def test_our_public_address_is_taken_whatever_the_host_is(addressed: Client) -> None:
+    await signed_in(addressed)
 
-        assert await posted(client, Origin="https://desk.example") == 200
-        assert await posted(client, Origin=f"http://127.0.0.1:{client.port}") == 200
+    assert await posted(addressed, Origin="https://desk.example") == 200
+    assert await posted(addressed, Origin=f"http://127.0.0.1:{addressed.port}") == 200
 
 
-async def test_one_good_origin_does_not_excuse_a_second_one(store: Store, tmp_path: Path) -> None:
-    async with serving(
-        store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC_ADDRESS)
-    ) as client:
-        await signed_in(client)
-        both = [("Origin", "https://desk.example"), ("Origin", "https://evil.example")]
-        response = await client.post("/chat", data={"question": "hi"}, headers=both)
+async def test_one_good_origin_does_not_excuse_a_second_one(addressed: Client) -> None:
+    await signed_in(addressed)
+    both = [("Origin", "https://desk.example"), ("Origin", "https://evil.example")]
+    response = await addressed.post("/chat", data={"question": "hi"}, headers=both)
 
-        assert response.status == 403
+    assert response.status == 403
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
-async def test_other_methods_are_held_to_it_too(store: Store, tmp_path: Path, method: str) -> None:
-    async with serving(
-        store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC_ADDRESS)
-    ) as client:
-        await signed_in(client)
-        evil = {"Origin": "https://evil.example"}
-        path = "/api/v1/interactions/x/feedback"
+async def test_other_methods_are_held_to_it_too(addressed: Client, method: str) -> None:
+    await signed_in(addressed)
+    evil = {"Origin": "https://evil.example"}
+    path = "/api/v1/interactions/x/feedback"
 
-        assert (await client.request(method, path, headers=evil)).status == 403
+    assert (await addressed.request(method, path, headers=evil)).status == 403
 
 
 async def test_a_local_public_address_lets_no_other_site_in(store: Store, tmp_path: Path) -> None:
@@ -429,23 +389,20 @@ async def test_a_local_public_address_lets_no_other_site_in(store: Store, tmp_pa
         assert await posted(client, Origin="http://localhost:1") == 403
 
 
-async def test_reading_changes_nothing(store: Store, tmp_path: Path) -> None:
+async def test_reading_changes_nothing(store: Store, addressed: Client) -> None:
     """Whatever is routed to GET, called with a session, leaves session and record as they are."""
-    async with serving(
-        store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC_ADDRESS)
-    ) as client:
-        await signed_in(client)
-        paths = {
-            route.resource.canonical
-            for route in client.server.app.router.routes()  # type: ignore[attr-defined]  # the test server's app
-            if route.method in {"GET", "HEAD"} and route.resource is not None
-        }
-        before = await everything(store)
-        for path in sorted(paths):
-            await client.get(path.replace("{id}", "x"), headers=PAGE_VIEW, allow_redirects=False)
+    await signed_in(addressed)
+    paths = {
+        route.resource.canonical
+        for route in addressed.server.app.router.routes()  # type: ignore[attr-defined]  # the test server's app
+        if route.method in {"GET", "HEAD"} and route.resource is not None
+    }
+    before = await everything(store)
+    for path in sorted(paths):
+        await addressed.get(path.replace("{id}", "x"), headers=PAGE_VIEW, allow_redirects=False)
 
-        assert await everything(store) == before
-        assert (await client.get("/role")).status == 200
+    assert await everything(store) == before
+    assert (await addressed.get("/role")).status == 200
 
 
 async def everything(store: Store) -> list[object]:
@@ -503,7 +460,7 @@ def routes(client: Client) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-async def client(tmp_path: Path, issuer: FakeIssuer) -> AsyncIterator[Client]:
+async def whole(tmp_path: Path, issuer: FakeIssuer) -> AsyncIterator[Client]:
     settings = settings_with(
         tmp_path,
         issuer,
@@ -516,23 +473,23 @@ async def client(tmp_path: Path, issuer: FakeIssuer) -> AsyncIterator[Client]:
         yield served
 
 
-async def test_nobody_gets_through_to_any_route(client: Client) -> None:
-    for method, path in routes(client):
-        asked = await client.request(method, path, json={}, allow_redirects=False)
-        viewed = await client.request(method, path, headers=PAGE_VIEW, allow_redirects=False)
+async def test_nobody_gets_through_to_any_route(whole: Client) -> None:
+    for method, path in routes(whole):
+        asked = await whole.request(method, path, json={}, allow_redirects=False)
+        viewed = await whole.request(method, path, headers=PAGE_VIEW, allow_redirects=False)
 
         assert (method, path, asked.status) == (method, path, 401)
         assert viewed.status in {303, 401, 415}, (method, path)
 
 
-async def test_each_role_gets_through_to_what_is_theirs(client: Client, issuer: FakeIssuer) -> None:
-    reading = [path for method, path in routes(client) if method == "GET"]
+async def test_each_role_gets_through_to_what_is_theirs(whole: Client, issuer: FakeIssuer) -> None:
+    reading = [path for method, path in routes(whole) if method == "GET"]
     statuses = {}
     for group in ("g-none", "g-experts", "g-admins"):
         issuer.claims = {"groups": [group]}
-        client.session.cookie_jar.clear()
-        assert (await sign_in(client, issuer)).status == 303
-        statuses[group] = {path: await status_of(client, path) for path in reading}
+        whole.session.cookie_jar.clear()
+        assert (await sign_in(whole, issuer)).status == 303
+        statuses[group] = {path: await status_of(whole, path) for path in reading}
 
     for path in reading:
         admin = FOR_ADMINS.match(path) is not None
@@ -543,42 +500,40 @@ async def test_each_role_gets_through_to_what_is_theirs(client: Client, issuer: 
     assert not [found for found in statuses.values() if max(found.values()) >= 500]
 
 
-async def test_an_asker_changes_nothing_on_the_board_and_no_document(
-    client: Client, issuer: FakeIssuer
-) -> None:
-    await sign_in(client, issuer)
-    origin = {"Origin": str(client.make_url("/")).rstrip("/")}
+async def test_an_asker_changes_no_case_or_document(whole: Client, issuer: FakeIssuer) -> None:
+    await sign_in(whole, issuer)
+    origin = {"Origin": str(whole.make_url("/")).rstrip("/")}
     changing = [
         (method, path)
-        for method, path in routes(client)
+        for method, path in routes(whole)
         if method not in {"GET", "HEAD"}
         and re.match(r"/board|/api/v[12]/(documents|reindex)", path)
     ]
     assert len(changing) > 5
     for method, path in changing:
-        response = await client.request(method, path, data={"text": "x"}, headers=origin)
+        response = await whole.request(method, path, data={"text": "x"}, headers=origin)
         assert (method, path, response.status) == (method, path, 403)
 
 
-async def test_an_asker_asks_and_reads_what_is_theirs(client: Client, issuer: FakeIssuer) -> None:
-    await sign_in(client, issuer)
-    own = await (await client.post("/api/v1/ask", json={"question": "vpn error 809"})).json()
-    others = await client.post("/api/v1/ask", json={"question": "annual leave?"}, headers=BEARER)
+async def test_an_asker_asks_and_reads_what_is_theirs(whole: Client, issuer: FakeIssuer) -> None:
+    await sign_in(whole, issuer)
+    own = await (await whole.post("/api/v1/ask", json={"question": "vpn error 809"})).json()
+    others = await whole.post("/api/v1/ask", json={"question": "annual leave?"}, headers=BEARER)
     theirs = (await others.json())["interaction_id"]
 
-    assert (await client.get(f"/api/v1/interactions/{own['interaction_id']}")).status == 200
-    assert (await client.get(f"/api/v1/interactions/{theirs}")).status == 404
-    assert (await client.get("/", headers=PAGE_VIEW)).status == 200
+    assert (await whole.get(f"/api/v1/interactions/{own['interaction_id']}")).status == 200
+    assert (await whole.get(f"/api/v1/interactions/{theirs}")).status == 404
+    assert (await whole.get("/", headers=PAGE_VIEW)).status == 200
 
 
 @pytest.mark.parametrize(("groups", "title"), [([], None), (["admins"], "Rescue account")])
 async def test_groups_of_the_token_open_the_pages_of_those_groups(
-    client: Client, issuer: FakeIssuer, groups: list[str], title: str | None
+    whole: Client, issuer: FakeIssuer, groups: list[str], title: str | None
 ) -> None:
     issuer.claims = {"groups": groups}
-    await sign_in(client, issuer)
+    await sign_in(whole, issuer)
     question = {"question": "where is the zirconium envelope with the rescue password?"}
-    asked = await client.post("/api/v1/ask", json={**question, "show_pipeline": True})
+    asked = await whole.post("/api/v1/ask", json={**question, "show_pipeline": True})
 
     text = await asked.text()
     assert ("4711" in text) is (title is not None)

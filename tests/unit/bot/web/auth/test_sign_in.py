@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -63,9 +64,7 @@ async def test_a_rotated_key_signs_people_in_at_once(tmp_path: Path, issuer: Fak
     assert await signed_in(flow, issuer) == "asker"
 
 
-async def test_a_key_that_is_not_published_signs_nobody_in(
-    tmp_path: Path, issuer: FakeIssuer
-) -> None:
+async def test_a_key_not_published_signs_nobody_in(tmp_path: Path, issuer: FakeIssuer) -> None:
     flow = flow_with(tmp_path, issuer)
     await signed_in(flow, issuer)
     issuer.sign_unpublished("second")
@@ -92,18 +91,24 @@ async def acts(store: Store) -> list[tuple[str, str, str]]:
     return [(row.actor, row.act, row.detail) for row in await store.audits.newest("default", 50)]
 
 
-async def test_a_colleague_signs_in_and_goes_on_to_where_they_wanted(
-    store: Store, tmp_path: Path, issuer: FakeIssuer
-) -> None:
-    async with serving(store, settings_with(tmp_path, issuer)) as client:
-        response = await sign_in(client, issuer, "/role?a=1")
+@pytest.fixture
+async def client(store: Store, tmp_path: Path, issuer: FakeIssuer) -> AsyncIterator[Client]:
+    """A server whose colleagues sign in with the issuer."""
+    async with serving(store, settings_with(tmp_path, issuer)) as opened:
+        yield opened
 
-        assert (response.status, response.headers["Location"]) == (303, "/role?a=1")
-        assert await role(client) == "asker"
-        assert (await (await client.get("/", headers=PAGE_VIEW)).text()).startswith("oidc-")
-        cookie = response.cookies["frontdesk_session"]
-        assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")
-        assert response.cookies["frontdesk_signin"].value == ""
+
+async def test_a_colleague_signs_in_and_goes_on_to_where_they_wanted(
+    store: Store, client: Client, issuer: FakeIssuer
+) -> None:
+    response = await sign_in(client, issuer, "/role?a=1")
+
+    assert (response.status, response.headers["Location"]) == (303, "/role?a=1")
+    assert await role(client) == "asker"
+    assert (await (await client.get("/", headers=PAGE_VIEW)).text()).startswith("oidc-")
+    cookie = response.cookies["frontdesk_session"]
+    assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")
+    assert response.cookies["frontdesk_signin"].value == ""
     assert await acts(store) == []
 
 
@@ -159,28 +164,23 @@ async def test_groups_and_app_roles_say_who_is_more_than_an_asker(
     ids=str,
 )
 async def test_a_token_that_is_not_for_us_now_signs_nobody_in(
-    store: Store, tmp_path: Path, issuer: FakeIssuer, claims: dict[str, object]
+    client: Client, issuer: FakeIssuer, claims: dict[str, object]
 ) -> None:
     issuer.claims = claims
-    async with serving(store, settings_with(tmp_path, issuer)) as client:
-        await refused(client, await sign_in(client, issuer), 403)
+    await refused(client, await sign_in(client, issuer), 403)
 
 
 @pytest.mark.parametrize("algorithm", ["none", "HS256"])
 async def test_a_token_without_the_issuers_signature_signs_nobody_in(
-    store: Store, tmp_path: Path, issuer: FakeIssuer, algorithm: str
+    client: Client, issuer: FakeIssuer, algorithm: str
 ) -> None:
     issuer.algorithm = algorithm
-    async with serving(store, settings_with(tmp_path, issuer)) as client:
-        await refused(client, await sign_in(client, issuer), 403)
+    await refused(client, await sign_in(client, issuer), 403)
 
 
-async def test_the_usual_signature_is_taken(
-    store: Store, tmp_path: Path, issuer: FakeIssuer
-) -> None:
+async def test_the_usual_signature_is_taken(client: Client, issuer: FakeIssuer) -> None:
     issuer.algorithm = "RS256"
-    async with serving(store, settings_with(tmp_path, issuer)) as client:
-        assert (await sign_in(client, issuer)).status == 303
+    assert (await sign_in(client, issuer)).status == 303
 
 
 @pytest.mark.parametrize(
@@ -208,46 +208,34 @@ async def test_only_members_of_the_configured_tenant_get_in(
 
 
 @pytest.mark.parametrize("wanted", ["//evil.example", "https://evil.example", "/\\evil.example"])
-async def test_signing_in_leads_nowhere_else(
-    store: Store, tmp_path: Path, issuer: FakeIssuer, wanted: str
-) -> None:
-    async with serving(store, settings_with(tmp_path, issuer)) as client:
-        assert (await sign_in(client, issuer, wanted)).headers["Location"] == "/"
+async def test_signing_in_leads_not_away(client: Client, issuer: FakeIssuer, wanted: str) -> None:
+    assert (await sign_in(client, issuer, wanted)).headers["Location"] == "/"
 
 
-async def test_an_answer_to_another_browsers_attempt_signs_nobody_in(
-    store: Store, tmp_path: Path, issuer: FakeIssuer
-) -> None:
-    async with serving(store, settings_with(tmp_path, issuer)) as client:
-        attackers = await issuer.approve(await leave(client))
-        client.session.cookie_jar.clear()
-        await refused(client, await come_back(client, attackers), 400)
-        await leave(client)
-        await refused(client, await come_back(client, attackers), 400)
+async def test_another_browsers_attempt_signs_nobody_in(client: Client, issuer: FakeIssuer) -> None:
+    attackers = await issuer.approve(await leave(client))
+    client.session.cookie_jar.clear()
+    await refused(client, await come_back(client, attackers), 400)
+    await leave(client)
+    await refused(client, await come_back(client, attackers), 400)
     assert issuer.asked["token"] == 0
 
 
-async def test_an_answer_is_good_for_once(store: Store, tmp_path: Path, issuer: FakeIssuer) -> None:
-    async with serving(store, settings_with(tmp_path, issuer)) as client:
-        back = await issuer.approve(await leave(client))
-        attempt = {
-            each.key: each.value for each in client.session.cookie_jar if "signin" in each.key
-        }
-        assert (await come_back(client, back)).status == 303
-        client.session.cookie_jar.clear()
-        assert (await come_back(client, back)).status == 400
-        client.session.cookie_jar.update_cookies(attempt, client.make_url("/"))
-        await refused(client, await come_back(client, back), 403)
+async def test_an_answer_is_good_for_once(client: Client, issuer: FakeIssuer) -> None:
+    back = await issuer.approve(await leave(client))
+    attempt = {each.key: each.value for each in client.session.cookie_jar if "signin" in each.key}
+    assert (await come_back(client, back)).status == 303
+    client.session.cookie_jar.clear()
+    assert (await come_back(client, back)).status == 400
+    client.session.cookie_jar.update_cookies(attempt, client.make_url("/"))
+    await refused(client, await come_back(client, back), 403)
 
 
-async def test_a_code_of_another_attempt_is_not_redeemed(
-    store: Store, tmp_path: Path, issuer: FakeIssuer
-) -> None:
-    async with serving(store, settings_with(tmp_path, issuer)) as client:
-        stolen = (await issuer.approve(await leave(client))).partition("code=")[2].partition("&")[0]
-        own = await issuer.approve(await leave(client))
-        code = own.partition("code=")[2].partition("&")[0]
-        await refused(client, await come_back(client, own.replace(code, stolen)), 403)
+async def test_no_code_of_another_attempt_is_redeemed(client: Client, issuer: FakeIssuer) -> None:
+    stolen = (await issuer.approve(await leave(client))).partition("code=")[2].partition("&")[0]
+    own = await issuer.approve(await leave(client))
+    code = own.partition("code=")[2].partition("&")[0]
+    await refused(client, await come_back(client, own.replace(code, stolen)), 403)
 
 
 @pytest.mark.parametrize(
@@ -265,30 +253,28 @@ async def test_a_code_of_another_attempt_is_not_redeemed(
     ],
 )
 async def test_an_answer_that_is_none_signs_nobody_in(
-    store: Store, tmp_path: Path, issuer: FakeIssuer, query: str, status: int
+    client: Client, issuer: FakeIssuer, query: str, status: int
 ) -> None:
-    async with serving(store, settings_with(tmp_path, issuer)) as client:
-        state = (await leave(client)).partition("state=")[2].partition("&")[0]
-        back = f"{CALLBACK}?{query.format(state=state)}"
-        await refused(client, await come_back(client, back), status)
+    state = (await leave(client)).partition("state=")[2].partition("&")[0]
+    back = f"{CALLBACK}?{query.format(state=state)}"
+    await refused(client, await come_back(client, back), status)
 
 
 @pytest.mark.parametrize("trouble", ["500", "huge", "nonsense", "moved"])
 @pytest.mark.parametrize("place", ["openid-configuration", "keys", "token"])
 async def test_an_issuer_in_trouble_is_told_kindly(
-    store: Store, tmp_path: Path, issuer: FakeIssuer, place: str, trouble: str
+    client: Client, issuer: FakeIssuer, place: str, trouble: str
 ) -> None:
-    async with serving(store, settings_with(tmp_path, issuer)) as client:
-        if place == "token":
-            back = await issuer.approve(await leave(client))
-            issuer.troubles[place] = trouble
-            await refused(client, await come_back(client, back), 502)
-        else:
-            issuer.troubles[place] = trouble
-            response = await client.get("/session/oidc", allow_redirects=False)
-            expected = 303 if (place, trouble) == ("keys", "nonsense") else 502
-            assert response.status == expected
-            assert "hunter2" not in await response.text()
+    if place == "token":
+        back = await issuer.approve(await leave(client))
+        issuer.troubles[place] = trouble
+        await refused(client, await come_back(client, back), 502)
+    else:
+        issuer.troubles[place] = trouble
+        response = await client.get("/session/oidc", allow_redirects=False)
+        expected = 303 if (place, trouble) == ("keys", "nonsense") else 502
+        assert response.status == expected
+        assert "hunter2" not in await response.text()
 
 
 async def test_the_page_offers_the_companys_account_first(
@@ -332,18 +318,15 @@ async def test_a_signed_in_admin_is_not_believed_to_ask_for_others(
     assert (by_session.status, by_token.status) == (403, 200)
 
 
-async def test_an_interaction_is_its_askers_alone(
-    store: Store, tmp_path: Path, issuer: FakeIssuer
-) -> None:
-    async with serving(store, settings_with(tmp_path, issuer)) as client:
-        await sign_in(client, issuer)
-        asked = await (await client.post("/api/v1/ask", json={"question": "hello"})).json()
-        address = f"/api/v1/interactions/{asked['interaction_id']}"
-        own = await client.get(address)
-        client.session.cookie_jar.clear()
-        issuer.who = {**ANNA, "sub": "ben"}
-        await sign_in(client, issuer)
-        others = await client.get(address)
+async def test_an_interaction_is_its_askers_alone(client: Client, issuer: FakeIssuer) -> None:
+    await sign_in(client, issuer)
+    asked = await (await client.post("/api/v1/ask", json={"question": "hello"})).json()
+    address = f"/api/v1/interactions/{asked['interaction_id']}"
+    own = await client.get(address)
+    client.session.cookie_jar.clear()
+    issuer.who = {**ANNA, "sub": "ben"}
+    await sign_in(client, issuer)
+    others = await client.get(address)
 
     assert (own.status, others.status) == (200, 404)
 

@@ -51,9 +51,7 @@ def case_status(state: State, owner: str = "") -> Case:
 @given(
     st.sampled_from(STATES), st.sampled_from(["", "anna", "ben"]), st.sampled_from(["mika", "anna"])
 )
-def test_what_is_offered_can_be_done_and_changes_something(
-    state: State, owner: str, asker: str
-) -> None:
+def test_what_is_offered_can_be_done_and_matters(state: State, owner: str, asker: str) -> None:
     case = replace(case_status(state, owner), asker_id=asker)
 
     for act in allowed_acts(case, ANNA):
@@ -194,10 +192,8 @@ def id_of(path: str) -> InteractionId:
     return InteractionId(path.rpartition("/")[2])
 
 
-async def test_a_waiting_case_shows_what_is_known_and_what_may_be_done(
-    desk: BoardBrowser, store: Store
-) -> None:
-    page = await desk.get(await path_of(store))
+async def test_a_waiting_case_shows_what_is_known_and_what_may_be_done(desk: BoardBrowser) -> None:
+    page = await desk.get(await path_of(desk.store))
 
     assert "vpn 809?" in page
     assert "Mika Salo" in page
@@ -254,10 +250,8 @@ async def test_who_has_no_name_acts_as_the_help_desk(desk: BoardBrowser, store: 
     assert "The help desk has it." in await desk.get(path)
 
 
-async def test_who_comes_second_is_told_who_has_it_and_keeps_the_text(
-    desk: BoardBrowser, store: Store
-) -> None:
-    path = await path_of(store)
+async def test_who_comes_second_is_told_who_has_it_and_keeps_the_text(desk: BoardBrowser) -> None:
+    path = await path_of(desk.store)
     await desk.of("ben").post(path, act="claim")
 
     refused = await desk.post(path, 409, act="reply", reply="Use the <blue> socket.")
@@ -268,10 +262,8 @@ async def test_who_comes_second_is_told_who_has_it_and_keeps_the_text(
     assert offered(refused) == set()
 
 
-async def test_of_two_at_once_one_has_it_and_the_other_is_told(
-    desk: BoardBrowser, store: Store
-) -> None:
-    path = await path_of(store)
+async def test_of_two_at_once_one_has_it_and_the_other_is_told(desk: BoardBrowser) -> None:
+    path = await path_of(desk.store)
     origin = str(desk.client.make_url("/")).rstrip("/")
 
     async def claim(who: str) -> tuple[int, str]:
@@ -343,10 +335,8 @@ async def test_the_same_reply_sent_twice_is_one(desk: BoardBrowser, store: Store
     ]
 
 
-async def test_without_javascript_an_act_leads_back_to_the_page(
-    desk: BoardBrowser, store: Store
-) -> None:
-    path = await path_of(store)
+async def test_without_javascript_an_act_leads_back_to_the_page(desk: BoardBrowser) -> None:
+    path = await path_of(desk.store)
 
     await desk.post(path, 303, htmx=False, act="claim")
     kept = await desk.post(path, htmx=False, act="release", reply="half a sentence")
@@ -358,10 +348,8 @@ async def test_without_javascript_an_act_leads_back_to_the_page(
     assert "The reply is empty." in refused
 
 
-async def test_the_page_tells_when_another_one_was_quicker(
-    desk: BoardBrowser, store: Store
-) -> None:
-    path = await path_of(store)
+async def test_the_page_tells_when_another_one_was_quicker(desk: BoardBrowser) -> None:
+    path = await path_of(desk.store)
     await desk.get(f"{path}/news?version=0", 204)
     await desk.of("ben").post(path, act="claim")
 
@@ -371,13 +359,11 @@ async def test_the_page_tells_when_another_one_was_quicker(
     await desk.get(f"{path}/news?version=1", 204)
 
 
-async def test_what_was_asked_before_explains_a_wish_for_a_person(
-    desk: BoardBrowser, store: Store
-) -> None:
-    before = await ask(store, "before", "error 809?")
+async def test_what_was_asked_before_explains_a_wish_for_a_person(desk: BoardBrowser) -> None:
+    before = await ask(desk.store, "before", "error 809?")
     wish = replace(TRACE, route=replace(TRACE.route, leaned_on=(before.id,)), gate="")
     path = await path_of(
-        store,
+        desk.store,
         name="person",
         text="a human please",
         response=Escalation("Of course.", "asked_for_human", "a human please"),
@@ -390,12 +376,10 @@ async def test_what_was_asked_before_explains_a_wish_for_a_person(
     assert "Before that, the question was: “error 809?”" in page
 
 
-async def test_a_question_that_the_case_has_itself_is_not_told_twice(
-    desk: BoardBrowser, store: Store
-) -> None:
-    await ask(store, "before", "vpn 809")
+async def test_a_question_that_the_case_has_itself_is_not_told_twice(desk: BoardBrowser) -> None:
+    await ask(desk.store, "before", "vpn 809")
     path = await path_of(
-        store,
+        desk.store,
         name="person",
         text="a human please",
         response=Escalation("Of course.", "asked_for_human", "vpn 809"),
@@ -428,11 +412,9 @@ async def test_an_unknown_case_is_told_as_a_page(desk: BoardBrowser, suffix: str
     assert "<!doctype html>" in page
 
 
-async def test_a_withdrawn_question_is_no_longer_there_to_work_on(
-    desk: BoardBrowser, store: Store
-) -> None:
-    path = await path_of(store)
-    await store.work.cancel(id_of(path))
+async def test_a_withdrawn_question_is_no_longer_there_to_work_on(desk: BoardBrowser) -> None:
+    path = await path_of(desk.store)
+    await desk.store.work.cancel(id_of(path))
 
     await desk.get(path, 404)
     told = await desk.post(path, 404, act="claim")
@@ -443,10 +425,8 @@ async def test_an_act_that_there_is_not_is_refused(desk: BoardBrowser, store: St
     assert "There is no act" in await desk.post(await path_of(store), 422, act="<b>")
 
 
-async def test_the_words_of_a_person_are_text_and_their_links_are_plain(
-    desk: BoardBrowser, store: Store
-) -> None:
-    path = await path_of(store)
+async def test_the_words_of_a_person_are_text_and_their_links_are_plain(desk: BoardBrowser) -> None:
+    path = await path_of(desk.store)
 
     page = await desk.post(path, act="reply", reply="<b>See</b> https://wiki.example/vpn")
 

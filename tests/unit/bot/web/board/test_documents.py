@@ -68,6 +68,17 @@ async def serving(
         yield client
 
 
+@pytest.fixture
+def kept() -> MemoryDocuments:
+    return shelf()
+
+
+@pytest.fixture
+async def client(store: Store, tmp_path: Path, kept: MemoryDocuments) -> AsyncIterator[Client]:
+    async with serving(store, tmp_path, kept) as opened:
+        yield opened
+
+
 async def seen(client: Client, path: str = PATH, **headers: str) -> str:
     response = await client.get(path, headers={**PAGE_VIEW, **headers})
     assert response.status == 200, await response.text()
@@ -100,9 +111,7 @@ async def acts(store: Store) -> Sequence[tuple[str, str]]:
     return [(one.act, one.subject) for one in await store.audits.newest("default", 10)]
 
 
-async def test_spaces_and_documents_are_shown_with_links_that_lead_there(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_spaces_and_documents_are_shown_and_linked(store: Store, tmp_path: Path) -> None:
     async with serving(store, tmp_path, shelf(RUN)) as client:
         page = await seen(client)
         for space in re.findall(rf'href="({PATH}/[^"]+)"', page):
@@ -139,12 +148,10 @@ async def test_only_admins_change_anything(store: Store, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("last", [False, True], ids=["fields first", "fields last"])
 async def test_files_are_kept_by_a_plain_form_and_the_page_says_so(
-    store: Store, tmp_path: Path, *, last: bool
+    kept: MemoryDocuments, store: Store, client: Client, *, last: bool
 ) -> None:
-    kept = shelf()
-    async with serving(store, tmp_path, kept) as client:
-        status, place, _ = await send(client, ("ü #.md", b"A"), ("b.md", b"B"), last=last)
-        page = await seen(client, place)
+    status, place, _ = await send(client, ("ü #.md", b"A"), ("b.md", b"B"), last=last)
+    page = await seen(client, place)
 
     assert status == 303
     assert place.startswith(f"{PATH}/HR?")
@@ -154,16 +161,12 @@ async def test_files_are_kept_by_a_plain_form_and_the_page_says_so(
 
 
 @pytest.mark.mended(id="ux-9")
-async def test_that_it_waits_for_the_index_is_said_until_it_is_indexed(
-    store: Store, tmp_path: Path
-) -> None:
-    kept = shelf()
+async def test_that_it_waits_is_said_until_indexed(kept: MemoryDocuments, client: Client) -> None:
     key = "HR", "leave.md"
-    async with serving(store, tmp_path, kept) as client:
-        kept.kept[key] = replace(kept.kept[key], state="waiting")
-        waiting = await seen(client, f"{PATH}/HR?kept=leave.md")
-        kept.kept[key] = replace(kept.kept[key], state="indexed")
-        done = await seen(client, f"{PATH}/HR?kept=leave.md")
+    kept.kept[key] = replace(kept.kept[key], state="waiting")
+    waiting = await seen(client, f"{PATH}/HR?kept=leave.md")
+    kept.kept[key] = replace(kept.kept[key], state="indexed")
+    done = await seen(client, f"{PATH}/HR?kept=leave.md")
 
     assert "can be found once" in waiting
     assert "can be found once" not in done
@@ -171,11 +174,9 @@ async def test_that_it_waits_for_the_index_is_said_until_it_is_indexed(
 
 
 async def test_what_can_not_be_taken_is_told_on_the_page_and_the_others_are_kept(
-    store: Store, tmp_path: Path
+    kept: MemoryDocuments, client: Client
 ) -> None:
-    kept = shelf()
-    async with serving(store, tmp_path, kept) as client:
-        status, _, page = await send(client, ("a/b.md", b"A"), ("b.md", b"B"), space="NEW")
+    status, _, page = await send(client, ("a/b.md", b"A"), ("b.md", b"B"), space="NEW")
 
     assert status == 422
     assert "'a/b.md' is no name." in page
@@ -185,48 +186,47 @@ async def test_what_can_not_be_taken_is_told_on_the_page_and_the_others_are_kept
     assert ("NEW", "b.md") in kept.kept
 
 
-async def test_a_form_without_a_file_says_what_to_do(store: Store, tmp_path: Path) -> None:
-    async with serving(store, tmp_path, shelf()) as client:
-        status, _, page = await send(client, ("", b""))
+async def test_a_form_without_a_file_says_what_to_do(client: Client) -> None:
+    status, _, page = await send(client, ("", b""))
 
     assert status == 422
     assert "Choose a file first." in page
 
 
-async def test_too_large_and_too_many_are_refused(store: Store, tmp_path: Path) -> None:
-    async with serving(store, tmp_path, shelf()) as client:
-        large, _, _ = await send(client, ("a.md", b"x" * 1_200_000))
-        huge, _, _ = await send(client, ("a.md", b"x" * 4_000_000))
-        many, _, _ = await send(client, *[(f"{n}.md", b"x") for n in range(3)])
+async def test_too_large_and_too_many_are_refused(client: Client) -> None:
+    large, _, _ = await send(client, ("a.md", b"x" * 1_200_000))
+    huge, _, _ = await send(client, ("a.md", b"x" * 4_000_000))
+    many, _, _ = await send(client, *[(f"{n}.md", b"x") for n in range(3)])
 
     assert (large, huge, many) == (413, 413, 422)
 
 
-async def test_a_document_is_deleted_and_it_is_written_down(store: Store, tmp_path: Path) -> None:
-    kept = shelf()
-    async with serving(store, tmp_path, kept) as client:
-        status, place, _ = await post(client, f"{PATH}/HR/leave.md/delete", {})
-        again, _, _ = await post(client, f"{PATH}/HR/leave.md/delete", {})
-        folder, _, _ = await post(client, f"{PATH}/FOLDER/a%2Fb%20c.md/delete", {})
+async def test_a_document_is_deleted_and_it_is_written_down(
+    kept: MemoryDocuments, store: Store, client: Client
+) -> None:
+    status, place, _ = await post(client, f"{PATH}/HR/leave.md/delete", {})
+    again, _, _ = await post(client, f"{PATH}/HR/leave.md/delete", {})
+    folder, _, _ = await post(client, f"{PATH}/FOLDER/a%2Fb%20c.md/delete", {})
 
     assert (status, place) == (303, f"{PATH}/HR")
     assert (again, folder) == (404, 409)
     assert await acts(store) == [("delete document", "HR/leave.md")]
 
 
-async def test_runs_are_begun_watched_and_cancelled(store: Store, tmp_path: Path) -> None:
+async def test_runs_are_begun_watched_and_cancelled(
+    kept: MemoryDocuments, store: Store, client: Client
+) -> None:
     running = replace(
         RUN, state="running", pages=3, total=40, chunks=30, working_seconds=6.0, ended_at=None
     )
-    kept = shelf(running)
-    async with serving(store, tmp_path, kept) as client:
-        page = await seen(client)
-        watched = await client.get(f"{PATH}/-/runs")
-        busy, _, _ = await post(client, f"{PATH}/-/reindex", {"space": "HR"})
-        status, _, _ = await post(client, f"{PATH}/-/cancel", {"run": "r1"})
-        ended = await client.get(f"{PATH}/-/runs")
-        pages = await watched.text(), await ended.text()
-        started, place, _ = await post(client, f"{PATH}/-/reindex", {"space": "HR", "dry_run": "1"})
+    kept.runs = [running]
+    page = await seen(client)
+    watched = await client.get(f"{PATH}/-/runs")
+    busy, _, _ = await post(client, f"{PATH}/-/reindex", {"space": "HR"})
+    status, _, _ = await post(client, f"{PATH}/-/cancel", {"run": "r1"})
+    ended = await client.get(f"{PATH}/-/runs")
+    pages = await watched.text(), await ended.text()
+    started, place, _ = await post(client, f"{PATH}/-/reindex", {"space": "HR", "dry_run": "1"})
 
     assert "3 of 40 pages, 30 passages, 5 a second, about 1 min left" in page
     assert 'value="3" max="40"' in page
@@ -239,26 +239,21 @@ async def test_runs_are_begun_watched_and_cancelled(store: Store, tmp_path: Path
     assert await acts(store) == [("reindex", "HR"), ("cancel reindex", "r1")]
 
 
-async def test_failures_are_shown_with_reason_and_cure(store: Store, tmp_path: Path) -> None:
+async def test_failures_are_shown_with_their_cure(kept: MemoryDocuments, client: Client) -> None:
     failure = Failure("HR", "<b>pay</b>.pdf", "is encrypted", "Save it without a password.")
-    kept = shelf(replace(RUN, failed=1, failures=(failure,)))
-    async with serving(store, tmp_path, kept) as client:
-        response = await client.get(f"{PATH}/-/runs")
-        page = await response.text()
+    kept.runs = [replace(RUN, failed=1, failures=(failure,))]
+    response = await client.get(f"{PATH}/-/runs")
+    page = await response.text()
 
     assert "&lt;b&gt;pay&lt;/b&gt;.pdf" in page
     assert "is encrypted." in page
     assert "Save it without a password." in page
 
 
-async def test_a_failed_upload_leads_to_where_it_can_be_deleted(
-    store: Store, tmp_path: Path
-) -> None:
-    kept = shelf()
+async def test_a_failed_upload_leads_to_its_deletion(kept: MemoryDocuments, client: Client) -> None:
     kept.failures = (Failure("HR", "pay.md", "is broken", "Mend it."),)
-    async with serving(store, tmp_path, kept) as client:
-        page = await seen(client, f"{PATH}/HR")
-        one = await seen(client, f"{PATH}/HR/pay.md")
+    page = await seen(client, f"{PATH}/HR")
+    one = await seen(client, f"{PATH}/HR/pay.md")
 
     assert f'<a href="{PATH}/HR/pay.md">pay.md</a>' in page
     assert f'action="{PATH}/HR/pay.md/delete"' in one
@@ -297,15 +292,13 @@ class FixedSchedule:
         return {"HR": Next("changes", datetime.now(UTC) + timedelta(minutes=3, seconds=5))}
 
 
-async def test_one_page_is_read_by_its_address_and_what_changed_of_a_space(
-    store: Store, tmp_path: Path
+async def test_one_page_is_read_or_what_changed_of_a_space(
+    kept: MemoryDocuments, store: Store, client: Client
 ) -> None:
-    kept = shelf()
-    async with serving(store, tmp_path, kept) as client:
-        url = "https://wiki.example/pages/7"
-        one = await post(client, f"{PATH}/-/reindex", {"page": f" {url} ", "one_page": "1"})
-        some = await post(client, f"{PATH}/-/reindex", {"space": "HR", "changes": "1"})
-        none = await post(client, f"{PATH}/-/reindex", {"page": " ", "one_page": "1"})
+    url = "https://wiki.example/pages/7"
+    one = await post(client, f"{PATH}/-/reindex", {"page": f" {url} ", "one_page": "1"})
+    some = await post(client, f"{PATH}/-/reindex", {"space": "HR", "changes": "1"})
+    none = await post(client, f"{PATH}/-/reindex", {"page": " ", "one_page": "1"})
 
     assert (one[0], some[0], none[0]) == (303, 303, 422)
     assert [(run.space, run.extent, run.page) for run in reversed(kept.runs)] == [
@@ -330,10 +323,9 @@ async def test_a_run_tells_what_it_is_over_and_who_began_it(store: Store, tmp_pa
 
 
 @pytest.mark.mended(id="ux-5")
-async def test_who_began_a_run_is_called_as_the_header_calls_them(
-    store: Store, tmp_path: Path
+async def test_who_began_a_run_is_called_as_in_the_header(
+    kept: MemoryDocuments, store: Store, tmp_path: Path
 ) -> None:
-    kept = shelf()
     async with serving(store, tmp_path, kept, sample=True) as client:
         await seen(client)
         me, other = visitor_of(client), f"visitor-{'0' * 24}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import get_args
 
@@ -135,23 +136,11 @@ def test_no_term_is_without_words() -> None:
     assert set(labels.JUDGED) == set(REASONS)
 
 
-@pytest.mark.parametrize("status", get_args(Status))
-@pytest.mark.parametrize("case", [None, *get_args(State)])
-@pytest.mark.parametrize("kind", [None, *get_args(AnswerType)])
-def test_every_question_became_something(
-    status: Status, case: State | None, kind: AnswerType | None
-) -> None:
-    question = AskedQuestion(
-        **{each: getattr(ASKED, each) for each in ("id", "asked_at", "text", "person_id")},
-        person_name="",
-        channel="web:anna",
-        private=True,
-        status=status,
-        case=case,
-        answer_type=kind,
-    )
-
-    assert labels.became(question)
+def test_every_question_became_something() -> None:
+    cases, kinds = (None, *get_args(State)), (None, *get_args(AnswerType))
+    for status, case, kind in product(get_args(Status), cases, kinds):
+        question = replace(ASKED, status=status, case=case, answer_type=kind)
+        assert labels.became(question), question
 
 
 @pytest.mark.parametrize(
@@ -209,9 +198,7 @@ class UnavailableIndex:
     ],
     ids=["as it was", "quote gone", "another page", "another section"],
 )
-def test_an_answer_is_shown_while_its_quotes_are_on_pages_that_may_be_read(
-    page: Chunk, *, seen: bool
-) -> None:
+def test_an_answer_is_shown_while_its_quotes_are_on_open_pages(page: Chunk, *, seen: bool) -> None:
     assert Visibility({page.id: page}).shows(quoting(CITED)) is seen
 
 

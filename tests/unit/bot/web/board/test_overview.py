@@ -25,7 +25,7 @@ from bot.domain.record_reports import (
     earlier_span,
     last_days,
 )
-from bot.store.database import Store, open_store, sqlite_url
+from bot.store.database import Store
 from bot.web.board.figures import (
     BOTTOM,
     LEFT,
@@ -85,9 +85,7 @@ def test_a_duration_is_told_in_two_units_at_most(seconds: float, told: str) -> N
         (0, 0, "the same"),
     ],
 )
-def test_a_change_is_in_percent_where_that_means_something(
-    now: float, then: float, told: str
-) -> None:
+def test_a_change_is_in_percent_where_it_matters(now: float, then: float, told: str) -> None:
     assert plain(compared(now, then)) == told
 
 
@@ -254,13 +252,6 @@ def test_every_kind_of_outcome_has_a_name() -> None:
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = await open_store(sqlite_url(tmp_path))
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
 def told() -> BoardState:
     return BoardState()
 
@@ -285,9 +276,7 @@ async def test_an_empty_record_says_what_will_be_here_and_how_to_begin(client: C
     assert "<svg" not in shown.partition("</header>")[2]
 
 
-async def test_a_busy_week_is_told_in_words_figures_and_charts(
-    store: Store, client: Client
-) -> None:
+async def test_a_busy_week_is_words_figures_and_charts(store: Store, client: Client) -> None:
     record = await fill(store, datetime.now(UTC), days=14, a_day=20)
 
     shown = await page(client)
@@ -300,9 +289,7 @@ async def test_a_busy_week_is_told_in_words_figures_and_charts(
     assert "until the first reply" in shown
 
 
-async def test_a_span_without_a_question_says_so_and_draws_nothing(
-    store: Store, client: Client
-) -> None:
+async def test_a_span_without_questions_draws_nothing(store: Store, client: Client) -> None:
     await add_interaction(store, "old", at=datetime.now(UTC) - timedelta(days=10))
 
     shown = await page(client)
@@ -353,9 +340,7 @@ async def test_what_people_wrote_is_text(store: Store, client: Client, told: Boa
 @pytest.mark.parametrize(
     "path", ["/board", "/board/usage", "/board/usage.csv", "/board/parts", "/board/settings"]
 )
-async def test_a_stranger_sees_none_of_it_and_an_admin_all(
-    store: Store, tmp_path: Path, path: str
-) -> None:
+async def test_strangers_see_none_and_an_admin_all(store: Store, tmp_path: Path, path: str) -> None:
     settings = settings_for(tmp_path, host="0.0.0.0", admin_token=TOKEN)  # noqa: S104 - not bound
     async with state_pages(store, settings, BoardState()) as client:
         refused = await client.get(path, headers={"Accept": "*/*"})
@@ -402,9 +387,7 @@ async def spend(store: Store) -> None:
     await add_usage(store, 4, at=now, tenant="other", cost_usd=99)
 
 
-async def test_sums_are_told_and_what_has_no_price_is_said_plainly(
-    store: Store, usage_client: Client
-) -> None:
+async def test_sums_and_what_has_no_price_are_told(store: Store, usage_client: Client) -> None:
     await spend(store)
 
     shown = await usage_page(usage_client)
@@ -413,9 +396,7 @@ async def test_sums_are_told_and_what_has_no_price_is_said_plainly(
     assert "99" not in shown.partition("<table")[2].partition("</table>")[0]
 
 
-async def test_without_any_price_the_cost_is_not_told_as_nothing(
-    store: Store, usage_client: Client
-) -> None:
+async def test_without_a_price_the_cost_is_not_none(store: Store, usage_client: Client) -> None:
     await add_usage(store, 1, at=datetime.now(UTC) - timedelta(seconds=5), cost_usd=None)
 
     shown = await usage_page(usage_client, "?by=model")
@@ -428,9 +409,7 @@ async def test_without_any_price_the_cost_is_not_told_as_nothing(
     ("by", "first"),
     [("model", "small"), ("channel", "web:anna"), ("person", "anna"), ("else", "20")],
 )
-async def test_sums_are_by_what_is_chosen(
-    store: Store, usage_client: Client, by: str, first: str
-) -> None:
+async def test_sums_are_by_choice(store: Store, usage_client: Client, by: str, first: str) -> None:
     await spend(store)
 
     table = (await usage_page(usage_client, f"?by={by}")).rpartition("<tbody>")[2]
@@ -461,9 +440,7 @@ async def test_the_csv_has_every_row_and_no_formula(store: Store, usage_client: 
     assert rows[0]["cost_usd"] == "1.750000"
 
 
-async def test_many_rows_are_cut_and_the_rest_is_in_the_csv(
-    store: Store, usage_client: Client
-) -> None:
+async def test_many_rows_are_cut_and_all_in_the_csv(store: Store, usage_client: Client) -> None:
     at = datetime.now(UTC) - timedelta(seconds=5)
     for number in range(103):
         await add_usage(store, number, at=at, person=f"person-{number}")

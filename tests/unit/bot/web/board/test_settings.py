@@ -11,18 +11,11 @@ from bot.domain.errors import DeliveryFailed
 from bot.domain.health import ComponentStatus
 from bot.domain.messages import NO_MODEL, Policy
 from bot.domain.settings import Settings
-from bot.store.database import Store, open_store, sqlite_url
+from bot.store.database import Store
 from bot.web.board.health import ComponentView, component_view
 from bot.web.board.settings import MAX_REASON_LENGTH, setting_views
 from tests.fakes.board_app import BoardState, Client, state_pages
 from tests.fakes.http_server import settings_for
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = await open_store(sqlite_url(tmp_path))
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture
@@ -84,9 +77,7 @@ async def test_what_is_set_here_stands_apart_with_its_source(client: Client) -> 
     assert "CONFIDENCE_THRESHOLD" in defaults
 
 
-async def test_a_pause_holds_with_its_reason_and_is_kept_in_the_audit(
-    store: Store, client: Client
-) -> None:
+async def test_a_pause_holds_with_a_reason_and_is_audited(store: Store, client: Client) -> None:
     await client.get("/board/settings")
     await send(client, "pause", reason="  Moving\nthe wiki. ")
 
@@ -159,9 +150,7 @@ async def test_a_page_of_acts_that_is_none_is_the_first(client: Client, before: 
     assert (await client.get("/board/settings", params={"before": before})).status == 200
 
 
-async def test_the_policies_of_channels_are_shown_field_by_field(
-    store: Store, client: Client
-) -> None:
+async def test_policies_of_channels_are_shown_by_fields(store: Store, client: Client) -> None:
     page = await (await client.get("/board/settings")).text()
     assert "None: all are answered alike." in page
     policy = Policy(frozenset({"IT"}), answers="questions", people="<C9>", model=NO_MODEL)
@@ -175,9 +164,7 @@ async def test_the_policies_of_channels_are_shown_field_by_field(
     assert "Changed by: </span>cli:anna" in page
 
 
-async def test_what_was_done_is_said_in_words_and_not_as_it_is_kept(
-    store: Store, client: Client
-) -> None:
+async def test_what_was_done_is_said_in_words_not_json(store: Store, client: Client) -> None:
     await store.policies.set("default", "slack:C1", Policy(answers="off"), actor="cli:anna")
     await store.audits.append("default", "web:admin token", "sign_in", "", detail="admin")
     await store.audits.append("default", "cli:anna", "set policy", "slack:C2", detail="by hand")
@@ -254,9 +241,7 @@ async def test_every_part_is_shown_the_broken_first(store: Store, tmp_path: Path
     assert shown.index("Make room.") < shown.index("small")
 
 
-async def test_checking_again_asks_the_platforms_and_looking_does_not(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_checking_asks_the_platforms_looking_does_not(store: Store, tmp_path: Path) -> None:
     platform = FakePlatform(ComponentStatus("Slack", "ready", "bot @desk in team T1"))
     told = BoardState(
         (ComponentStatus("Slack", "ready", "events at /slack/events"),), (platform, object())
@@ -271,9 +256,7 @@ async def test_checking_again_asks_the_platforms_and_looking_does_not(
     assert "events at /slack/events" not in shown
 
 
-async def test_a_platform_that_is_away_is_broken_and_the_page_is_not(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_platform_away_is_broken_the_page_is_not(store: Store, tmp_path: Path) -> None:
     told = BoardState((), (FakePlatform(DeliveryFailed("Slack is away.")),))
     async with state_pages(store, settings_for(tmp_path), told) as client:
         shown = await again(client)

@@ -8,15 +8,8 @@ from pathlib import Path
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.store.database import Store, open_store, sqlite_url
+from bot.store.database import Store
 from tests.fakes.chat_app import Browser, OnePageIndex, VpnDesk, chat_app
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = await open_store(sqlite_url(tmp_path))
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

@@ -308,9 +308,7 @@ async def test_an_answer_that_went_to_nobody_has_no_card(browser: Browser) -> No
     await browser.post(f"{path}/case", status=404, act="resolve")
 
 
-async def test_a_persons_reply_is_shown_as_theirs_with_dead_markup(
-    browser: Browser, store: Store
-) -> None:
+async def test_a_persons_reply_is_theirs_in_dead_markup(browser: Browser, store: Store) -> None:
     path, case_id = await ask_for_a_person(browser)
     await acted(store, case_id, "claim")
     assert "Anna Lopez has it" in await browser.get(f"{path}/case")
@@ -354,9 +352,7 @@ async def test_the_asker_closes_it_and_opens_it_again_with_what_is_missing(
     ]
 
 
-async def test_what_cannot_be_done_any_more_is_said_on_the_card(
-    browser: Browser, store: Store
-) -> None:
+async def test_what_cannot_be_done_now_is_said_on_the_card(browser: Browser, store: Store) -> None:
     path, case_id = await ask_for_a_person(browser)
     await acted(store, case_id, "claim")
 
@@ -369,9 +365,7 @@ async def test_what_cannot_be_done_any_more_is_said_on_the_card(
 @pytest.mark.parametrize(
     "form", [{"act": "claim"}, {"act": ""}, {"act": "reopen", "text": "x" * 1001}]
 )
-async def test_an_act_that_is_not_the_askers_is_refused(
-    browser: Browser, form: dict[str, str]
-) -> None:
+async def test_an_act_not_the_askers_is_refused(browser: Browser, form: dict[str, str]) -> None:
     path, _ = await ask_for_a_person(browser)
 
     await browser.post(f"{path}/case", status=422, **form)

@@ -76,9 +76,7 @@ def test_a_day_that_goes_on_from_the_page_before_does_not_begin_again() -> None:
 
 
 @given(st.lists(st.integers(0, 10**6), max_size=30), st.integers(-840, 840))
-def test_every_entry_is_listed_once_in_order_and_no_day_twice(
-    minutes: list[int], east: int
-) -> None:
+def test_every_entry_is_listed_once_in_order_no_day_twice(minutes: list[int], east: int) -> None:
     now = datetime(2026, 11, 22, 3, tzinfo=UTC).astimezone(browser_timezone(str(east)))
     moments = sorted((now - timedelta(minutes=each) for each in minutes), reverse=True)
 
@@ -177,7 +175,7 @@ def listed(page: str) -> list[str]:
     return re.findall(r'<span class="name">([^<]*)</span> <time', page)
 
 
-async def test_conversations_are_listed_newest_first_and_the_open_one_is_marked(
+async def test_conversations_are_listed_newest_first_the_open_marked(
     browser: Browser,
 ) -> None:
     first = await ask_anew(browser, "error 809")
@@ -203,15 +201,11 @@ async def test_a_conversation_that_was_opened_stays_open(browser: Browser) -> No
 
 
 @pytest.mark.parametrize("path", ["/c/nonsense", "/c/6f1c1c1e-0000-4000-8000-000000000000"])
-async def test_what_is_no_conversation_of_ones_own_opens_an_empty_one(
-    browser: Browser, path: str
-) -> None:
+async def test_no_conversation_of_ones_own_is_an_empty_one(browser: Browser, path: str) -> None:
     assert "What can I look up for you?" in await browser.get(path)
 
 
-async def test_another_visitor_sees_finds_and_deletes_nothing(
-    browser: Browser, store: Store
-) -> None:
+async def test_another_visitor_finds_and_deletes_nothing(browser: Browser, store: Store) -> None:
     conversation = await ask_anew(browser, "error 809")
     (asked,) = await store.interactions.answered("default", 10)
     browser.client.session.cookie_jar.clear()
@@ -264,9 +258,7 @@ async def test_a_piece_of_the_page_is_sent_to_the_page(browser: Browser) -> None
     assert 'hx-swap-oob="innerHTML">1 question found' in piece
 
 
-async def test_deleting_asks_first_and_then_withdraws_every_question(
-    browser: Browser, store: Store
-) -> None:
+async def test_deleting_asks_then_withdraws_all_questions(browser: Browser, store: Store) -> None:
     kept = await ask_anew(browser, "which laptop?")
     conversation = await ask_anew(browser, "error 809")
     await browser.post(f"/chat/{conversation}", question="error 809 again")

@@ -130,7 +130,7 @@ async def test_made_up_ids_are_not_found(browser: Browser, path: str) -> None:
     await browser.get(path, status=404)
 
 
-async def test_a_page_of_ours_loads_nothing_from_elsewhere_and_has_nothing_inline(
+async def test_no_page_of_ours_has_foreign_or_inline_parts(
     browser: Browser,
 ) -> None:
     _, answer = await browser.ask("error 809")
@@ -163,9 +163,7 @@ async def test_a_question_over_the_limit_is_refused_with_the_limit(browser: Brow
     assert "4,000" in refused
 
 
-async def test_a_second_click_asks_the_same_question_not_another(
-    browser: Browser, store: Store
-) -> None:
+async def test_a_second_click_asks_no_other_question(browser: Browser, store: Store) -> None:
     conversation = await browser.conversation()
     name = str(uuid.uuid4())
 
@@ -277,9 +275,7 @@ async def test_only_an_answer_that_did_not_help_is_asked_about(browser: Browser)
     assert "What was wrong?" in await browser.post(f"{path}/vote", vote="down")
 
 
-async def test_a_reason_and_a_comment_are_kept_and_shown_again(
-    browser: Browser, store: Store
-) -> None:
+async def test_reason_and_comment_are_kept_and_shown_again(browser: Browser, store: Store) -> None:
     path, _ = await browser.ask("error 809")
     await browser.post(f"{path}/vote", vote="down")
 
