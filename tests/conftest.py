@@ -17,8 +17,8 @@ from xdist.scheduler import LoadGroupScheduling, Scheduling
 
 from tests.fakes.spans import Spans
 
-# No deadline: a busy machine is no counterexample. Tests draw the same examples each time, so that a
-# change is not stopped by what it has not touched; sweeps look for new ones.
+# No deadline: a busy machine is no counterexample. Tests draw the same examples each time, so that
+# a change is not stopped by what it has not touched; sweeps look for new ones.
 settings.register_profile("test", deadline=None, max_examples=25, derandomize=True)
 settings.register_profile("sweeps", deadline=None, max_examples=300)
 
