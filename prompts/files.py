@@ -1,17 +1,20 @@
-"""Reads a prompt file, checks it, and renders it with every input fenced as data."""
+"""Reads a prompt file, checks it, and renders it with every input fenced as data.
+
+The marks around text written by others cannot occur in that text.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from string import Template
 from typing import Literal, cast, get_args
 
 import yaml
-
-from prompts.fence import fenced, unforgeable_code
 
 Role = Literal["system", "user", "assistant"]
 Inputs = Mapping[str, str | Sequence[str]]
@@ -154,3 +157,41 @@ def _from_one(key: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise PromptInvalid(f"{key} is {value!r}; write a whole number from 1.")
     return value
+
+
+_CODE_LENGTH = 16
+
+
+def unforgeable_code(inputs: Mapping[str, str | Sequence[str]]) -> str:
+    """Return 16 hexadecimal digits that occur in none of the inputs.
+
+    Made from the inputs themselves, so that the same question gives the same prompt and nobody
+    who writes one of them can know the code, which also depends on all the others.
+    """
+    texts = tuple(itertools.chain.from_iterable(map(_blocks, inputs.values())))
+    return next(code for code in _codes(texts) if not any(code in text for text in texts))
+
+
+def fenced(name: str, value: str | Sequence[str], code: str) -> str:
+    """Put a text, or each of several, between marks that carry the code."""
+    if isinstance(value, str):
+        return _fence(name, value, code)
+    blocks = [_fence(f"{name} {number}", text, code) for number, text in enumerate(value, 1)]
+    return "\n".join(blocks) if blocks else _fence(name, "(none)", code)
+
+
+def _fence(label: str, text: str, code: str) -> str:
+    return f"<<{label} {code}>>\n{text}\n<</{label} {code}>>"
+
+
+def _blocks(value: str | Sequence[str]) -> Sequence[str]:
+    return (value,) if isinstance(value, str) else value
+
+
+def _codes(texts: Sequence[str]) -> Iterator[str]:
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+    for attempt in itertools.count():
+        seed = digest.digest() + attempt.to_bytes(8, "big")
+        yield hashlib.sha256(seed).hexdigest()[:_CODE_LENGTH]

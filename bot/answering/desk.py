@@ -21,9 +21,9 @@ from bot.answering.answer_plan import (
     route_inquiry,
     search_request_of,
 )
-from bot.answering.clarification import clarify
 from bot.answering.escalation_reply import (
     ask_topic,
+    clarify,
     escalation_of,
     unanswered_reason,
     with_nothing_indexed,

@@ -1,12 +1,13 @@
-"""Word the escalation of a question to people, or ask first what a person is wanted for."""
+"""Word the escalation of a question, or ask back: for its topic, or which page is meant."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 from bot.answering.grounded_answer import GroundedAnswer
-from bot.answering.reply_text import suggestions_of
+from bot.answering.reply_text import option_label, suggestions_of
 from bot.answering.routing.intent_rules import names_no_topic
 from bot.answering.routing.message_text import condense
 from bot.domain.handoff import (
@@ -29,7 +30,8 @@ from bot.domain.interactions import (
 from bot.domain.messages import Inquiry, Intent
 from rag.errors import RagError
 from rag.pipeline import Pipeline
-from rag.types import Answer
+from rag.text.words import stems
+from rag.types import Answer, Passage
 
 
 def escalation_of(
@@ -135,3 +137,44 @@ def _question_for_people(inquiry: Inquiry, route: Route) -> str:
 def _is_in_message(question: str, text: str) -> bool:
     """Return whether a question is, or is part of, the message's text."""
     return question in text or question == condense(text)
+
+
+_MOST_SUBJECTS = 3
+"""Content words of a broad question, at most."""
+_LEAST_SCORE_SHARE = 0.75
+"""Least score of a candidate, as a share of the best passage's."""
+_MOST_OPTIONS = 4
+
+
+def clarify(question: str, passages: Sequence[Passage], probability: float) -> Clarification | None:
+    """Return a clarification for a broad question that fits several pages; else None.
+
+    Broad means at most three content words. A page is a candidate when its title or section
+    shares one of them, title, section and text together have all of them, and its score is at
+    least 0.75 of the best.
+    """
+    asked = set(stems(question))
+    if not asked or len(asked) > _MOST_SUBJECTS or not passages:
+        return None
+    # Reversed, so that the best passage of each page is kept.
+    candidates = {
+        passage.chunk.page_id: passage
+        for passage in reversed(passages)
+        if passage.score >= _LEAST_SCORE_SHARE * passages[0].score and _is_about(passage, asked)
+    }
+    meant = [passage for passage in passages if candidates.get(passage.chunk.page_id) is passage]
+    if not meant[1:]:
+        return None
+    options = tuple(dict.fromkeys(option_label(passage.chunk) for passage in meant))[:_MOST_OPTIONS]
+    return Clarification(
+        text="That could mean a few things. Which of these is it about?",
+        options=options,
+        suggestions=suggestions_of(meant),
+        confidence=probability,
+    )
+
+
+def _is_about(passage: Passage, asked: set[str]) -> bool:
+    chunk = passage.chunk
+    named = set(stems(f"{chunk.title} {chunk.section}"))
+    return bool(named & asked) and asked <= named | set(stems(chunk.text))

@@ -32,7 +32,7 @@ from bot.inbox.heartbeat import InboxSupervisor, Lease
 from bot.inbox.in_flight import InFlight
 from bot.inbox.outbox import ReplyOutbox
 from bot.inbox.worker import MessageWorker, WorkLimits
-from bot.observability.request_log import ObserveOutcome, RequestLog
+from bot.observability.logs import ObserveOutcome, RequestLog
 from bot.store.database import Store, database_url, prepare
 
 

@@ -18,7 +18,7 @@ from bot.domain.record_reports import AuditRecord, PolicyRecord
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import SettingOrigin, variable
 from bot.domain.users import short_actor_name
-from bot.observability.request_log import mask_credentials
+from bot.observability.logs import mask_credentials
 from bot.store.key_values import StoredAudits, StoredPauses, StoredPolicies
 from bot.web.auth.demo import display_names
 from bot.web.auth.identity import require_role

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompts.fence import unforgeable_code
-from prompts.files import PromptInvalid, load_prompt, parse_prompt
+from prompts.files import PromptInvalid, load_prompt, parse_prompt, unforgeable_code
 from rag.ports import to_prompt
 
 NAMES = sorted(

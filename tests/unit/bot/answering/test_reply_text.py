@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.answering.clarification import clarify
+from bot.answering.escalation_reply import clarify
 from bot.answering.reply_text import found_passages, refusal_of, reply_of, suggestions_of
 from rag.types import Answer, Citation, Claim, Passage
 from tests.fakes.builders import NOON, chunk, passage
