@@ -1,7 +1,7 @@
 """Set up structured logs, and log answered requests and lasting trouble.
 
-Logs are rendered for people on a terminal, as JSON lines everywhere else. An answered request is one
-line, with passwords and keys masked; trouble is logged when it begins and when it ends.
+Logs are rendered for people on a terminal, as JSON lines everywhere else. An answered request is
+one line, with passwords and keys masked; trouble is logged when it begins and when it ends.
 """
 
 from __future__ import annotations
