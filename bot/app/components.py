@@ -241,7 +241,13 @@ class _ModelPipelines:
         return ModelProfile(
             route=Router(self.near, self.classifier, model, mode=mode).route,
             reply_generically=GenericAnswers(model).reply,
-            pipeline=Pipeline(self.index, self.embedder, composer, top_k=top_k),
+            pipeline=Pipeline(
+                self.index,
+                self.embedder,
+                composer,
+                top_k=top_k,
+                similarity_floor=self.settings.similarity_floor,
+            ),
             model=model.name if model else "",
         )
 

@@ -93,6 +93,15 @@ class Settings(SearchSettings):
         le=40,
         description="Passages for a model to answer from, as far as 4,000 tokens take them.",
     )
+    similarity_floor: float = Field(
+        0.2,
+        alias="RAG_SIMILARITY_FLOOR",
+        ge=-1,
+        le=1,
+        allow_inf_nan=False,
+        description="Cosine below which a passage without a word of the question counts as not "
+        "found; if all do, no model is asked. Another embedder may need another.",
+    )
     confidence_threshold: float | None = Field(
         None,
         ge=0,

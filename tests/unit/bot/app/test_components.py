@@ -176,6 +176,19 @@ async def test_on_a_bad_day_of_the_model_its_questions_are_answered_without_it(
     assert server.seen
 
 
+@pytest.mark.parametrize(("floor", "called"), [(-1.0, True), (1.0, False)])
+async def test_the_floor_of_the_settings_decides_whether_a_model_is_asked(
+    settings: Settings, server: OpenAIServer, floor: float, *, called: bool
+) -> None:
+    await asked(
+        settings.model_copy(update={"similarity_floor": floor}),
+        Policy(),
+        "company policy on xylophones",
+    )
+
+    assert bool(server.seen) == called
+
+
 async def test_after_three_failures_the_model_is_left_alone(
     settings: Settings, server: OpenAIServer
 ) -> None:
