@@ -156,7 +156,6 @@ class Desk:
         try:
             answer = await profile.pipeline.compose(retrieval, request.scope, request.attached)
         except RagError as error:
-            _log.exception("composing_failed")
             return await self._without_model(profile, request, retrieval, error)
         await report(Stage.CHECKING)
         return self._gate(profile, retrieval, answer)
@@ -167,7 +166,9 @@ class Desk:
         """Answer as if no model were configured, from a search of its own. Raises RagError."""
         code, plain = error_code(error), self._profiles.without_model
         if not self._falls_back or not profile.model or plain.model:
+            _log.exception("composing_failed")
             return GroundedAnswer(retrieval, None, earlier=error.calls, error=code)
+        _log.warning("composed_without_model", why=str(error))
         with after_calls(error.calls):
             retrieval = await plain.pipeline.retrieve(request.question, request.scope)
             answer = await plain.pipeline.compose(retrieval, request.scope)
