@@ -52,9 +52,6 @@ from rag.retrying import question_deadline
 from rag.telemetry import describe, span
 from rag.types import Answer, ModelCall
 
-MODEL_FAILED = "The language model isn't answering just now, so I looked without it."
-"""Remark if the model failed."""
-
 _log = structlog.get_logger(__name__)
 
 
@@ -143,8 +140,7 @@ class Desk:
             response = await with_nothing_indexed(
                 response, self._wording, profile.pipeline, request.scope.tenant
             )
-        remarks = (MODEL_FAILED,) if grounded.model_failed else ()
-        return Outcome(response, trace_with_calls(trace, calls), private, remarks=remarks)
+        return Outcome(response, trace_with_calls(trace, calls), private, remarks=grounded.remarks)
 
     async def _answer(
         self, profile: ModelProfile, report: ReportStage, request: SearchRequest

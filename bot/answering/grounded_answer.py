@@ -17,6 +17,9 @@ from rag.pipeline import Retrieval
 from rag.telemetry import Attributes
 from rag.types import Answer, Chunk, ModelCall
 
+MODEL_FAILED = "The language model isn't answering just now, so I looked without it."
+"""Remark below a response to a question that the model failed to answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class GroundedAnswer:
@@ -43,6 +46,11 @@ class GroundedAnswer:
     def model_failed(self) -> bool:
         """Return whether the answer was composed without a model because the model failed."""
         return self.error is not None and self.answer is not None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Return the remarks to the asker below the response."""
+        return (MODEL_FAILED,) if self.model_failed else ()
 
     @property
     def probability(self) -> float:

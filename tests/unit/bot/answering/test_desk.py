@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from bot.answering.answer_plan import ModelProfile
-from bot.answering.desk import MODEL_FAILED, Desk
+from bot.answering.desk import Desk
 from bot.answering.gate import Judgement, calibration_name
+from bot.answering.grounded_answer import MODEL_FAILED
 from bot.answering.reply_text import (
     MISSING_INTRO,
     QUOTES_INTRO,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.answering.desk import MODEL_FAILED
 from bot.answering.gate import GATE_FILE, calibration_name, load_gate_file
 from bot.answering.gate_file import CAREFUL
+from bot.answering.grounded_answer import MODEL_FAILED
 from bot.app.components import Components, open_components, status
 from bot.app.documents import reindex_sample
 from bot.domain.errors import SettingInvalid
