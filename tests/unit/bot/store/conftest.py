@@ -1,4 +1,8 @@
-"""Fixtures of the tests of the record: each runs on both databases."""
+"""Fixtures of the tests of the record: each runs on both databases.
+
+On PostgreSQL ``make test`` runs three files, whose statements lock, insert or update at once, and
+migrate; ``make sweeps`` runs all.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,18 @@ import pytest
 from bot.domain.urls import with_driver
 from bot.store.database import Store, sqlite_url, unopened
 
+_ON_BOTH_IN_TESTS = frozenset({"test_database", "test_interactions", "test_leases"})
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest) -> str:
-    """The name of the database that a test runs on."""
-    return cast("str", request.param)
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test on both databases; on PostgreSQL in the sweeps, unless its file is chosen.
+
+    A file with a fixture ``database`` of its own names one.
+    """
+    if "database" in metafunc.fixturenames and not hasattr(metafunc.module, "database"):
+        chosen = metafunc.module.__name__.rpartition(".")[2] in _ON_BOTH_IN_TESTS
+        marks = () if chosen else (pytest.mark.sweep,)
+        metafunc.parametrize("database", ["sqlite", pytest.param("postgresql", marks=marks)])
 
 
 @pytest.fixture
