@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import structlog
 from aiohttp import web_app
 from hypothesis import is_hypothesis_test, settings
 from xdist.remote import Producer
@@ -121,6 +122,14 @@ class Memory:
             if trim is not None:
                 trim(0)
             self._settled = max(ENOUGH_MEGABYTES, resident_megabytes())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plain_tracebacks() -> None:
+    """Have defects logged without what every local variable held, which takes a second each."""
+    renderer = structlog.get_config()["processors"][-1]
+    if isinstance(renderer, structlog.dev.ConsoleRenderer):
+        renderer.exception_formatter = structlog.dev.plain_traceback
 
 
 @pytest.fixture(scope="session")

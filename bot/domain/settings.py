@@ -99,8 +99,7 @@ class Settings(SearchSettings):
         ge=-1,
         le=1,
         allow_inf_nan=False,
-        description="Cosine below which a passage without a word of the question counts as not "
-        "found; if all do, no model is asked. Another embedder may need another.",
+        description="Cosine below which a passage without a word of the question is not found.",
     )
     confidence_threshold: float | None = Field(
         None,
@@ -159,28 +158,23 @@ class Settings(SearchSettings):
         "answered with.",
     )
     openai_timeout_seconds: float = Field(
-        20.0,
-        gt=0,
-        le=300,
-        description="Time limit of all calls for one question together, in seconds.",
+        20.0, gt=0, le=300, description="Time limit of all calls for one question together."
     )
     openai_reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = Field(
         None,
-        description="How long reasoning models may think; none: as little as they accept. Left out "
-        "where the server refuses it.",
+        description="How long reasoning models may think; unset: as little as they accept.",
     )
     openai_input_usd_per_million: float | None = Field(
         None,
         ge=0,
         allow_inf_nan=False,
-        description="US dollars for a million tokens of input, where the price list does not know "
-        "the server, such as a gateway; with the next.",
+        description="US dollars for a million tokens of input, for servers without known prices.",
     )
     openai_output_usd_per_million: float | None = Field(
         None,
         ge=0,
         allow_inf_nan=False,
-        description="US dollars for a million tokens of output; with the one before.",
+        description="The same of output; both, or none.",
     )
 
     # Slack

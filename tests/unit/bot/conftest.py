@@ -8,7 +8,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-import structlog
 
 from bot.domain.urls import with_driver
 from bot.store.database import Store, migrate, sqlite_url, unopened
@@ -16,14 +15,6 @@ from tests import postgres as postgresql
 from tests.fakes.slack.server import FakeSlack
 
 TEMPLATE = "migrated"
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _plain_tracebacks() -> None:
-    """Have defects logged without what every local variable held, which takes a second each."""
-    renderer = structlog.get_config()["processors"][-1]
-    if isinstance(renderer, structlog.dev.ConsoleRenderer):
-        renderer.exception_formatter = structlog.dev.plain_traceback
 
 
 @pytest.fixture(scope="session")
