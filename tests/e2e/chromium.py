@@ -118,8 +118,15 @@ class Visit:
         assert await self.sideways() <= 0, picture
 
 
+# What htmx logs of a request that ended because its page was left. One that failed is logged by
+# another event besides, such as htmx:sendError.
+_LEFT = ("htmx:afterRequest", "htmx:sendAbort")
+
+
 def _complaint(said: ConsoleMessage) -> Sequence[str]:
-    return [f"{said.text} {said.location['url']}"] if said.type == "error" else []
+    if said.type != "error" or said.text.startswith(_LEFT):
+        return []
+    return [f"{said.text} {said.location['url']}"]
 
 
 _GRAVE = {"serious", "critical"}
