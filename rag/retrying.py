@@ -70,24 +70,47 @@ class Deadline:
         return self._ends - asyncio.get_running_loop().time()
 
 
+@dataclass(slots=True)
+class _TimeLimit:
+    left: float
+
+
 # A context variable, as OpenTelemetry's spans: the calls of one question are made in many places.
-_QUESTION: ContextVar[Deadline | None] = ContextVar("question_deadline", default=None)
+_QUESTION: ContextVar[_TimeLimit | None] = ContextVar("question_time_limit", default=None)
 
 
 @contextmanager
-def question_deadline(seconds: float) -> Iterator[None]:
-    """Let all model calls in the block, and in the tasks that it starts, share one time limit."""
-    token = _QUESTION.set(Deadline(seconds))
+def question_time_limit(seconds: float) -> Iterator[None]:
+    """Let all model calls in the block, and in the tasks that it starts, share one time limit.
+
+    Only time within ``limited_call`` counts: a slow search takes nothing from the model.
+    """
+    token = _QUESTION.set(_TimeLimit(seconds))
     try:
         yield
     finally:
         _QUESTION.reset(token)
 
 
-def within_question(seconds: float) -> float:
-    """Return the time limit of a call: ``seconds``, or what is left of the question's if less."""
+def question_seconds_left() -> float:
+    """Return the seconds left for the model calls of this question; infinite without a limit."""
     question = _QUESTION.get()
-    return seconds if question is None else min(seconds, question.remaining_seconds)
+    return math.inf if question is None else max(0.0, question.left)
+
+
+@contextmanager
+def limited_call(seconds: float) -> Iterator[Deadline]:
+    """Yield the deadline of a model call: ``seconds``, or what is left of the question's if less.
+
+    The time that the block takes is subtracted from the question's.
+    """
+    deadline = Deadline(min(seconds, question_seconds_left()))
+    try:
+        yield deadline
+    finally:
+        question = _QUESTION.get()
+        if question is not None:
+            question.left -= deadline.seconds - deadline.remaining_seconds
 
 
 async def with_retries(

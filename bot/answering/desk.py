@@ -46,9 +46,9 @@ from bot.domain.messages import Inquiry, Intent, Stage
 from bot.domain.outcomes import error_code
 from bot.domain.ports import RechecksPermissions, ReportStage
 from rag import telemetry
-from rag.errors import RagError, after_calls
+from rag.errors import ModelAnswerInvalid, ModelUnavailable, RagError
 from rag.pipeline import Retrieval
-from rag.retrying import question_deadline
+from rag.retrying import question_time_limit
 from rag.telemetry import describe, span
 from rag.types import Answer, ModelCall
 
@@ -98,7 +98,7 @@ class Desk:
         # Model calls are paid for: none to route or chat unasked or with people from outside.
         quiet = inquiry.message.overheard or inquiry.outsiders
         profile = self._profiles.of(inquiry.policy.model, quiet=quiet)
-        with question_deadline(self._model_seconds) if profile.model else nullcontext():
+        with question_time_limit(self._model_seconds) if profile.model else nullcontext():
             outcome = await self._respond_to(inquiry, profile, report)
         return with_admission_results(inquiry, with_superseded_marks(outcome, self._superseded))
 
@@ -140,7 +140,8 @@ class Desk:
             response = await with_nothing_indexed(
                 response, self._wording, profile.pipeline, request.scope.tenant
             )
-        return Outcome(response, trace_with_calls(trace, calls), private, remarks=grounded.remarks)
+        remarks = () if inquiry.message.overheard else grounded.remarks
+        return Outcome(response, trace_with_calls(trace, calls), private, remarks=remarks)
 
     async def _answer(
         self, profile: ModelProfile, report: ReportStage, request: SearchRequest
@@ -152,26 +153,31 @@ class Desk:
         try:
             answer = await profile.pipeline.compose(retrieval, request.scope, request.attached)
         except RagError as error:
-            return await self._without_model(profile, request, retrieval, error)
+            _log.warning("composing_failed", why=str(error))
+            plain = await self._without_model(profile, request, error)
+            failed = GroundedAnswer(retrieval, None, earlier=error.calls, error=error_code(error))
+            return plain or failed
         await report(Stage.CHECKING)
         return self._gate(profile, retrieval, answer)
 
     async def _without_model(
-        self, profile: ModelProfile, request: SearchRequest, retrieval: Retrieval, error: RagError
-    ) -> GroundedAnswer:
-        """Answer as if no model were configured, from a search of its own. Raises RagError."""
-        code, plain = error_code(error), self._profiles.without_model
-        if not self._falls_back or not profile.model or plain.model:
-            _log.exception("composing_failed")
-            return GroundedAnswer(retrieval, None, earlier=error.calls, error=code)
-        _log.warning("composed_without_model", why=str(error))
-        with after_calls(error.calls):
+        self, profile: ModelProfile, request: SearchRequest, error: RagError
+    ) -> GroundedAnswer | None:
+        """Answer as if no model were configured; None if another part failed, or fails here."""
+        plain, code = self._profiles.without_model, error_code(error)
+        model_failed = isinstance(error, ModelUnavailable | ModelAnswerInvalid)
+        if not (model_failed and self._falls_back and profile.model) or plain.model:
+            return None
+        try:
             retrieval = await plain.pipeline.retrieve(request.question, request.scope)
-            answer = await plain.pipeline.compose(retrieval, request.scope)
+            grounded = self._gate(
+                plain, retrieval, await plain.pipeline.compose(retrieval, request.scope)
+            )
+        except RagError as another:
+            _log.warning("composing_without_model_failed", why=str(another))
+            return None
         note = f"the model failed ({code}): answered without one"
-        return replace(
-            self._gate(plain, retrieval, answer), earlier=error.calls, error=code, notes=(note,)
-        )
+        return replace(grounded, earlier=error.calls, error=code, notes=(note,))
 
     def _gate(self, profile: ModelProfile, retrieval: Retrieval, answer: Answer) -> GroundedAnswer:
         """Judge an answer with the calibration of its composer, or of its model and prompt."""
@@ -229,7 +235,7 @@ async def _route(inquiry: Inquiry, profile: ModelProfile) -> Trace:
     return Trace(
         route=route,
         calls=route.calls,
-        timings_ms={"route": _ms_since(started)},
+        timings_ms={"route": (time.perf_counter() - started) * 1000},
         notes=(*profile.notes, *route.notes),
         heard=inquiry.heard if uses_history else (),
     )
@@ -240,9 +246,5 @@ async def _reply_generically(inquiry: Inquiry, profile: ModelProfile, trace: Tra
     reply, calls = await profile.reply_generically(
         trace.route, inquiry.message.text, inquiry.history
     )
-    timings = {**trace.timings_ms, "generate": _ms_since(started)}
+    timings = {**trace.timings_ms, "generate": (time.perf_counter() - started) * 1000}
     return Outcome(reply, trace_with_calls(replace(trace, timings_ms=timings), calls))
-
-
-def _ms_since(started: float) -> float:
-    return (time.perf_counter() - started) * 1000

@@ -23,7 +23,7 @@ from rag.models.chat_transport import CallTally, ChatTransport, Exchange, model_
 from rag.models.client import Connection, Endpoint, connect, is_azure
 from rag.models.protocol import ChatReply, Dialect, Prices, ReasoningEffort, WantedShape
 from rag.ports import ChatMessage, ChatModel, Completion, Prompt, Shape, Structured
-from rag.retrying import Deadline, RetryPolicy, within_question
+from rag.retrying import Deadline, RetryPolicy, limited_call
 from rag.telemetry import Attributes, counting, describe, span
 from rag.types import FilterVerdict, ModelCall
 
@@ -131,7 +131,7 @@ class ModelSettings:
         base_url: the URL before ``/chat/completions``; None for OpenAI itself.
         api_key: None for servers without keys, and on Azure to use the process's identity.
         timeout_seconds: deadline of one call with all its retries and its repair; within
-            `rag.retrying.question_deadline` what is left of the question's, if that is less.
+            `rag.retrying.question_time_limit` what is left of the question's, if that is less.
         retry: the retry policy.
         reasoning_effort: None asks reasoning models for the least that they accept.
         prices: what the server charges; None looks it up.
@@ -196,9 +196,9 @@ class OpenAICompatibleModel:
         self, prompt: Prompt, shape: WantedShape | None, read: Reader[Value]
     ) -> _Outcome[Value]:
         started, tally = time.perf_counter(), CallTally()
-        deadline = Deadline(within_question(self._timeout_seconds))
         try:
-            value, refusal = await self._in_time(prompt, shape, read, deadline, tally)
+            with limited_call(self._timeout_seconds) as deadline:
+                value, refusal = await self._in_time(prompt, shape, read, deadline, tally)
         except RagError as error:
             error.calls = (self._call(prompt, tally, started),) if tally.counted else ()
             raise
@@ -217,7 +217,7 @@ class OpenAICompatibleModel:
                 return await self._ask_twice_at_most(prompt, shape, read, deadline, tally)
         except TimeoutError:
             raise ModelUnavailable(
-                f"The model {self.name!r} did not answer within the {max(deadline.seconds, 0):.3g} "
+                f"The model {self.name!r} did not answer within the {deadline.seconds:.3g} "
                 f"seconds left of {self._timeout_seconds:g} for a question; raise "
                 "OPENAI_TIMEOUT_SECONDS or choose a faster model."
             ) from None

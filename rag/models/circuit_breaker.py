@@ -14,11 +14,14 @@ import structlog
 
 from rag.errors import ModelUnavailable, RagError
 from rag.ports import ChatModel, Completion, Prompt, Shape, Structured
+from rag.retrying import question_seconds_left
 
 FAILURES = 3
 """Failures in a row that open the circuit."""
 PAUSE_SECONDS = 30.0
 """How long no call is made then."""
+FAIR_SECONDS = 2.0
+"""A call that begins with less time for its question says nothing of the model if it fails."""
 
 _log = structlog.get_logger(__name__)
 
@@ -51,11 +54,13 @@ class CircuitBreaker:
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
-        probe = self._admit()
+        fair = question_seconds_left() >= FAIR_SECONDS
+        probe = self._admit(fair=fair)
         try:
             yield
         except RagError:
-            self._count_failure()
+            if fair:
+                self._count_failure()
             raise
         else:
             self._close()
@@ -63,12 +68,12 @@ class CircuitBreaker:
             if probe:
                 self._probing = False
 
-    def _admit(self) -> bool:
+    def _admit(self, *, fair: bool) -> bool:
         """Return whether this call is the probe of a half-open circuit. Raises ModelUnavailable."""
         if self._failures < FAILURES:
             return False
         wait = self._open_until - self._clock()
-        if wait > 0 or self._probing:
+        if wait > 0 or self._probing or not fair:
             raise ModelUnavailable(
                 f"The model {self.name!r} failed {self._failures} times in a row and is left alone "
                 f"for {max(wait, 1):.0f} seconds more; `python -m bot doctor` says what is wrong."

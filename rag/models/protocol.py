@@ -77,10 +77,11 @@ class Dialect:
         if rejection.code in _NOT_ABOUT_THE_DIALECT:
             return None
         about = f"{rejection.param} {rejection.message}".lower()
-        if self.effort is not None and "reasoning" in about:
-            return replace(self, effort=_NEXT_EFFORT.get(self.effort))
+        # A refused temperature may be explained by the reasoning, so it is looked for first.
         if self.temperature and "temperature" in about:
             return replace(self, temperature=False, effort=self.effort or _LEAST_EFFORT)
+        if self.effort is not None and "reasoning" in about:
+            return replace(self, effort=_NEXT_EFFORT.get(self.effort))
         if self.limit in about:
             return self._with_other_limit()
         if structured and self.format in _NEXT_FORMAT:

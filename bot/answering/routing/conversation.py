@@ -102,7 +102,8 @@ _RELATIVE = re.compile(
 )
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 _NAMES_ITS_TOPIC = re.compile(  # "when is payday", but not "what is the price": of what?
-    r"^(?:what|who|when|where|how)(?:['\u2019]?s| is| are) (?:(?:my|our|your) )?(?P<name>[\w-]+)"
+    r"^(?:what|who|when|where|how)(?:['\u2019]?s| is| are) (?:(?:my|our|your) )?"
+    r"(?P<name>(?!(?:mandatory|necessary|new|free|open|due|\w+(?:ed|ible|able))\b)[\w-]+)"
     r"(?: (?:from|made|due|located|open))?\W*$",
     re.IGNORECASE,
 )
@@ -285,7 +286,7 @@ class FollowUpRewriter:
         try:
             completion = await model.complete(prompt)
         except RagError as error:
-            _log.warning("rewrite_failed", exc_info=True)
+            _log.warning("rewrite_failed", why=str(error))
             silent = "the rewriting model did not answer"
             return replace(fallback, calls=error.calls, notes=(silent,))
         calls = (completion.call,)

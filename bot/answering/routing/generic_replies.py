@@ -157,7 +157,7 @@ class GenericAnswers:
         try:
             completion = await model.complete(prompt)
         except RagError as error:
-            _log.warning("generic_reply_failed", exc_info=True)
+            _log.warning("generic_reply_failed", why=str(error))
             return _failure_reply(error_code(error)), error.calls
         calls = (completion.call,)
         if completion.refused:

@@ -165,7 +165,7 @@ class Router:
         try:
             completion = await self._model.complete(prompt)
         except RagError as error:
-            _log.warning("routing_model_failed", exc_info=True)
+            _log.warning("routing_model_failed", why=str(error))
             unknown = Intent.UNKNOWN
             return _make_route(
                 unknown, 0.0, "default", asked, calls=error.calls, notes=(_NO_ANSWER,)

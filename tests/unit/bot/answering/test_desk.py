@@ -29,7 +29,7 @@ from bot.domain.interactions import (
     Source,
 )
 from bot.domain.messages import Inquiry, Intent, Policy, Stage
-from rag.errors import IndexUnavailable, ModelUnavailable
+from rag.errors import IndexUnavailable, ModelUnavailable, RagError
 from rag.pipeline import Pipeline
 from rag.ports import Composition
 from rag.types import (
@@ -85,6 +85,7 @@ class FirstLine:
     """Claims the first line of the best passage; can be silent, broken or a refuser."""
 
     fails: bool = False
+    error: RagError = field(default_factory=lambda: ModelUnavailable("slow"))
     silent: bool = False
     refusal: str | None = None
     name: str = "extractive"
@@ -98,7 +99,7 @@ class FirstLine:
         del attached
         self.composed += 1
         if self.fails:
-            raise ModelUnavailable("slow")
+            raise self.error
         if self.refusal or self.silent:
             return Composition(claims=(), refusal=self.refusal, dropped_claims=int(self.silent))
         best = passages[0].chunk
@@ -353,6 +354,24 @@ async def test_what_the_model_fails_to_answer_is_answered_without_it(bench: Benc
     assert (outcome.remarks, plain.remarks) == ((MODEL_FAILED,), ())
     assert outcome.trace.calibration == plain.trace.calibration == "extractive"
     assert any("model_unavailable" in note for note in outcome.trace.notes)
+
+
+@pytest.mark.parametrize("both_fail", [True, False])
+async def test_without_the_model_nothing_hides_that_the_index_failed(
+    bench: Bench, *, both_fail: bool
+) -> None:
+    failing = FirstLine(name="model", fails=True)
+    failing.error = failing.error if both_fail else IndexUnavailable("gone")
+    bench.composer.fails, bench.composer.error = both_fail, IndexUnavailable("gone")
+    bench.others["gpt-own"] = replace(bench.way(failing), model="gpt-own")
+    asked = replace(inquiry(message("what is error 809")), policy=Policy(model="gpt-own"))
+
+    outcome = await bench.handle(asked)
+
+    assert isinstance(outcome.response, Escalation)
+    assert outcome.response.error == ("model_unavailable" if both_fail else "index_unavailable")
+    assert outcome.response.suggestions
+    assert outcome.remarks == ()
 
 
 async def test_a_failing_index_hands_over(bench: Bench) -> None:

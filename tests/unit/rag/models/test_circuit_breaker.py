@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from rag.errors import ModelAnswerInvalid, ModelUnavailable
-from rag.models.circuit_breaker import FAILURES, PAUSE_SECONDS, CircuitBreaker
+from rag.models.circuit_breaker import FAILURES, FAIR_SECONDS, PAUSE_SECONDS, CircuitBreaker
 from rag.ports import Completion, Prompt, Shape, Structured
+from rag.retrying import question_time_limit
 from rag.types import ModelCall
 
 PROMPT = Prompt("answer@1", ())
@@ -70,6 +71,15 @@ async def test_after_failures_in_a_row_nobody_waits_for_the_model(ward: Ward) ->
     assert await ward.ask(5) == 0
     with pytest.raises(ModelUnavailable, match="doctor"):
         await ward.breaker.complete(PROMPT)
+
+
+async def test_a_call_without_time_of_its_own_neither_counts_nor_probes(ward: Ward) -> None:
+    with question_time_limit(FAIR_SECONDS / 2):
+        assert await ward.ask(FAILURES + 2) == FAILURES + 2
+    assert await ward.ask(FAILURES + 2) == FAILURES
+    ward.now += PAUSE_SECONDS
+    with question_time_limit(FAIR_SECONDS / 2):
+        assert await ward.ask(2) == 0
 
 
 async def test_failures_with_successes_between_them_do_not_count(ward: Ward) -> None:

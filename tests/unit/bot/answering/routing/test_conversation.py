@@ -262,7 +262,10 @@ def test_a_question_for_a_bare_name_does_not_lean(text: str) -> None:
     assert dependence(text, LEAVE) != "leaning"
 
 
-@pytest.mark.parametrize("text", ["what is the price", "what are the steps?", "price?"])
+@pytest.mark.parametrize(
+    "text",
+    ["what is the price", "what are the steps?", "price?", "who is eligible", "What's covered?"],
+)
 def test_a_definite_thing_without_its_owner_leans(text: str) -> None:
     assert dependence(text, LEAVE) == "leaning"
 
