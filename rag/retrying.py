@@ -72,6 +72,7 @@ class Deadline:
 
 @dataclass(slots=True)
 class _TimeLimit:
+    seconds: float
     left: float
 
 
@@ -85,17 +86,17 @@ def question_time_limit(seconds: float) -> Iterator[None]:
 
     Only time within ``limited_call`` counts: a slow search takes nothing from the model.
     """
-    token = _QUESTION.set(_TimeLimit(seconds))
+    token = _QUESTION.set(_TimeLimit(seconds, seconds))
     try:
         yield
     finally:
         _QUESTION.reset(token)
 
 
-def question_seconds_left() -> float:
-    """Return the seconds left for the model calls of this question; infinite without a limit."""
+def question_time_share_left() -> float:
+    """Return the share (0 to 1) of this question's time limit that is left; 1 without a limit."""
     question = _QUESTION.get()
-    return math.inf if question is None else max(0.0, question.left)
+    return 1.0 if question is None else max(0.0, question.left / question.seconds)
 
 
 @contextmanager
@@ -104,11 +105,11 @@ def limited_call(seconds: float) -> Iterator[Deadline]:
 
     The time that the block takes is subtracted from the question's.
     """
-    deadline = Deadline(min(seconds, question_seconds_left()))
+    question = _QUESTION.get()
+    deadline = Deadline(seconds if question is None else min(seconds, max(0.0, question.left)))
     try:
         yield deadline
     finally:
-        question = _QUESTION.get()
         if question is not None:
             question.left -= deadline.seconds - deadline.remaining_seconds
 

@@ -274,7 +274,9 @@ def _request_attributes(dialect: Dialect, prompt: Prompt) -> telemetry.Attribute
     limit, temperature = body[dialect.limit], body.get("temperature")
     return {
         telemetry.REQUEST_MAX_TOKENS: limit if isinstance(limit, int) else None,
-        telemetry.REQUEST_TEMPERATURE: temperature if isinstance(temperature, float) else None,
+        telemetry.REQUEST_TEMPERATURE: temperature
+        if isinstance(temperature, int | float)
+        else None,
     }
 
 

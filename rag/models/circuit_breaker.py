@@ -14,14 +14,15 @@ import structlog
 
 from rag.errors import ModelUnavailable, RagError
 from rag.ports import ChatModel, Completion, Prompt, Shape, Structured
-from rag.retrying import question_seconds_left
+from rag.retrying import question_time_share_left
 
 FAILURES = 3
 """Failures in a row that open the circuit."""
 PAUSE_SECONDS = 30.0
 """How long no call is made then."""
-FAIR_SECONDS = 2.0
-"""A call that begins with less time for its question says nothing of the model if it fails."""
+FAIR_SHARE = 0.1
+"""A call that begins with a smaller share of its question's time says nothing of the model if it
+fails: earlier calls used the time up."""
 
 _log = structlog.get_logger(__name__)
 
@@ -54,7 +55,7 @@ class CircuitBreaker:
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
-        fair = question_seconds_left() >= FAIR_SECONDS
+        fair = question_time_share_left() >= FAIR_SHARE
         probe = self._admit(fair=fair)
         try:
             yield
