@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rag.ports import Embedder, EmbedsTokens
-from rag.types import Chunk, LruDict, TokenSigns, Vectors
+from rag.types import BoundedDict, Chunk, TokenSigns, Vectors
 
 _LONG_URL = re.compile(r"https?://[^\s<>()\[\]\"']{33,}")
 
@@ -58,7 +58,7 @@ class CachingEmbedder:
 
     def __init__(self, embedder: Embedder, capacity: int = 20_000) -> None:
         self._embedder = embedder
-        self._kept = LruDict[str, Vectors](capacity)
+        self._kept = BoundedDict[str, Vectors](capacity)
 
     @property
     def name(self) -> str:

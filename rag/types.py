@@ -1,4 +1,4 @@
-"""Frozen value types of retrieval and answering, the access rules for chunks, and `LruDict`.
+"""Frozen value types of retrieval and answering, the access rules for chunks, and `BoundedDict`.
 
 ``Readers`` are sets of principals; a reader needs a principal in every set. The rules fail
 closed: failing one set hides the chunk, and no sets at all mean that nobody may read it.
@@ -344,7 +344,7 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-class LruDict(OrderedDict[_Key, _Value]):
+class BoundedDict(OrderedDict[_Key, _Value]):
     """A dictionary of at most ``most`` entries; beyond that, the one set longest ago is dropped.
 
     Setting a key again makes it the newest; reading it does not.

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import structlog
 
 from bot.domain.errors import BotError
-from rag.types import LruDict
+from rag.types import BoundedDict
 
 _STOP_SECONDS = 2.0
 
@@ -78,7 +78,7 @@ class TtlCache(Generic[_T]):
         self._fetch = fetch
         self._seconds = seconds
         self._clock = clock
-        self._entries = LruDict[str, tuple[float, _T]](most)
+        self._entries = BoundedDict[str, tuple[float, _T]](most)
         self._fetching: dict[str, asyncio.Task[_T]] = {}
 
     async def get(self, key: str) -> _T:

@@ -22,7 +22,7 @@ from bot.domain.messages import InteractionId, Message, Platform
 from bot.domain.ports import Interactions, Notes
 from bot.escalations.case_view import CaseView, view_of_delivery
 from bot.escalations.casework import Casework
-from rag.types import LruDict
+from rag.types import BoundedDict
 
 _REMEMBERED = 1_000
 
@@ -48,7 +48,7 @@ class CardUpdates:
         self._edit = edit
         self.casework: Casework | None = None
         """The source of case views; until it is set a card shows the question as delivered."""
-        self._shown = LruDict[InteractionId, int](_REMEMBERED)
+        self._shown = BoundedDict[InteractionId, int](_REMEMBERED)
         self._turns: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
 
     async def post(self, delivery: Delivery, channel: str, send: SendCard) -> None:

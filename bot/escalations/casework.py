@@ -27,7 +27,7 @@ from bot.domain.ports import Interactions, Notes
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import Cases, LinksBack
 from rag.errors import RagError
-from rag.types import LruDict, Principal
+from rag.types import BoundedDict, Principal
 
 LONGEST_REPLY = 4000
 """Maximum characters of the text of an act."""
@@ -240,7 +240,7 @@ class QuestionLinks:
         self._interactions = interactions
         self._channels = channels
         self._patience = patience_seconds
-        self._known = LruDict[InteractionId, str](_REMEMBERED)
+        self._known = BoundedDict[InteractionId, str](_REMEMBERED)
 
     async def of(self, case_id: InteractionId) -> str | None:
         """Return the URL of a question's message, None if there is none."""

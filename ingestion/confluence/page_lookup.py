@@ -12,7 +12,7 @@ from ingestion.confluence.errors import FailureStreak, WikiUnavailable
 from ingestion.confluence.wiki import PageHead, Wiki, WikiPage
 from ingestion.errors import PageUnreadable
 from ingestion.text import clean
-from rag.types import LruDict
+from rag.types import BoundedDict
 
 AncestorIds = tuple[str, ...] | None
 """The ids of a page's ancestors, outermost first; None where they are unknown."""
@@ -76,8 +76,8 @@ class PageLookup:
         self._space_key = space_key
         self._heads: Mapping[str, PageHead] | None = None
         self._titled: Mapping[str, PageHead] = {}
-        self._by_id = LruDict[str, PageHead | None](_MOST_KEPT)
-        self._by_title = LruDict[tuple[str, str], PageHead | None](_MOST_KEPT)
+        self._by_id = BoundedDict[str, PageHead | None](_MOST_KEPT)
+        self._by_title = BoundedDict[tuple[str, str], PageHead | None](_MOST_KEPT)
 
     def whole(self, heads: Mapping[str, PageHead]) -> None:
         """Store the complete listing of the space."""
@@ -174,7 +174,7 @@ class DisplayNames:
 
     def __init__(self, wiki: Wiki) -> None:
         self._wiki = wiki
-        self._known = LruDict[str, str](_MOST_NAMES)
+        self._known = BoundedDict[str, str](_MOST_NAMES)
 
     async def get(self, user_id: str) -> str:
         """Return a person's name; "" without a person, and where the name is hidden."""

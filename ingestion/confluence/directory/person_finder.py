@@ -21,7 +21,7 @@ from ingestion.confluence.directory.people_file import PeopleFile
 from ingestion.confluence.permissions import group_principal, user_principal
 from ingestion.confluence.wiki import Wiki, normalized_email
 from ingestion.errors import IngestionError
-from rag.types import EVERYONE, LruDict, Principal
+from rag.types import EVERYONE, BoundedDict, Principal
 
 Value = TypeVar("Value")
 
@@ -31,7 +31,7 @@ class TtlCache(Generic[Value]):
 
     def __init__(self, *, most: int, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._values = LruDict[str, tuple[float, Value]](most)
+        self._values = BoundedDict[str, tuple[float, Value]](most)
 
     def get(self, key: str) -> Value | None:
         """Return the cached value that has not expired; None without one."""

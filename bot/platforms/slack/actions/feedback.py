@@ -69,7 +69,7 @@ from bot.platforms.slack.rendering import (
     section,
 )
 from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
-from rag.types import LruDict
+from rag.types import BoundedDict
 
 log = structlog.get_logger(__name__)
 
@@ -196,7 +196,7 @@ class AnswerLookup:
         self._interactions = context.interactions
         self._tenant = context.tenant
         self._client = client
-        self._found = LruDict[tuple[str, str], InteractionId | None](_REMEMBERED)
+        self._found = BoundedDict[tuple[str, str], InteractionId | None](_REMEMBERED)
 
     async def known(self, channel: str, ts: str) -> Interaction | None:
         """Return the interaction, if it is found without a call to Slack."""

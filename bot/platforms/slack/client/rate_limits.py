@@ -25,7 +25,7 @@ from bot.platforms.slack.client.errors import (
     rate_limited,
     result_unknown,
 )
-from rag.types import LruDict
+from rag.types import BoundedDict
 
 Pause = Callable[[float], Awaitable[None]]
 Clock = Callable[[], float]
@@ -93,7 +93,7 @@ class RateLimiter:
     def __init__(self, pause: Pause = asyncio.sleep, clock: Clock = time.monotonic) -> None:
         self._pause = pause
         self._clock = clock
-        self._windows = LruDict[tuple[str, str], _RateWindow](_MOST_WINDOWS)
+        self._windows = BoundedDict[tuple[str, str], _RateWindow](_MOST_WINDOWS)
 
     async def acquire(self, method: str, channel: str = "") -> None:
         """Wait until a call is allowed, and count it."""

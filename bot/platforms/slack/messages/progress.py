@@ -30,7 +30,7 @@ from bot.platforms.slack.client.errors import (
 from bot.platforms.slack.client.rate_limits import PATIENCE_SECONDS
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.metadata import ts_of
-from rag.types import LruDict
+from rag.types import BoundedDict
 
 _EYES = "eyes"
 _TRIES = 3
@@ -92,7 +92,7 @@ class AgentSessions:
     def __init__(self, client: SlackClient, background: BackgroundTasks) -> None:
         self._client = client
         self._background = background
-        self._sessions = LruDict[Thread, _Session](_REMEMBERED)
+        self._sessions = BoundedDict[Thread, _Session](_REMEMBERED)
         self._feature = _OptionalFeature("slack.session_unavailable")
 
     def begun(self, message: Message) -> None:
@@ -172,7 +172,7 @@ class ProgressStatus:
         self._notes = notes
         self._background = background
         self._sessions = sessions
-        self._shown = LruDict[str, _ShownStatus](_REMEMBERED)
+        self._shown = BoundedDict[str, _ShownStatus](_REMEMBERED)
         self._feature = _OptionalFeature("slack.status_unavailable")
 
     async def show(self, message: Message, activity: Activity) -> None:

@@ -51,7 +51,7 @@ from bot.platforms.slack.rendering import (
     private_answer_offer,
     reply_messages,
 )
-from rag.types import LruDict
+from rag.types import BoundedDict
 
 _REMEMBERED = 1_000
 _NOT_TAKEN = "not taken"
@@ -69,7 +69,7 @@ class Replies:
     def __init__(self, client: SlackClient, people: PeopleChannel) -> None:
         self._client = client
         self._people = people
-        self._attempted = LruDict[str, PostedParts | None](_REMEMBERED)
+        self._attempted = BoundedDict[str, PostedParts | None](_REMEMBERED)
 
     async def deliver(self, delivery: Delivery) -> tuple[PostedRef, bool]:
         """Post the missing messages; return the last one's reference, and whether any was posted.
@@ -249,7 +249,7 @@ class CommandReplies:
         self._client = client
         self._notes = notes
         self._people = people
-        self._begun = LruDict[str, int | None](_REMEMBERED)
+        self._begun = BoundedDict[str, int | None](_REMEMBERED)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
         """Send the parts not sent yet. Raises DeliveryFailed; the other parts are then still due.

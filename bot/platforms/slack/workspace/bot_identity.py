@@ -36,7 +36,7 @@ from bot.platforms.slack.payloads.events import (
 )
 from bot.platforms.slack.payloads.metadata import Place
 from bot.platforms.slack.rendering import MessageForm
-from rag.types import LruDict
+from rag.types import BoundedDict
 
 TOKEN = "token"  # noqa: S105 - the name of a component, not a secret
 SOCKET = "socket"
@@ -229,7 +229,7 @@ class InstallationEvents:
         self._identity = identity
         self._client = client
         self._background = background
-        self._offered = LruDict[str, float](_REMEMBERED)
+        self._offered = BoundedDict[str, float](_REMEMBERED)
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event("app_home_opened")(self._opened)

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from bot.platforms.teams.client.errors import RateLimited
-from rag.types import LruDict
+from rag.types import BoundedDict
 
 Pause = Callable[[float], Awaitable[None]]
 Clock = Callable[[], float]
@@ -105,7 +105,7 @@ class RateLimiter:
     def __init__(self, timing: Timing) -> None:
         self._timing = timing
         self._overall = CallWindow(OVERALL_LIMITS)
-        self._windows = LruDict[tuple[str, tuple[RateLimit, ...]], CallWindow](_MOST_WINDOWS)
+        self._windows = BoundedDict[tuple[str, tuple[RateLimit, ...]], CallWindow](_MOST_WINDOWS)
 
     def now(self, vouched: float = float("-inf")) -> float:
         """Return the clock's time, but not less than ``vouched``, the end of the last pause."""
@@ -167,7 +167,7 @@ class Cooldowns:
     """Stores, by key, until when optional progress updates are suppressed."""
 
     def __init__(self) -> None:
-        self._held = LruDict[str, float](_MOST_COOLDOWNS)
+        self._held = BoundedDict[str, float](_MOST_COOLDOWNS)
 
     def is_due(self, key: str) -> bool:
         """Return whether an update may be shown now."""

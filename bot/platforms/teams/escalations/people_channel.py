@@ -43,7 +43,7 @@ from bot.platforms.teams.payloads.activity import (
 from bot.platforms.teams.rendering.cards import card_answer
 from bot.platforms.teams.rendering.text import teams_plain
 from bot.platforms.teams.transport.dispatch import Dispatch
-from rag.types import LruDict
+from rag.types import BoundedDict
 
 _REMEMBERED = 1_000
 
@@ -111,7 +111,7 @@ class PeopleChannel:
         self._client = client
         self._notes = notes
         self._public_url = public_url
-        self._known = LruDict[InteractionId, PostedRef](_REMEMBERED)
+        self._known = BoundedDict[InteractionId, PostedRef](_REMEMBERED)
 
     async def ask(self, delivery: Delivery) -> bool:
         """Post the card; return False if Teams refuses it. Raises DeliveryFailed otherwise.

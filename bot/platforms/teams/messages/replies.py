@@ -34,7 +34,7 @@ from bot.platforms.teams.rendering.cards import (
     refused_notice,
 )
 from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity
-from rag.types import LruDict
+from rag.types import BoundedDict
 
 REPLY = "reply"
 """Name of the answer to a question, beside the ids of notices."""
@@ -53,7 +53,7 @@ class PostedActivities:
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
-        self._posted = LruDict[tuple[InteractionId, str], tuple[str, ...]](_REMEMBERED)
+        self._posted = BoundedDict[tuple[InteractionId, str], tuple[str, ...]](_REMEMBERED)
 
     async def ids_of(self, message: Message, name: str, *, several: bool) -> tuple[str, ...]:
         """Return the posted ids of a reply or notice. Raises StoreUnavailable.
@@ -147,7 +147,7 @@ class Replies:
         self._streams = streams
         self._posted_activities = posted_activities
         self._sensitivity = sensitivity
-        self._doubtful = LruDict[InteractionId, bool](_REMEMBERED)
+        self._doubtful = BoundedDict[InteractionId, bool](_REMEMBERED)
 
     def mark_unposted(self, message: Message) -> None:
         """Mark a question as new in this process: nothing of its answer is posted yet."""

@@ -20,7 +20,7 @@ from bot.platforms.teams.client.errors import BotRemoved, ContentRefused, Gone, 
 from bot.platforms.teams.client.rate_limits import Cooldowns
 from bot.platforms.teams.payloads.activity import Json, text_at
 from bot.platforms.teams.rendering.answers import progress_message, typing_activity
-from rag.types import LruDict
+from rag.types import BoundedDict
 
 PAUSE_SECONDS = 1.5
 """Between two updates of a stream: Teams takes one a second, and recommends 1.5 s."""
@@ -62,7 +62,7 @@ class Streams:
 
     def __init__(self, client: TeamsClient) -> None:
         self._client = client
-        self._sequences: LruDict[str, int] = LruDict(_REMEMBERED)
+        self._sequences: BoundedDict[str, int] = BoundedDict(_REMEMBERED)
         self._unavailable = Cooldowns()
         self._pacing = Cooldowns()
         self._stopped: StopHandler | None = None
