@@ -30,11 +30,12 @@ MOST_ADDED = 12
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The limits of an answer: tenant, the readers' principals, spaces and excluded pages."""
+    """The limits of an answer: tenant, the readers' principals, and filters as in Question."""
 
     tenant: str
     readers: frozenset[Principal]
     spaces: frozenset[str] | None = None
+    source_type: str | None = None
     excluded_pages: frozenset[str] = frozenset()
 
     def question(self, text: str) -> Question:
@@ -43,6 +44,7 @@ class Scope:
             text=text,
             tenant=self.tenant,
             spaces=self.spaces,
+            source_type=self.source_type,
             excluded_pages=self.excluded_pages,
         )
 

@@ -85,14 +85,16 @@ class Question:
 
     ``vector`` is the unit-length embedding of ``text``, or None for keyword search alone.
     ``tokens`` are the unit-length vectors of its tokens, for an index that compares those too.
-    ``spaces`` limits the search (None: all). ``excluded_pages`` are left out of the search; used
-    by evaluation only (the withheld run).
+    ``spaces`` and ``source_type`` limit the search to chunks that have one of these spaces, and
+    this source type (None: all). ``excluded_pages`` are left out of the search; used by evaluation
+    only (the withheld run).
     """
 
     text: str
     tenant: str
     vector: Vectors | None = field(default=None, compare=False, repr=False)
     spaces: frozenset[str] | None = None
+    source_type: str | None = None
     excluded_pages: frozenset[str] = frozenset()
     tokens: Vectors | None = field(default=None, compare=False, repr=False)
 

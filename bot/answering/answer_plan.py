@@ -119,12 +119,14 @@ async def route_inquiry(route_message: RouteMessage, inquiry: Inquiry) -> Route:
 def search_request_of(inquiry: Inquiry, route: Route) -> SearchRequest:
     """Return the search request for a routed inquiry."""
     question = route.question if inquiry.message.text.strip() else ""
+    filters = inquiry.message.search_filters
     return SearchRequest(
         question=search_text(question, inquiry.attached) if inquiry.attached else route.question,
         scope=Scope(
             tenant=inquiry.message.thread.tenant,
             readers=inquiry.audience.principals,
-            spaces=inquiry.policy.spaces,
+            spaces=filters.within(inquiry.policy.spaces),
+            source_type=filters.source_type,
             excluded_pages=inquiry.excluded_pages,
         ),
         attached=_texts_for_model(inquiry.attached),

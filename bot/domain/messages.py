@@ -98,6 +98,23 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchFilters:
+    """What an asker limits the search to, within what it may find anyway; None limits nothing.
+
+    ``source_type`` is as in rag.types.Chunk.
+    """
+
+    spaces: frozenset[str] | None = None
+    source_type: str | None = None
+
+    def within(self, spaces: frozenset[str] | None) -> frozenset[str] | None:
+        """Return the wanted spaces among those that may be searched (None: all), never more."""
+        if self.spaces is None or spaces is None:
+            return spaces if self.spaces is None else self.spaces
+        return self.spaces & spaces
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One received message, with the mention of the bot removed from ``text``.
 
@@ -105,7 +122,7 @@ class Message:
     asker sees the thread. ``reply_to`` is the platform's reply address (JSON), opaque to everyone
     but its adapter. ``traceparent`` is the caller's trace (W3C), if any. ``overheard``: the message
     does not address the bot, which replies only with a sure answer. ``by_bot``: another bot wrote
-    it.
+    it. ``search_filters`` are the asker's own; messages stored by older versions have none.
     """
 
     id: str
@@ -119,6 +136,7 @@ class Message:
     overheard: bool = False
     attachments: tuple[Attachment, ...] = ()
     by_bot: bool = False
+    search_filters: SearchFilters = SearchFilters()
 
     @property
     def key(self) -> str:

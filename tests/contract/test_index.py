@@ -9,7 +9,7 @@ import pytest
 
 from rag.errors import IndexMismatch
 from rag.index.embedded.index import EmbeddedIndex
-from rag.ports import SearchIndex
+from rag.ports import SearchIndex, Vocabulary
 from rag.types import EVERYONE, Fingerprint, Page, Passage, Principal, Question
 from tests.contract.conftest import OpenIndex
 from tests.fakes.passages import EMBEDDER, Draft, ask, draft, page_ids, put
@@ -298,6 +298,31 @@ async def test_a_search_can_be_limited_to_spaces(index: SearchIndex) -> None:
 
     assert {passage.chunk.space for passage in found} == {"hr", "fin"}
     assert await ask(index, "VPN", spaces=frozenset()) == ()
+
+
+@pytest.mark.parametrize("vector", [True, False])
+async def test_a_search_can_be_limited_to_a_source_type(
+    index: SearchIndex,
+    vector: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """The limit is inside both searches: 150 better matches of another type push nothing out."""
+    crowd = [replace(VPN, id=f"c{n}", texts=("VPN token",) * 5, title="VPN") for n in range(30)]
+    sent = replace(VPN, id="sent", texts=("One token in a longer text",), source_type="upload")
+    await put(index, *crowd, sent)
+
+    found = await ask(index, "VPN token", source_type="upload", vector=vector)
+
+    assert page_ids(found) == ["sent"]
+    assert await ask(index, "VPN token", source_type="absent", vector=vector) == ()
+
+
+async def test_words_are_counted_in_a_source_type_alone(index: SearchIndex) -> None:
+    await put(index, VPN, replace(LEAVE, source_type="upload"))
+
+    asked = replace(IN_ACME, source_type="upload")
+    vocabulary = await index.vocabulary(asked, ALL_OF_US, ["vpn", "leave"])
+
+    assert vocabulary in (None, Vocabulary(1, {"vpn": 0, "leave": 1}))
 
 
 async def test_excluded_pages_are_left_out(index: SearchIndex) -> None:

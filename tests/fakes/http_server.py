@@ -137,12 +137,14 @@ LOW = 0.05
 """A threshold that anything sensible passes: what is tested is the way, not the gate."""
 
 
-async def write_index(settings: Settings, folder: Path, pages: Mapping[str, str] = PAGES) -> None:
-    """Index pages into the space IT."""
+async def write_index(
+    settings: Settings, folder: Path, pages: Mapping[str, str] = PAGES, *, space: str = "IT"
+) -> None:
+    """Index pages into a space."""
     _write_pages(folder, pages)
     async with open_components(settings) as parts:
         await sync_folder(
-            Folder(folder, "IT"),
+            Folder(folder, space),
             parts.index,
             parts.embedder,
             tenant=settings.tenant,

@@ -29,6 +29,7 @@ class Draft:
     readers: Readers = ANYONE
     version: str = "1"
     document_pages: tuple[int | None, ...] = field(default=())
+    source_type: str = "folder"
 
     @property
     def page(self) -> Page:
@@ -51,7 +52,7 @@ class Draft:
             text=text,
             url=f"https://wiki.example.org/{self.id}",
             readers=self.readers,
-            source_type="folder",
+            source_type=self.source_type,
             source_id=self.id,
             document_page=self.document_pages[ordinal] if self.document_pages else None,
         )
@@ -76,6 +77,7 @@ async def ask(
     k: int = 10,
     tenant: str = "acme",
     spaces: frozenset[str] | None = None,
+    source_type: str | None = None,
     excluded: frozenset[str] = frozenset(),
     vector: bool = True,
     tokens: Vectors | None = None,
@@ -86,6 +88,7 @@ async def ask(
         tenant=tenant,
         vector=await EMBEDDER.embed_query(text) if vector else None,
         spaces=spaces,
+        source_type=source_type,
         excluded_pages=excluded,
         tokens=tokens,
     )

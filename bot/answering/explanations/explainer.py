@@ -194,7 +194,9 @@ class Explainer:
         return Explanation(
             title=explanation_title(outcome),
             question=seen.why_closed if asked is None else question,
-            steps=steps_of(readable, weights, private=message.private, own=own),
+            steps=steps_of(
+                readable, weights, private=message.private, own=own, filters=message.search_filters
+            ),
             sure=stated_confidence(outcome),
             pages=page_summaries(outcome.trace.passages, seen.passages, self._public_url),
             left_out=_left_out(outcome.trace.passages, seen),

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from bot.answering.explanations.signals import signal_of
 from bot.answering.gate import FeatureWeight
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Trace
-from bot.domain.messages import Intent
+from bot.domain.messages import Intent, SearchFilters
+from bot.domain.text.formatting import join_names
 from bot.domain.text.markdown import clip
 
 _QUITE_SURE = 0.85
@@ -119,6 +120,8 @@ _LEAST_PUSH = 0.05
 """Least effect, in log-odds, of a signal that is mentioned."""
 
 _MOST_REASONS = 2
+_MOST_SPACES = 20
+_NO_FILTERS = SearchFilters()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,12 @@ class Step:
 
 
 def steps_of(
-    outcome: Outcome, weights: Sequence[FeatureWeight], *, private: bool, own: bool = True
+    outcome: Outcome,
+    weights: Sequence[FeatureWeight],
+    *,
+    private: bool,
+    own: bool = True,
+    filters: SearchFilters = _NO_FILTERS,
 ) -> tuple[Step, ...]:
     """Return the non-empty steps in order.
 
@@ -140,13 +148,14 @@ def steps_of(
         private: Whether the answer was for its asker alone, so that every page they may read was
             searched; a channel is answered only from pages that everyone may read.
         own: Whether the explanation is for the asker.
+        filters: What the asker limited the search to.
     """
     if any(note.startswith(_LIMIT) for note in outcome.trace.notes):
         return (Step("Result", _NOT_WORKED_ON),)
     asked = "your question" if own else "the question"
     steps = [
         Step(asked.capitalize(), _UNDERSTOOD[outcome.trace.route.intent]),
-        Step("Search", _search_sentence(outcome.trace, private=private)),
+        Step("Search", _search_sentence(outcome.trace, filters, private=private)),
         Step("Reading", _reading_sentence(outcome.trace)),
         Step("Result", _result_sentence(outcome).format(asked=asked)),
         Step("Missing", _missing_sentence(outcome, weights, private=private).format(asked=asked)),
@@ -154,14 +163,24 @@ def steps_of(
     return tuple(step for step in steps if step.text)
 
 
-def _search_sentence(trace: Trace, *, private: bool) -> str:
+def _search_sentence(trace: Trace, filters: SearchFilters, *, private: bool) -> str:
     question = clip(trace.route.question, LONGEST_QUESTION)
     if trace.route.intent not in _SEARCHED or not question:
         return ""
     looked_for = f"I looked for \u201c{question}\u201d in the wiki pages"
+    within = _filter_words(filters)
     if private:
-        return f"{looked_for} you may read."
-    return f"{looked_for} that everyone may read, for others see my answer too."
+        return f"{looked_for} you may read{within}."
+    return f"{looked_for} that everyone may read{within}, for others see my answer too."
+
+
+def _filter_words(filters: SearchFilters) -> str:
+    """Return what the asker limited the search to, to follow a sentence; "" for nothing."""
+    limits = [
+        *([f"in {join_names(sorted(filters.spaces), _MOST_SPACES)}"] if filters.spaces else []),
+        *([f"of the source type {filters.source_type}"] if filters.source_type else []),
+    ]
+    return f", only {' and '.join(limits)}" if limits else ""
 
 
 def _reading_sentence(trace: Trace) -> str:

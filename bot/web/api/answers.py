@@ -21,7 +21,7 @@ from bot.domain.interactions import (
     Source,
     Trace,
 )
-from bot.domain.messages import Limit
+from bot.domain.messages import Limit, SearchFilters
 from bot.domain.outcomes import AnswerType, answer_type, confidence_level
 from bot.domain.text.formatting import superseded_warnings
 from bot.domain.text.source_links import OWN_PAGES
@@ -163,7 +163,8 @@ class VisibleAnswer:
         if not isinstance(told, schemas.AnswerV2):
             outcome = outcome_v1(outcome)
         explained = self.seen.explained(self.asked, outcome)
-        pipeline = told.pipeline and pipeline_of(explained, scored=self.scored)
+        filters = self.asked.message.search_filters
+        pipeline = told.pipeline and pipeline_of(explained, filters, scored=self.scored)
         if not self.seen.tells(self.asked):
             closed = {"answer": self.seen.why_closed, "sources": [], "suggestions": []}
             missing = {"missing": None} if isinstance(told, schemas.AnswerV2) else {}
@@ -175,7 +176,9 @@ class VisibleAnswer:
         return told.model_copy(update={"suggestions": suggestions, "pipeline": pipeline})
 
 
-def pipeline_of(outcome: Outcome, *, scored: bool = True) -> schemas.Pipeline:
+def pipeline_of(
+    outcome: Outcome, filters: SearchFilters, *, scored: bool = True
+) -> schemas.Pipeline:
     """Return the recorded pipeline; without ``scored``, passages show ranks instead of scores."""
     trace = outcome.trace
     return schemas.Pipeline(
@@ -203,6 +206,10 @@ def pipeline_of(outcome: Outcome, *, scored: bool = True) -> schemas.Pipeline:
         timings_ms=_finite(trace.timings_ms),
         masked_question=trace.masked_question,
         notes=list(trace.notes),
+        search_filters=schemas.SearchFilters(
+            spaces=None if filters.spaces is None else sorted(filters.spaces),
+            source_type=filters.source_type,
+        ),
     )
 
 

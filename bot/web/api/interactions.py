@@ -18,7 +18,15 @@ from bot.domain import feedback as judging
 from bot.domain.errors import InboxUnavailable
 from bot.domain.health import CheckComponents
 from bot.domain.interactions import Feedback, Interaction, Outcome
-from bot.domain.messages import Activity, InteractionId, Message, Person, Stage, Thread
+from bot.domain.messages import (
+    Activity,
+    InteractionId,
+    Message,
+    Person,
+    SearchFilters,
+    Stage,
+    Thread,
+)
 from bot.domain.outcomes import NOT_KEPT, unavailable_outcome
 from bot.domain.ports import Audits, Inbox, Interactions
 from bot.domain.settings import Settings
@@ -117,7 +125,7 @@ class InteractionsApi:
             interaction_id,
             conversation,
             outcome,
-            show_pipeline=asked.show_pipeline,
+            pipeline=message.search_filters if asked.show_pipeline else None,
             scored=role_of(request) == "admin",
         )
         first = None if key is None else await self.interactions.get(interaction_id)
@@ -138,7 +146,7 @@ class InteractionsApi:
             interaction.id,
             thread.id,
             outcome,
-            show_pipeline=show_pipeline,
+            pipeline=interaction.message.search_filters if show_pipeline else None,
             scored=role_of(request) == "admin",
         )
         seen = await self._seen(request, interaction)
@@ -235,15 +243,21 @@ class InteractionsApi:
             text=asked.question,
             received_at=datetime.now(UTC),
             private=True,
+            search_filters=SearchFilters(
+                None if asked.spaces is None else frozenset(asked.spaces), asked.source_type
+            ),
         )
 
     async def _first_with_key(self, interaction_id: InteractionId, message: Message) -> str:
         """Return the conversation of the first request with this idempotency key.
 
-        Raises Problem (409) when that request asked another question.
+        Raises Problem (409) when that request asked another question, or with other filters.
         """
         first = await self.interactions.get(interaction_id)
-        if first is not None and first.message.text not in {message.text, NOT_KEPT}:
+        if first is not None and (
+            first.message.text not in {message.text, NOT_KEPT}
+            or first.message.search_filters != message.search_filters
+        ):
             raise problem(
                 409,
                 f"This {IDEMPOTENCY_KEY} was used for another question.",
@@ -270,13 +284,14 @@ class InteractionsApi:
         conversation: str,
         outcome: Outcome,
         *,
-        show_pipeline: bool,
+        pipeline: SearchFilters | None,
         scored: bool,
     ) -> schemas.Answer | schemas.AnswerV2:
+        """Return the answer, with its pipeline if the question's filters are given."""
         answer = self.version.answer(interaction_id, conversation, outcome, scored=scored)
-        if show_pipeline:
-            return answer.model_copy(update={"pipeline": pipeline_of(outcome, scored=scored)})
-        return answer
+        if pipeline is None:
+            return answer
+        return answer.model_copy(update={"pipeline": pipeline_of(outcome, pipeline, scored=scored)})
 
     async def _seen(self, request: web.Request, asked: Interaction) -> VisibleAnswer:
         """Return the part of a recorded question that the caller may see."""

@@ -22,6 +22,7 @@ Name = Annotated[
 ]
 Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]
 Conversation = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,128}$")]
+SourceType = Literal["confluence", "folder", "upload"]
 Signals = dict[str, float | None]
 
 
@@ -52,6 +53,14 @@ class Ask(Sent):
     )
     user: User | None = Field(None, description="an object with id, email and groups, or null")
     show_pipeline: bool = Field(default=False, description="true or false")
+    spaces: Annotated[list[Name], Field(min_length=1, max_length=100)] | None = Field(
+        None,
+        description="1 to 100 names of spaces, to search in these alone, or null. One that the "
+        "asker may not read counts as one that does not exist: nothing is found in it",
+    )
+    source_type: SourceType | None = Field(
+        None, description="confluence, folder or upload, to search such pages alone, or null"
+    )
 
 
 class Amend(Sent):
@@ -148,6 +157,13 @@ class Gate(BaseModel):
     features: Signals
 
 
+class SearchFilters(BaseModel):
+    """What the request limited the search to, as it was sent; null where it did not."""
+
+    spaces: list[str] | None
+    source_type: str | None
+
+
 class Pipeline(BaseModel):
     """Why this answer, or why none."""
 
@@ -159,6 +175,7 @@ class Pipeline(BaseModel):
     timings_ms: Signals
     masked_question: str | None
     notes: list[str]
+    search_filters: SearchFilters
 
 
 class AnswerBase(BaseModel):

@@ -339,6 +339,7 @@ def _permission_filter(question: Question, readers: frozenset[Principal]) -> str
         equals("kind", CHUNK),
         equals("tenant", question.tenant),
         None if question.spaces is None else one_of("space", question.spaces),
+        None if question.source_type is None else equals("source_type", question.source_type),
         none_of("page_id", question.excluded_pages) if question.excluded_pages else None,
         readable_by(readers),
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -39,15 +40,41 @@ from rag.types import (
 CANDIDATES = 100
 """Number of candidates from each search."""
 
-_KEYWORD_SEARCH = """
+_FINDABLE = """
+places.scope IN (SELECT value FROM json_each(:scopes))
+  AND places.page NOT IN (SELECT value FROM json_each(:excluded))
+  AND (
+    :source_type IS NULL
+    OR places.chunk IN (SELECT number FROM chunks WHERE source_type = :source_type)
+  )
+"""
+"""The condition for the chunks that a search may find; _Findable has its parameters."""
+
+_KEYWORD_SEARCH = f"""
 SELECT words.rowid, -bm25(words, 2.0, 1.0, 1.0) AS score
 FROM words JOIN places ON places.chunk = words.rowid
-WHERE words MATCH ?
-  AND places.scope IN (SELECT value FROM json_each(?))
-  AND places.page NOT IN (SELECT value FROM json_each(?))
+WHERE words MATCH :words AND {_FINDABLE}
 ORDER BY score DESC, words.rowid
-LIMIT ?
-"""
+LIMIT :limit
+"""  # noqa: S608 - a constant of this module
+
+
+@dataclass(frozen=True, slots=True)
+class _Findable:
+    """What a question with some principals may find; excluded are pages, by number."""
+
+    scopes: Sequence[int]
+    excluded: Sequence[int]
+    source_type: str | None
+
+    @property
+    def parameters(self) -> Mapping[str, str | None]:
+        """The parameters of ``_FINDABLE``."""
+        return {
+            "scopes": encode_numbers(self.scopes),
+            "excluded": encode_numbers(self.excluded),
+            "source_type": self.source_type,
+        }
 
 
 class Reader:
@@ -67,10 +94,9 @@ class Reader:
         if not found or k < 1:
             return ()
         self.refresh()
-        scopes = permitted_scopes(self._memory.scopes.values(), question, principals)
-        excluded = self._excluded(question)
-        by_word = self._by_word(fts5_match_any(found), scopes, excluded)
-        near = self._near(question, scopes, excluded)
+        findable = self._findable(question, principals)
+        by_word = self._by_word(fts5_match_any(found), findable)
+        near = self._near(question, findable)
         ranked = fuse(self._candidates(question, by_word, near), self._weights)
         ranked = limit_per_page(self._refined(question, ranked))[:k]
         chunks = self._chunks([place.candidate.chunk for place in ranked])
@@ -137,16 +163,16 @@ class Reader:
         self, question: Question, principals: frozenset[Principal], words: Sequence[str]
     ) -> Vocabulary:
         self.refresh()
-        scopes = encode_numbers(
-            permitted_scopes(self._memory.scopes.values(), question, principals)
-        )
-        excluded = encode_numbers(self._excluded(question))
+        findable = self._findable(question, principals).parameters
         (chunks,) = self._connection.execute(
-            "SELECT count(*) FROM places WHERE scope IN (SELECT value FROM json_each(?)) "
-            "AND page NOT IN (SELECT value FROM json_each(?))",
-            (scopes, excluded),
+            f"SELECT count(*) FROM places WHERE {_FINDABLE}",  # noqa: S608
+            findable,
         ).fetchone()
-        return Vocabulary(chunks, {word: self._frequency(word, scopes, excluded) for word in words})
+        return Vocabulary(chunks, {word: self._frequency(word, findable) for word in words})
+
+    def _findable(self, question: Question, principals: frozenset[Principal]) -> _Findable:
+        scopes = permitted_scopes(self._memory.scopes.values(), question, principals)
+        return _Findable(scopes, self._excluded(question), question.source_type)
 
     def _excluded(self, question: Question) -> list[int]:
         numbers: list[int] = []
@@ -160,20 +186,30 @@ class Reader:
             )
         return numbers
 
-    def _by_word(
-        self, expression: str, scopes: Sequence[int], excluded: Sequence[int]
-    ) -> list[tuple[int, float]]:
+    def _by_word(self, expression: str, findable: _Findable) -> list[tuple[int, float]]:
         return self._connection.execute(
-            _KEYWORD_SEARCH,
-            (expression, encode_numbers(scopes), encode_numbers(excluded), CANDIDATES),
+            _KEYWORD_SEARCH, {**findable.parameters, "words": expression, "limit": CANDIDATES}
         ).fetchall()
 
-    def _near(
-        self, question: Question, scopes: Sequence[int], excluded: Sequence[int]
-    ) -> list[tuple[int, float]]:
+    def _near(self, question: Question, findable: _Findable) -> list[tuple[int, float]]:
         if question.vector is None:
             return []
-        return self._memory.vectors.nearest(question.vector, scopes, excluded, CANDIDATES)
+        return self._memory.vectors.nearest(
+            question.vector,
+            findable.scopes,
+            findable.excluded,
+            CANDIDATES,
+            among=self._of_source_type(findable.source_type),
+        )
+
+    def _of_source_type(self, source_type: str | None) -> Sequence[int] | None:
+        """Return the numbers of all chunks of a source type; None for None, which is all."""
+        if source_type is None:
+            return None
+        rows = self._connection.execute(
+            "SELECT number FROM chunks WHERE source_type = ?", (source_type,)
+        )
+        return [number for (number,) in rows]
 
     def _candidates(
         self,
@@ -253,12 +289,11 @@ class Reader:
         )
         return {row[-1]: chunk_of(row) for row in rows}
 
-    def _frequency(self, word: str, scopes: str, excluded: str) -> int:
+    def _frequency(self, word: str, findable: Mapping[str, str | None]) -> int:
         (count,) = self._connection.execute(
-            "SELECT count(*) FROM words JOIN places ON places.chunk = words.rowid "
-            "WHERE words MATCH ? AND places.scope IN (SELECT value FROM json_each(?)) "
-            "AND places.page NOT IN (SELECT value FROM json_each(?))",
-            (fts5_match_any((word,)), scopes, excluded),
+            "SELECT count(*) FROM words JOIN places ON places.chunk = words.rowid "  # noqa: S608
+            f"WHERE words MATCH :words AND {_FINDABLE}",
+            {**findable, "words": fts5_match_any((word,))},
         ).fetchone()
         return int(count)
 

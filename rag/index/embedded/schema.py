@@ -80,6 +80,8 @@ CREATE TABLE tokens (chunk INTEGER PRIMARY KEY, signs BLOB NOT NULL);
 CREATE TABLE removals (chunk INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
 CREATE INDEX removals_by_revision ON removals (revision);
 
+CREATE INDEX chunks_by_source_type ON chunks (source_type);
+
 CREATE VIRTUAL TABLE words USING fts5 (
     title, breadcrumb, text,
     content='chunks', content_rowid='number', tokenize='porter unicode61'
@@ -171,14 +173,16 @@ def _make_or_check(connection: sqlite3.Connection, path: Path) -> None:
             "Move the file away and run the ingestion again."
         )
     else:
-        _add_columns(connection)
+        _update_tables(connection)
 
 
-def _add_columns(connection: sqlite3.Connection) -> None:
+def _update_tables(connection: sqlite3.Connection) -> None:
+    """Add the columns and the index that older files of this schema lack."""
     present = {row[1] for row in connection.execute("PRAGMA table_info(chunks)")}
     for name, kind in _COLUMNS_SINCE.items():
         if name not in present:
             connection.execute(f"ALTER TABLE chunks ADD COLUMN {name} {kind}")
+    connection.execute("CREATE INDEX IF NOT EXISTS chunks_by_source_type ON chunks (source_type)")
 
 
 def _make(connection: sqlite3.Connection) -> None:

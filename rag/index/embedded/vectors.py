@@ -49,10 +49,22 @@ class VectorTable:
             self._free.append(row)
 
     def nearest(
-        self, vector: Vectors, scopes: Iterable[int], excluded_pages: Collection[int], k: int
+        self,
+        vector: Vectors,
+        scopes: Iterable[int],
+        excluded_pages: Collection[int],
+        k: int,
+        *,
+        among: Collection[int] | None = None,
     ) -> list[tuple[int, float]]:
-        """Return the ``k`` nearest permitted chunks and their cosines, nearest first."""
-        rows = np.flatnonzero(self._permitted(scopes, excluded_pages))
+        """Return the ``k`` nearest permitted chunks and their cosines, nearest first.
+
+        Only chunks in ``among`` are permitted, unless it is None.
+        """
+        permitted = self._permitted(scopes, excluded_pages)
+        if among is not None:
+            permitted &= np.isin(self._chunks[: len(permitted)], np.fromiter(among, np.int64))
+        rows = np.flatnonzero(permitted)
         if len(rows) == 0:
             return []
         cosines = self._cosines(vector, rows)

@@ -26,7 +26,7 @@ from bot.domain.interactions import (
     Response,
     Trace,
 )
-from bot.domain.messages import FoundPassage, Intent
+from bot.domain.messages import FoundPassage, Intent, SearchFilters
 from bot.domain.outcomes import explanation_title
 from prompts.files import load_prompt
 from rag.answer.confidence import features
@@ -274,6 +274,19 @@ def test_it_is_your_question_if_you_asked(response: Response, features: dict[str
     assert own[0].label == "Your question"
     assert "{asked} {x}" in own[1].text
     assert repr(others) == _as_anothers(repr(own))
+
+
+def test_what_the_search_was_limited_to_is_told() -> None:
+    outcome = Outcome(not_answered("nothing_found"), Trace(route=route(Intent.DOMAIN, "q")))
+    filters = SearchFilters(frozenset({"IT", "HR"}), "upload")
+
+    limited, whole = (
+        next(s.text for s in steps_of(outcome, [], private=True, filters=f) if s.label == "Search")
+        for f in (filters, SearchFilters())
+    )
+
+    assert "only in HR, IT and of the source type upload" in limited
+    assert "only" not in whole
 
 
 def _as_anothers(words: str) -> str:

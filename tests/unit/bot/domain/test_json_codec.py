@@ -6,6 +6,7 @@ import json
 import math
 from collections import ChainMap
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC
 from types import MappingProxyType
 
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from bot.domain.errors import StoreUnavailable
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Route, Source, Trace
 from bot.domain.json_codec import Codec, storable, without_surrogates
-from bot.domain.messages import FoundPassage, Intent, Message
+from bot.domain.messages import FoundPassage, Intent, Message, SearchFilters
 from rag.types import ModelCall
 from tests.fakes.builders import message
 
@@ -103,6 +104,16 @@ def test_what_is_storable_can_be_encoded_and_has_no_nul(text: str) -> None:
     assert "\x00" not in kept
     assert kept.encode().decode() == kept
     assert without_surrogates(kept) == kept
+
+
+def test_a_message_that_was_kept_before_filters_has_none() -> None:
+    filtered = replace(message("VPN?"), search_filters=SearchFilters(frozenset({"IT"}), "upload"))
+    kept = json.loads(MESSAGES.encode(filtered))
+    assert MESSAGES.decode(json.dumps(kept)) == filtered
+
+    del kept["value"]["search_filters"]
+
+    assert MESSAGES.decode(json.dumps(kept)) == replace(filtered, search_filters=SearchFilters())
 
 
 def test_a_source_that_was_kept_before_space_and_age_were_is_read_all_the_same() -> None:

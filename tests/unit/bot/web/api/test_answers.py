@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import pytest
 
 from bot.domain.interactions import ErrorCode, Escalation, Outcome, Reply, Response
-from bot.domain.messages import Limit, Message, Refusal
+from bot.domain.messages import Limit, Message, Refusal, SearchFilters
 from bot.domain.outcomes import error_code, refused_outcome, unavailable_outcome
 from bot.store.database import Store
 from bot.web.api import OPERATIONS, openapi_document
@@ -139,7 +139,8 @@ def test_a_confidence_is_a_share(given: float, told: float | None) -> None:
 
 
 def test_the_pipeline_tells_everything_once_and_is_valid_json() -> None:
-    told = json.loads(pipeline_of(replies.outcome(replies.FOUND)).model_dump_json())
+    filters = SearchFilters(frozenset({"IT", "HR"}), "upload")
+    told = json.loads(pipeline_of(replies.outcome(replies.FOUND), filters).model_dump_json())
 
     assert set(told) == {
         "route",
@@ -150,6 +151,7 @@ def test_the_pipeline_tells_everything_once_and_is_valid_json() -> None:
         "timings_ms",
         "masked_question",
         "notes",
+        "search_filters",
     }
     assert told["route"] == {
         "intent": "DOMAIN",
@@ -169,6 +171,7 @@ def test_the_pipeline_tells_everything_once_and_is_valid_json() -> None:
     assert told["timings_ms"] == {"route": 1.5, "search": 12.0}
     assert told["masked_question"] is None
     assert told["notes"] == ["one claim dropped"]
+    assert told["search_filters"] == {"spaces": ["HR", "IT"], "source_type": "upload"}
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,9 @@ async def test_a_question_has_1_to_4000_characters_without_the_blanks_around(
         ({"question": "x", "conversation_id": ""}, "conversation_id", "1 to 128"),
         ({"question": "x", "conversation_id": "a" * 129}, "conversation_id", "1 to 128"),
         ({"question": "x", "show_pipeline": "yes"}, "show_pipeline", "true or false"),
+        ({"question": "x", "spaces": []}, "spaces", "1 to 100"),
+        ({"question": "x", "spaces": ["a\n"]}, "spaces.0", ""),
+        ({"question": "x", "source_type": "wiki"}, "source_type", "confluence, folder or upload"),
         ({"question": "x", "user": "anna"}, "user", "object with id"),
         ({"question": "x", "user": {}}, "user.id", "1 to 256"),
         ({"question": "x", "user": {"id": "a", "groups": [1]}}, "user.groups.0", ""),
@@ -247,10 +250,15 @@ async def test_the_same_key_twice_is_one_question(store: Store, tmp_path: Path) 
             "/api/v1/ask", json={"question": "other"}, headers={"Idempotency-Key": "k-1"}
         )
         told = await other.json()
+        narrower = await client.post(
+            "/api/v1/ask",
+            json={"question": "hi", "spaces": ["IT"]},
+            headers={"Idempotency-Key": "k-1"},
+        )
 
     assert desk.handled == ["hi"]
     assert all(body == bodies[0] for body in bodies)
-    assert other.status == 409
+    assert other.status == narrower.status == 409
     assert told["interaction_id"] == bodies[0]["interaction_id"]
 
 
