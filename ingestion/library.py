@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from ingestion.documents.convert import file_kind
+from ingestion.documents.convert import file_kind, stored_name
 from ingestion.documents.converter_process import DocumentChecker
 from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 from ingestion.records.ledger import Ledger
@@ -138,16 +138,24 @@ class Library:
         page = await self.index.page_at(self.tenant, urls, seen_by)
         return None if page is None else _of_summary(page)
 
-    async def add(self, space: str, received: Path, *, name: str, readers: str, by: str) -> Added:
+    async def add(
+        self, space: str, received: Path, *, name: str, readers: str, by: str, exact: bool = False
+    ) -> Added:
         """Store a file in a space and have it indexed; one of the same name is replaced.
 
-        The file is moved. Raises DocumentRefused, DocumentInTheWay.
+        The file is moved. A name that does not fit the content gets another extension, or is
+        refused if it is to be ``exact``. Raises DocumentRefused, DocumentInTheWay.
         """
         space_key(space)
         name = document_name(name)
         may_read = _readers(readers)
         await self._check_free(space)
         kind = await asyncio.to_thread(file_kind, received, name)
+        if exact and (fitting := stored_name(name, kind)) != name:
+            raise DocumentRefused(
+                f"The content is not what the name {shortened(name)} says. Name it "
+                f"{shortened(fitting)}, or send other content."
+            )
         await self.checker.check(received, kind, name)
         arrived = ReceivedFile(received, name, kind, may_read, by)
         document_id, replaced = await self.uploads.keep(space, arrived)

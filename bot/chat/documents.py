@@ -66,8 +66,13 @@ class Documents(Protocol):
         """Return the document at the first of these addresses that has one."""
         ...
 
-    async def add(self, space: str, received: Path, *, name: str, readers: str, by: str) -> Added:
-        """Add a file to a space and start indexing it; a document of the same name is replaced."""
+    async def add(
+        self, space: str, received: Path, *, name: str, readers: str, by: str, exact: bool = False
+    ) -> Added:
+        """Add a file to a space and start indexing it; a document of the same name is replaced.
+
+        With ``exact``, a name that does not fit the content is refused instead of changed.
+        """
         ...
 
     async def remove(self, space: str, document_id: str, *, by: str) -> None:

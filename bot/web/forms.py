@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,22 +106,45 @@ async def receive_form(
     folder = data_dir / _INCOMING
     form = ReceivedForm()
     try:
-        try:
-            await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-            await _read_parts(await request.multipart(), form, folder, bounds)
-        except _FORM_ERRORS as error:
-            raise problem(400, "The form can't be read.", cure=_SEND_A_FORM) from error
-        except ConnectionError:
-            raise
-        except OSError as error:
-            raise StoreUnavailable(
-                f"{str(folder)!r} can't be written to ({error.strerror}). Look at the disk's free "
-                "space and at the permissions of the data directory."
-            ) from error
+        async with _writing_to(folder):
+            try:
+                await _read_parts(await request.multipart(), form, folder, bounds)
+            except _FORM_ERRORS as error:
+                raise problem(400, "The form can't be read.", cure=_SEND_A_FORM) from error
         yield form
     finally:
         for file in form.files:
             await asyncio.to_thread(file.path.unlink, missing_ok=True)
+
+
+@asynccontextmanager
+async def receive_file(
+    request: web.Request, name: str, data_dir: Path, bounds: UploadLimits
+) -> AsyncIterator[ReceivedFile]:
+    """Read a request's whole body as one file. Raises Problem (413), StoreUnavailable."""
+    folder = data_dir / _INCOMING
+    file = ReceivedFile(name, folder / uuid.uuid4().hex)
+    try:
+        async with _writing_to(folder):
+            await _save_pieces(request.content.iter_chunked(_CHUNK_BYTES), file, bounds.bytes)
+        yield file
+    finally:
+        await asyncio.to_thread(file.path.unlink, missing_ok=True)
+
+
+@asynccontextmanager
+async def _writing_to(folder: Path) -> AsyncIterator[None]:
+    """Create a folder, and translate the errors of the disk while a block writes to it."""
+    try:
+        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        yield
+    except ConnectionError:
+        raise
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{str(folder)!r} can't be written to ({error.strerror}). Look at the disk's free "
+            "space and at the permissions of the data directory."
+        ) from error
 
 
 async def _read_parts(
@@ -139,7 +162,7 @@ async def _read_parts(
                 raise problem(422, f"That is more than {bounds.files} at once.", cure="Send fewer.")
             file = ReceivedFile(part.filename, folder / uuid.uuid4().hex)
             form.files.append(file)
-            await _save_file(part, file, bounds.bytes)
+            await _save_pieces(_pieces(part), file, bounds.bytes)
 
 
 async def _field_text(part: BodyPartReader) -> str:
@@ -154,15 +177,20 @@ async def _field_text(part: BodyPartReader) -> str:
         raise problem(422, f"The field {part.name!r} is not UTF-8.", cure="Send UTF-8.") from error
 
 
-async def _save_file(part: BodyPartReader, file: ReceivedFile, most: int) -> None:
+async def _pieces(part: BodyPartReader) -> AsyncIterator[bytes]:
+    while piece := await part.read_chunk(_CHUNK_BYTES):
+        async for decoded in part.decode_iter(piece):
+            yield decoded
+
+
+async def _save_pieces(pieces: AsyncIterable[bytes], file: ReceivedFile, most: int) -> None:
     size = 0
     with await asyncio.to_thread(file.path.open, "wb") as stream:
-        while piece := await part.read_chunk(_CHUNK_BYTES):
-            async for decoded in part.decode_iter(piece):
-                size += len(decoded)
-                if size > most:
-                    raise _too_large(file.name, most)
-                await asyncio.to_thread(stream.write, decoded)
+        async for piece in pieces:
+            size += len(piece)
+            if size > most:
+                raise _too_large(file.name, most)
+            await asyncio.to_thread(stream.write, piece)
 
 
 def _too_large(name: str, most: int) -> Problem:

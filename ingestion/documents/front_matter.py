@@ -1,4 +1,4 @@
-"""Parse a file's front matter: YAML between ``---`` or TOML between ``+++``. Pure.
+"""Parse and write a file's front matter: YAML between ``---`` or TOML between ``+++``. Pure.
 
 Malformed readers mean that nobody may read the file.
 """
@@ -9,7 +9,7 @@ import json
 import re
 import reprlib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any
@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from ingestion.errors import DocumentRefused
 from ingestion.text import clean
 from ingestion.validation import NOBODY, ReadersMalformed, parse_readers
 from rag.types import Readers
@@ -62,6 +63,27 @@ def split_front_matter(text: str) -> FrontMatter:
     if values is None:
         return _without(text)
     return _understood(values, inside, text[match.end() :])
+
+
+def join_front_matter(body: str, *, title: str, labels: Sequence[str]) -> str:
+    """Return a file with front matter, of which split_front_matter reads the parts back.
+
+    Raises DocumentRefused if the body has front matter of its own, whose readers would not count.
+    """
+    plain = body.removeprefix("\ufeff")
+    own = split_front_matter(plain)
+    if own.body != plain or own.readers is not None or own.notes:
+        raise DocumentRefused(
+            "The content begins with front matter. Send its title, labels and readers as fields, "
+            "and the content without it."
+        )
+    named = [f"title: {_as_yaml(title)}", *([f"labels: {_as_yaml([*labels])}"] if labels else [])]
+    return "\n".join(["---", *named, "---", body])
+
+
+def _as_yaml(value: object) -> str:
+    """Return JSON on one line, which is YAML, too, and can't end the front matter."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 class _NotUnderstood(ValueError):

@@ -28,6 +28,7 @@ from bot.escalations.casework import Casework
 from bot.store.database import Store
 from bot.web import api
 from bot.web.forms import upload_limits
+from ingestion.documents.convert import file_kind, stored_name
 from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 from ingestion.library import Added, LibraryDocument, Space
 from ingestion.records.types import Failure, Run
@@ -90,7 +91,11 @@ class MemoryDocuments:
         known = {each.url: each for each in self.kept.values() if _seen(each, seen_by)}
         return next((known[url] for url in urls if url in known), None)
 
-    async def add(self, space: str, received: Path, *, name: str, readers: str, by: str) -> Added:
+    async def add(
+        self, space: str, received: Path, *, name: str, readers: str, by: str, exact: bool = False
+    ) -> Added:
+        if exact and stored_name(name, file_kind(received, name)) != name:
+            raise DocumentRefused(f"{name!r} is named like another kind.")
         if not name or "/" in name:
             raise DocumentRefused(f"{name!r} is no name.")
         if space == "FOLDER":

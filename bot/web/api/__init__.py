@@ -57,6 +57,9 @@ _RETRY_AFTER = {
 """Response headers of the temporary errors, 429 and 503."""
 
 
+_BYTES = {"type": "string", "format": "binary"}
+
+
 def openapi_document() -> Json:
     """Return the OpenAPI document."""
     paths: dict[str, Json] = {}
@@ -96,7 +99,7 @@ def _operation(operation: Operation) -> Json:
     if operation.body is not None:
         described["requestBody"] = {
             "required": True,
-            "content": _content(operation.body, operation.body_type),
+            "content": _bodies(operation.body, operation),
         }
     if operation.open:
         described["security"] = []
@@ -128,6 +131,13 @@ def _content(model: type[BaseModel], content_type: str = "application/json") -> 
     return {content_type: {"schema": {"$ref": REFERENCE.format(model=model.__name__)}}}
 
 
+def _bodies(body: type[BaseModel], operation: Operation) -> Json:
+    content = _content(body, operation.body_type)
+    for content_type, model in operation.other_bodies.items():
+        content |= _content(model, content_type) if model else {content_type: {"schema": _BYTES}}
+    return content
+
+
 def _parameter(parameter: Parameter) -> Json:
     return {
         "name": parameter.name,
@@ -144,6 +154,7 @@ def _schemas() -> Json:
         models |= {model: "serialization" for model in operation.replies.values() if model}
         if operation.body is not None:
             models[operation.body] = "validation"
+        models |= {model: "validation" for model in operation.other_bodies.values() if model}
     listed = sorted(models.items(), key=str)
     _, schemas = models_json_schema(listed, ref_template=REFERENCE)
     return dict(schemas["$defs"])
@@ -197,7 +208,7 @@ def mount(
     app.on_response_prepare.append(_add_deprecation_headers)
     for operation in OPERATIONS:
         handler = handlers[V1 if operation.deprecated else V2][operation.handler]
-        if operation.handler == "upload":
+        if operation.handler in {"upload", "put_document"}:
             allow_larger_body(app, operation.path, documents.bounds.body)
         if operation.method == "GET":
             app.router.add_get(operation.path, handler)
@@ -225,6 +236,7 @@ def _handlers(
         "spaces": documents.spaces,
         "space": documents.space,
         "upload": documents.upload,
+        "put_document": documents.put,
         "indexed": documents.indexed,
         "remove": documents.remove,
         "reindex": documents.reindex,

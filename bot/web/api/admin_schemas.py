@@ -102,29 +102,6 @@ class RunSearch(BaseModel):
     limit: int = Field(20, ge=1, le=MAX_LIMIT, description=f"a whole number from 1 to {MAX_LIMIT}")
 
 
-class UploadForm(BaseModel):
-    """A form with a document: Markdown, text, HTML, PDF or Word (.docx), told by its content."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "properties": {
-                "file": {
-                    "type": "string",
-                    "format": "binary",
-                    "description": "The document; its file name is its id. At most MAX_UPLOAD_MB.",
-                },
-                "readers": {
-                    "type": "string",
-                    "default": "everyone",
-                    "description": "everyone, or group:NAME,user:ID of whom one must match.",
-                },
-            },
-            "required": ["file"],
-            "additionalProperties": False,
-        }
-    )
-
-
 class Uploaded(FromAttributes):
     """What became of an upload: it is kept, and `run_id` is the run that indexes it."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from aiohttp import web
 
 from bot.chat.documents import Documents, Reindex
+from bot.domain.messages import Person
 from bot.domain.ports import Audits
 from bot.web.api import admin_schemas
 from bot.web.api.operations import (
@@ -18,9 +20,18 @@ from bot.web.api.operations import (
     Parameter,
     parameters_of,
 )
-from bot.web.api.requests import body_of, invalid_field, json_reply, query_of
+from bot.web.api.requests import body_of, json_reply, query_of
+from bot.web.api.uploads import (
+    DocumentContent,
+    NewDocument,
+    Upload,
+    UploadForm,
+    UploadQuery,
+    receive_named,
+    receive_new,
+)
 from bot.web.auth.identity import require_role
-from bot.web.forms import UploadLimits, receive_form
+from bot.web.forms import UploadLimits
 from bot.web.problems import problem
 from ingestion.errors import DocumentUnknown
 from ingestion.library import Space
@@ -60,9 +71,21 @@ DOCUMENT_OPERATIONS = (
         "Upload a document, which replaces one of the same name; for admins.",
         {202: admin_schemas.Uploaded},
         (*WITH_BODY, *ALWAYS_POSSIBLE, 409),
-        admin_schemas.UploadForm,
+        UploadForm,
         (SPACE_PARAMETER,),
         body_type="multipart/form-data",
+        other_bodies={"application/json": NewDocument},
+    ),
+    Operation(
+        "put_document",
+        "PUT",
+        DOCUMENT_PATH,
+        "Create or replace a document, as JSON or as a file's bytes; for admins.",
+        {202: admin_schemas.Uploaded},
+        (*WITH_BODY, *ALWAYS_POSSIBLE, 409),
+        DocumentContent,
+        (SPACE_PARAMETER, DOCUMENT_PARAMETER, *parameters_of(UploadQuery)),
+        other_bodies={"application/octet-stream": None},
     ),
     Operation(
         "indexed",
@@ -112,9 +135,6 @@ DOCUMENT_OPERATIONS = (
 )
 
 
-_FORM_FIELDS = {"readers"}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentsApi:
     """Handlers for documents and index runs; all of them require the role admin.
@@ -158,23 +178,27 @@ class DocumentsApi:
     async def upload(self, request: web.Request) -> web.Response:
         """Accept a document; a background run indexes it."""
         person = require_role(request, "admin")
-        async with receive_form(request, self.data_dir, self.bounds) as form:
-            unknown = sorted(form.texts.keys() - _FORM_FIELDS)
-            if unknown:
-                raise invalid_field(
-                    unknown[0], form.texts[unknown[0]], "is not known", _KNOWN_FIELDS
-                )
-            if not form.files:
-                raise invalid_field(
-                    "file", None, "is missing", "Send the document as the field 'file'."
-                )
-            file = form.files[0]
+        return await self._add(request, person, receive_new(request, self.data_dir, self.bounds))
+
+    async def put(self, request: web.Request) -> web.Response:
+        """Accept a document under the id in the address; a background run indexes it."""
+        person = require_role(request, "admin")
+        name = request.match_info["id"]
+        return await self._add(
+            request, person, receive_named(request, name, self.data_dir, self.bounds)
+        )
+
+    async def _add(
+        self, request: web.Request, person: Person, receiving: AbstractAsyncContextManager[Upload]
+    ) -> web.Response:
+        async with receiving as upload:
             added = await self.documents.add(
                 request.match_info["space"],
-                file.path,
-                name=file.name,
-                readers=form.texts.get("readers", "everyone"),
+                upload.file.path,
+                name=upload.file.name,
+                readers=upload.readers,
                 by=person.id,
+                exact=upload.exact,
             )
         await self._audit(person.id, "upload", f"{added.space}/{added.id}")
         return json_reply(admin_schemas.Uploaded.model_validate(added), 202)
@@ -243,6 +267,3 @@ class DocumentsApi:
 
     async def _audit(self, person_id: str, act: str, subject: str, detail: str = "") -> None:
         await self.audits.append(self.tenant, f"api:{person_id}", act, subject, detail=detail)
-
-
-_KNOWN_FIELDS = "Leave it out. Known are file and readers."

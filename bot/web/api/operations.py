@@ -7,7 +7,7 @@ documents.py.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel
@@ -25,7 +25,7 @@ PROBLEMS: Mapping[int, str] = {
     404: "There is none, or none of the caller's.",
     409: "It contradicts what was sent or done before.",
     413: "Longer than is taken: 1 MB, or what MAX_UPLOAD_MB allows a document.",
-    415: "The body is not declared as application/json, or a document's as a form.",
+    415: "The body is not of a content type that is taken here.",
     422: "A field has a wrong value: which, what, and the cure.",
     429: "A rate or a budget is used up; `Retry-After` says in how many seconds there is more.",
     500: "Something broke on the server's side.",
@@ -53,24 +53,27 @@ def parameters_of(query: type[BaseModel]) -> tuple[Parameter, ...]:
     schema = query.model_json_schema()
     known = schema.get("$defs", {})
     return tuple(
-        Parameter(name, "query", field["description"], _inlined(field, known))
-        for name, field in schema["properties"].items()
+        Parameter(name, "query", each["description"], _inlined(each, known))
+        for name, each in schema["properties"].items()
     )
 
 
-def _inlined(field: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, object]:
+def _inlined(described: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, object]:
     """Return a field's JSON schema without references; an optional field is omitted, never null."""
-    kinds = [each for each in field.get("anyOf", (field,)) if each.get("type") != "null"]
+    kinds = [each for each in described.get("anyOf", (described,)) if each.get("type") != "null"]
     kind = known[kinds[0]["$ref"].rpartition("/")[2]] if "$ref" in kinds[0] else kinds[0]
     unsaid = {"title", "description", "anyOf", "default"}
-    default = field.get("default")
+    default = described.get("default")
     stated = {} if default in (None, "") else {"default": default}
     return {name: each for name, each in kind.items() if name not in unsaid} | stated
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path; ``replies`` maps a status to its model, None for an empty body."""
+    """One method of one path; ``replies`` maps a status to its model, None for an empty body.
+
+    ``other_bodies`` are bodies that are taken, too, by content type; None is any bytes.
+    """
 
     handler: str
     method: Method
@@ -82,6 +85,7 @@ class Operation:
     parameters: tuple[Parameter, ...] = ()
     open: bool = False
     body_type: str = "application/json"
+    other_bodies: Mapping[str, type[BaseModel] | None] = field(default_factory=dict)
     deprecated: bool = False
 
     @property

@@ -38,8 +38,13 @@ async def body_of(request: web.Request, shape: type[Model]) -> Model:
     """Read a JSON body. Raises Problem: 400, 413, 415 or 422."""
     if request.content_type != "application/json":
         raise problem(415)
+    return parse_json(await request.read(), shape)
+
+
+def parse_json(body: bytes, shape: type[Model]) -> Model:
+    """Validate a JSON body. Raises Problem: 400 or 422."""
     try:
-        return shape.model_validate_json(await request.read())
+        return shape.model_validate_json(body)
     except ValidationError as error:
         raise _validation_problem(error, shape) from error
 

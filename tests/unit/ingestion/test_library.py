@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.assembly import library_of, open_library
-from ingestion.errors import DocumentUnknown, SourceUnavailable
+from ingestion.errors import DocumentRefused, DocumentUnknown, SourceUnavailable
 from ingestion.library import Library
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
@@ -143,6 +143,20 @@ async def test_a_document_that_is_not_indexed_yet_is_hidden_from_those_it_may_no
     await library.runs.settled()
     assert (await library.document("HR", "a.md", None)).state == "indexed"
     assert (await library.runs.get(added.run_id) or RUN).state == "done"
+
+
+async def test_a_name_that_is_exact_has_to_fit_the_content(
+    library: Library, tmp_path: Path
+) -> None:
+    path = tmp_path / "incoming"
+    path.write_text("<html><body>Text</body></html>")
+
+    with pytest.raises(DocumentRefused, match=r"a\.md\.html"):
+        await library.add("HR", path, name="a.md", readers="everyone", by="anna", exact=True)
+
+    assert await library.spaces(None) == []
+    added = await library.add("HR", path, name="a.md", readers="everyone", by="anna")
+    assert added.id == "a.md.html"
 
 
 @pytest.mark.usefixtures("index")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +19,14 @@ from bot.web.api.documents import DOCUMENT_OPERATIONS, DocumentsApi
 from bot.web.api.operations import Operation
 from bot.web.forms import upload_limits
 from bot.web.problems import ProblemDetails
+from ingestion.documents.convert import convert
 from tests.fakes.chat_context import RUN, MemoryDocuments, document, documents_api
 from tests.fakes.http_server import BEARER, TOKEN, Client, serving, settings_for
 
 JSON = {"Content-Type": "application/json"}
 EVIL = {"Origin": "https://evil.example"}
 SPACES = "/api/v1/documents"
+PAGE = {"title": 'Leave: "28" days', "content": "# Leave\n\n---\nAsk HR.", "labels": ["hr", "- x"]}
 
 
 def form(
@@ -81,8 +84,8 @@ async def send(
     given: dict[str, Any] = {}
     if "data" not in options and operation.handler == "upload":
         given = {"data": form()}
-    if "data" not in options and operation.handler == "reindex":
-        given = {"json": {}}
+    if "data" not in options and operation.handler in {"reindex", "put_document"}:
+        given = {"json": {} if operation.handler == "reindex" else PAGE}
     return await client.request(operation.method, path, **(given | options))
 
 
@@ -103,7 +106,8 @@ async def brought_about(
         if operation.handler == "reindex":
             options = {"json": {"space": "NONE"}}
     if status == 409:
-        places = {"space": "FOLDER", "id": "a%2Fb.md"}
+        own_id = "leave.md" if operation.handler == "put_document" else "a%2Fb.md"
+        places = {"space": "FOLDER", "id": own_id}
         if operation.handler == "reindex":
             busy = shelf()
             busy.runs = [replace(RUN, state="running")]
@@ -111,16 +115,17 @@ async def brought_about(
     if status == 422:
         wrong: dict[str, dict[str, Any]] = {
             "upload": {"data": form(name="a/b.md")},
+            "put_document": {"json": {**PAGE, "format": "pdf"}},
             "reindex": {"json": {"space": "a b"}},
         }
         options = wrong.get(operation.handler, {"params": {"limit": "x"}})
     async with serving(store, settings, documents=documents) as client:
         own = {"Origin": f"http://127.0.0.1:{client.port}"}
         refused: dict[int, dict[str, Any]] = {
-            400: {"data": b"{", "headers": JSON if operation.handler == "reindex" else _BAD},
+            400: {"data": b"{", "headers": _BAD if operation.handler == "upload" else JSON},
             403: {"headers": EVIL},
             413: {"data": io.BytesIO(b"x" * 2_200_000), "headers": JSON},
-            415: {"data": b"x", "headers": own},
+            415: {"data": b"x", "headers": own | (_BAD if operation.method == "PUT" else {})},
         }
         response = await send(client, operation, places, **refused.get(status, options))
         return response, await response.text()
@@ -158,7 +163,7 @@ def test_the_body_of_an_upload_is_documented_as_a_form_with_a_file() -> None:
     whole = api_document()
     body = whole["paths"]["/api/v1/documents/{space}"]["post"]["requestBody"]["content"]
 
-    assert list(body) == ["multipart/form-data"]
+    assert list(body) == ["multipart/form-data", "application/json"]
     schema = whole["components"]["schemas"]["UploadForm"]
     assert schema["properties"]["file"]["format"] == "binary"
     assert schema["required"] == ["file"]
@@ -197,6 +202,86 @@ async def test_an_upload_is_kept_as_it_came_and_written_down(store: Store, tmp_p
     acts = await store.audits.newest("default", 10)
     assert [(act.act, act.subject) for act in acts] == [("upload", "HR/ü #1?.bin")] * 2
     assert list((tmp_path / "documents" / ".incoming").iterdir()) == []
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+async def test_a_file_is_put_under_its_id_and_replaced(
+    store: Store, tmp_path: Path, version: str
+) -> None:
+    kept, place = MemoryDocuments(), f"/api/{version}/documents/HR/a%20b.md"
+    api = documents_api(store.audits, tmp_path, kept)
+    async with serving(store, settings_for(tmp_path), documents=api) as client:
+        first = await client.put(f"{place}?readers=group:hr", data=b"# One")
+        told = await first.json()
+        shown = await (await client.get(place)).json()
+        again = await (await client.put(place, json=PAGE)).json()
+
+    assert first.status == 202
+    assert told == {"space": "HR", "id": "a b.md", "replaced": False, "run_id": "r1"}
+    assert shown["readers"] == "group:hr"
+    assert again["replaced"]
+    assert kept.kept["HR", "a b.md"].readers == "everyone"
+    acts = await store.audits.newest("default", 10)
+    assert [(act.act, act.subject) for act in acts] == [("upload", "HR/a b.md")] * 2
+    assert list((tmp_path / "documents" / ".incoming").iterdir()) == []
+
+
+@pytest.mark.parametrize("written", ["markdown", "text", "html"])
+async def test_a_document_sent_as_json_reads_as_it_was_sent(
+    store: Store, tmp_path: Path, written: str
+) -> None:
+    kept = MemoryDocuments()
+    api = documents_api(store.audits, tmp_path, kept)
+    sent = {**PAGE, "name": "leave", "format": written, "readers": ["group:hr", "user:anna"]}
+    if written == "html":
+        sent["content"] = "<h1>Leave</h1><p>Ask HR.</p>"
+    async with serving(store, settings_for(tmp_path), documents=api) as client:
+        told = await (await client.post(f"{SPACES}/HR", json=sent)).json()
+
+    document_id = told["id"]
+    document = convert(document_id, kept.contents["HR", document_id])
+    assert (document.title, document.labels) == (PAGE["title"], ("hr", "- x"))
+    assert "Ask HR." in repr(document.blocks)
+    assert kept.kept["HR", document_id].readers == "group:hr,user:anna"
+
+
+PUT_WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("leave.md", {"json": PAGE, "params": {"readers": "group:hr"}}, "Send it in the JSON"),
+    ("leave.md", {"json": {**PAGE, "readers": ["group:hr,everyone"]}}, "everyone, group:NAME"),
+    ("leave.md", {"json": {**PAGE, "readers": []}}, "1 to 1000"),
+    ("leave.md", {"json": {**PAGE, "title": "a\nreaders: everyone"}}, "one line"),
+    ("leave.md", {"json": {**PAGE, "format": "html"}}, "leave.md.html"),
+    ("leave.md", {"json": {**PAGE, "content": "---\nreaders: [user:x]\n---\n"}}, "front matter"),
+    ("leave.md", {"json": {**PAGE, "content": "---\nreaders: user:x\n"}}, "front matter"),
+    ("leave.md", {"json": {**PAGE, "name": "x.md"}}, "Leave it out"),
+    ("leave.md", {"data": b"%PDF-1.7"}, "named like another kind"),
+    ("leave.md", {"data": b"x", "params": {"reader": "group:hr"}}, "Leave it out"),
+]
+
+
+@pytest.mark.parametrize(("name", "sent", "told"), PUT_WRONG)
+async def test_what_can_not_be_put_is_told_and_leaves_nothing(
+    store: Store, tmp_path: Path, name: str, sent: dict[str, Any], told: str
+) -> None:
+    kept = MemoryDocuments()
+    api = documents_api(store.audits, tmp_path, kept)
+    async with serving(store, settings_for(tmp_path), documents=api) as client:
+        response = await client.put(f"{SPACES}/HR/{name}", **sent)
+        body = await response.json()
+
+    assert response.status == 422
+    assert told in f"{body['detail']} {body.get('cure')}"
+    assert kept.kept == {}
+    assert list((tmp_path / "documents").glob(".incoming/*")) == []
+
+
+async def test_json_may_not_be_larger_than_a_file_either(store: Store, tmp_path: Path) -> None:
+    api = documents_api(store.audits, tmp_path, MemoryDocuments())
+    async with serving(store, settings_for(tmp_path), documents=api) as client:
+        long = io.BytesIO(json.dumps({**PAGE, "content": "x" * 1024**2}).encode())
+        response = await client.put(f"{SPACES}/HR/leave.md", data=long, headers=JSON)
+
+    assert response.status == 413
 
 
 async def _in_pieces(whole: Any) -> AsyncIterator[bytes]:  # noqa: ANN401 - of aiohttp
