@@ -89,6 +89,7 @@ def _operation(operation: Operation) -> Json:
     described: Json = {
         "operationId": operation.id,
         "summary": operation.summary,
+        "tags": [_tag(operation)],
         "responses": {
             **{str(status): _reply_json(model) for status, model in operation.replies.items()},
             **{str(status): _problem_json(status) for status in sorted(_only_problems(operation))},
@@ -106,6 +107,17 @@ def _operation(operation: Operation) -> Json:
     if operation.deprecated:
         described["deprecated"] = True
     return described
+
+
+def _tag(operation: Operation) -> str:
+    """Return the group of an operation: its first path segment below the version."""
+    if operation.deprecated:
+        return "version 1"
+    return (
+        operation.path.removeprefix(f"{V2}/").split("/")[0]
+        if operation.path.startswith(V2)
+        else "server"
+    )
 
 
 def _only_problems(operation: Operation) -> Iterable[int]:

@@ -137,8 +137,9 @@ ADMIN_SETUP_COMMAND = (
     "FRONTDESK_ADMIN_TOKEN=$(python3 -c 'import secrets; print(secrets.token_urlsafe(32))')"
 )
 
+_CSP = "Content-Security-Policy"
 SECURITY_HEADERS = {
-    "Content-Security-Policy": (
+    _CSP: (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
         "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
@@ -206,8 +207,12 @@ class SecurityMiddleware:
         return response
 
     async def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
-        """Add the security headers to a response, streams included."""
-        response.headers.update(SECURITY_HEADERS)
+        """Add the security headers to a response, streams included.
+
+        A page that shows a vendored component may have a Content-Security-Policy of its own.
+        """
+        own = {_CSP: response.headers[_CSP]} if _CSP in response.headers else {}
+        response.headers.update({**SECURITY_HEADERS, **own})
         if not request.path.startswith(_STATIC):
             response.headers.setdefault("Cache-Control", "no-store")
 
