@@ -39,6 +39,7 @@ from bot.web.auth.identity import DIRECTORY
 from bot.web.auth.security import continue_trace, mount_security
 from bot.web.board import layout as board
 from bot.web.board import mount_state_pages, mount_work_pages
+from bot.web.board.channels import ChannelPage
 from bot.web.board.documents import DocumentPages
 from bot.web.chat.routes import mount_chat
 from bot.web.forms import upload_limits
@@ -291,6 +292,9 @@ def _mount_board(
         data_dir=settings.data_dir,
         bounds=upload_limits(settings.max_upload_mb, files=_FILES_PER_UPLOAD),
         next_runs=services.documents.next_runs,
+    ).mount(app)
+    ChannelPage(
+        settings=settings, policies=store.policies, documents=services.documents.documents
     ).mount(app)
     mount_state_pages(
         app,

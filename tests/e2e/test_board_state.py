@@ -14,6 +14,7 @@ from bot.domain.health import ComponentStatus
 from bot.store.database import Store
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Look, in_looks, visiting
 from tests.fakes.board_app import BoardState, state_pages
+from tests.fakes.chat_context import MemoryDocuments, document
 from tests.fakes.http_server import settings_for
 from tests.fakes.record_rows import fill
 
@@ -23,7 +24,14 @@ pytestmark = [
     NEEDS_CHROMIUM,
 ]
 
-PATHS = ("/board", "/board?days=90", "/board/usage?by=model", "/board/parts", "/board/settings")
+PATHS = (
+    "/board",
+    "/board?days=90",
+    "/board/usage?by=model",
+    "/board/parts",
+    "/board/settings",
+    "/board/settings/channel?channel=slack:C0123",
+)
 PARTS = (
     ComponentStatus("index", "failed", "the disk is full.", "Make room."),
     ComponentStatus(
@@ -38,7 +46,11 @@ PARTS = (
 async def url(store: Store, tmp_path: Path) -> AsyncIterator[str]:
     await fill(store, datetime.now(UTC), days=30, a_day=20)
     await store.audits.append("default", "cli:anna", "policy", "slack:C0123", detail="IT, HR")
-    async with state_pages(store, settings_for(tmp_path), BoardState(PARTS)) as client:
+    indexed = MemoryDocuments()
+    for space in ("HR", "IT", "OFFICE"):
+        indexed.kept[space, "a.md"] = document(space, "a.md")
+    told = BoardState(PARTS, documents=indexed)
+    async with state_pages(store, settings_for(tmp_path), told) as client:
         yield str(client.make_url("/"))
 
 
@@ -72,6 +84,23 @@ async def test_a_pause_is_set_and_lifted_by_keyboard(
             visit.page.get_by_role("heading", name="Questions are answered")
         ).to_be_visible()
         assert await store.pauses.current("default") is None
+
+
+async def test_a_channels_spaces_are_chosen_by_keyboard(
+    chromium: Browser, url: str, store: Store
+) -> None:
+    async with visiting(chromium, f"{url}board/settings", DESKTOP, also=url) as visit:
+        await visit.page.get_by_label("Choose the spaces of a channel").focus()
+        await visit.page.keyboard.type("slack:C0123")
+        await visit.page.keyboard.press("Enter")
+        await visit.page.get_by_role("group", name="Answer only from").get_by_label("HR").focus()
+        await visit.page.keyboard.press("Space")
+        await visit.page.keyboard.press("Enter")
+
+        await expect(visit.page.get_by_text("spaces: HR").first).to_be_visible()
+        kept = await store.policies.of("default", "slack:C0123")
+        assert kept is not None
+        assert kept.spaces == frozenset({"HR"})
 
 
 async def test_a_command_is_copied(chromium: Browser, url: str) -> None:

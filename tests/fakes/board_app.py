@@ -27,11 +27,13 @@ from bot.store.database import Store
 from bot.web.auth.identity import SIGNED_IN
 from bot.web.auth.security import mount_security
 from bot.web.board import mount_state_pages, mount_work_pages
+from bot.web.board.channels import ChannelPage
 from bot.web.board.layout import mount_layout
 from rag.errors import IndexUnavailable
 from rag.ports import SearchIndex
 from rag.types import EVERYONE, Chunk, ModelCall, PageSummary, Principal
 from tests.fakes.builders import chunk, message, route
+from tests.fakes.chat_context import MemoryDocuments
 
 Client = TestClient[web.Request, web.Application]
 WHO: web.AppKey[str] = web.AppKey("who", str)
@@ -254,11 +256,12 @@ COMPONENTS = (
 
 @dataclass
 class BoardState:
-    """What the parts and the platforms say, and where the settings come from."""
+    """What the parts and platforms say, where settings come from, and what is indexed."""
 
     parts: Sequence[ComponentStatus] = COMPONENTS
     platforms: Sequence[object] = ()
     sources: dict[str, SettingOrigin] = field(default_factory=dict)
+    documents: MemoryDocuments = field(default_factory=MemoryDocuments)
 
 
 @asynccontextmanager
@@ -279,6 +282,7 @@ async def state_pages(store: Store, settings: Settings, told: BoardState) -> Asy
         check_parts=check_parts,
         platforms=told.platforms,
     )
+    ChannelPage(settings=settings, policies=store.policies, documents=told.documents).mount(app)
     async with TestClient(TestServer(app)) as client:
         client.session.headers["Accept"] = "text/html"
         yield client

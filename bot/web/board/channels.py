@@ -1,0 +1,135 @@
+"""Board page of the spaces that a channel is answered from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from bot.chat.commands.channel_settings import (
+    LONGEST_NAME,
+    ChannelSettingsForm,
+    InvalidSettings,
+    SubmittedSettings,
+    build_form,
+    read_form,
+    spaces_in_words,
+)
+from bot.chat.documents import Documents
+from bot.domain.messages import Policy
+from bot.domain.ports import Policies
+from bot.domain.settings import Settings
+from bot.web.auth.identity import require_role
+from bot.web.board.layout import audit_name, render_page
+from bot.web.board.settings import PATH as SETTINGS_PATH
+from bot.web.problems import problem
+
+PATH = f"{SETTINGS_PATH}/channel"
+
+_CHANNEL = re.compile(r"[a-z][a-z0-9_-]*:[^\s\x00-\x1f\x7f]+")
+_CHANGED = (
+    "It was changed meanwhile; what is chosen below was not saved. Save it again if it still holds."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelPage:
+    """Handlers that show and save a channel's spaces; the rest of its policy stays as it is."""
+
+    settings: Settings
+    policies: Policies
+    documents: Documents
+
+    def mount(self, app: web.Application) -> None:
+        """Add the routes."""
+        app.router.add_get(PATH, self.page)
+        app.router.add_post(PATH, self.save)
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Show the spaces of the channel in the query string."""
+        require_role(request, "admin")
+        form = await self._form(_channel(request.query.get("channel", "")))
+        return _render(request, form, sorted(form.policy.spaces or ()))
+
+    async def save(self, request: web.Request) -> web.Response:
+        """Save the chosen spaces, unless they were changed since the form was shown."""
+        person = require_role(request, "admin")
+        sent = await request.post()
+        form = await self._form(_channel(str(sent.get("channel", ""))))
+        before = form.policy
+        chosen = [str(each) for each in sent.getall("spaces", [])]
+        if sent.get("seen") != _seen(before):
+            return _render(request, form, chosen, status=409, wrong=_CHANGED)
+        read = read_form(_with_spaces(before, chosen), form)
+        if isinstance(read, InvalidSettings):
+            wrong = " ".join(read.errors.values())
+            return _render(request, form, chosen, status=422, wrong=wrong)
+        # Without a choice an empty set stays one: to mean all spaces there would open them.
+        after = before if not chosen and before.spaces == frozenset() else read
+        if after != before:
+            actor = f"board:{audit_name(person)}"
+            await self.policies.set(self.settings.tenant, form.channel, after, actor=actor)
+        raise web.HTTPSeeOther(f"{SETTINGS_PATH}#channels")
+
+    async def _form(self, channel: str) -> ChannelSettingsForm:
+        """Return the channel's settings, with the spaces that are served, whoever reads them."""
+        settings = self.settings
+        served = settings.index_spaces
+        names = [each.name for each in await self.documents.spaces(None)]
+        return build_form(
+            channel,
+            await self.policies.of(settings.tenant, channel) or Policy(),
+            spaces=[name for name in names if served is None or name in served],
+            models=settings.openai_channel_models,
+            usual=settings.openai_model,
+        )
+
+
+def _render(
+    request: web.Request,
+    form: ChannelSettingsForm,
+    chosen: Sequence[str],
+    *,
+    status: int = 200,
+    wrong: str = "",
+) -> web.Response:
+    context = {
+        "channel": form.channel,
+        "choices": form.spaces,
+        "chosen": chosen,
+        "now": spaces_in_words(form.policy),
+        "seen": _seen(form.policy),
+        "wrong": wrong,
+    }
+    response = render_page(request, "board/channel.html", context, role="admin")
+    response.set_status(status)
+    return response
+
+
+def _channel(name: str) -> str:
+    """Return the name of a channel (``platform:channel``). Raises Problem (422)."""
+    name = name.strip()
+    if len(name) <= LONGEST_NAME and _CHANNEL.fullmatch(name):
+        return name
+    raise problem(
+        422, "That is no channel.", cure="Name it as slack:C0123 or teams:19:abc@thread.tacv2."
+    )
+
+
+def _seen(policy: Policy) -> str:
+    """Return the spaces of a policy as the form carries them, to notice a change meanwhile."""
+    return json.dumps(None if policy.spaces is None else sorted(policy.spaces))
+
+
+def _with_spaces(policy: Policy, spaces: Sequence[str]) -> SubmittedSettings:
+    return SubmittedSettings(
+        answers=policy.answers,
+        follow_ups=policy.follow_ups,
+        spaces=tuple(spaces),
+        people=policy.people,
+        model=policy.model,
+        other_bots=policy.other_bots,
+    )
