@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -301,6 +302,51 @@ def test_the_page_about_the_api_knows_every_route_and_every_error() -> None:
         assert f"`{operation.method} {operation.path}`" in page
         for status in operation.problems:
             assert f"| {status} |" in page
+
+
+ASK_IN_FULL = {
+    "question": "VPN?",
+    "conversation_id": "c-1",
+    "user": {"id": "anna", "email": "anna@acme.example", "groups": ["hr"]},
+    "show_pipeline": True,
+    "spaces": ["IT"],
+    "source_type": "folder",
+}
+JUDGEMENT_IN_FULL = {
+    "vote": "down",
+    "rating": 2,
+    "reason": "outdated",
+    "comment": "It moved.",
+    "user": ASK_IN_FULL["user"],
+}
+DOCUMENT_IN_FULL = {
+    "name": "leave.md",
+    "title": "Leave",
+    "content": "28 days.",
+    "format": "markdown",
+    "labels": ["hr"],
+    "readers": ["group:hr"],
+}
+
+
+async def test_every_field_of_the_docs_is_in_the_document_and_taken(
+    store: Store, tmp_path: Path
+) -> None:
+    page = (Path(__file__).parents[5] / "docs" / "api.md").read_text(encoding="utf-8")
+    tables = [table.split("\n\n")[0] for table in page.split("| Field | Meaning |")[1:]]
+    told = [set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) for table in tables]
+    schemas = openapi_document()["components"]["schemas"]
+    settings = settings_for(tmp_path, dev_identities=True)
+    async with serving(store, settings) as client:
+        answered = await client.post("/api/v2/ask", json=ASK_IN_FULL)
+        asked = (await answered.json())["interaction_id"]
+        judged = await client.put(f"/api/v2/interactions/{asked}/feedback", json=JUDGEMENT_IN_FULL)
+        kept = await client.post("/api/v2/documents/HR", json=DOCUMENT_IN_FULL)
+
+    assert told == [set(ASK_IN_FULL), set(JUDGEMENT_IN_FULL), set(DOCUMENT_IN_FULL)]
+    assert told == [set(schemas[name]["properties"]) for name in ("Ask", "Judge", "NewDocument")]
+    assert set(schemas["DocumentContent"]["properties"]) == told[2] - {"name"}
+    assert (answered.status, judged.status, kept.status) == (200, 200, 202)
 
 
 BROKEN = (
