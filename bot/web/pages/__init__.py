@@ -1,10 +1,11 @@
 """The layout of all pages: shared templates, and static files versioned by content hash.
 
-Static files are held in memory, compressed with gzip.
+Static files are held in memory, from their first use on also compressed with gzip.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
 import mimetypes
@@ -27,11 +28,11 @@ _TEXT_TYPES = frozenset({".css", ".js", ".svg", ".txt"})
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A static file; ``version`` is a hash of its content."""
+    """A static file; ``version`` is a hash of its content, ``packs`` whether it is text."""
 
     content_type: str
     body: bytes
-    packed: bytes | None
+    packs: bool
     version: str
 
 
@@ -40,6 +41,7 @@ class Assets:
 
     def __init__(self, *folders: Path) -> None:
         self._assets: dict[str, Asset] = {}
+        self._packed: dict[str, bytes] = {}
         for folder in folders:
             self.add(folder)
 
@@ -68,19 +70,28 @@ class Assets:
         known = request.if_none_match
         if known and any(tag.value == asset.version for tag in known):
             return web.Response(status=304, headers=headers)
-        if asset.packed is None or "gzip" not in request.headers.get(hdrs.ACCEPT_ENCODING, ""):
-            return web.Response(body=asset.body, content_type=asset.content_type, headers=headers)
-        headers[hdrs.CONTENT_ENCODING] = "gzip"
-        return web.Response(body=asset.packed, content_type=asset.content_type, headers=headers)
+        body = asset.body
+        if asset.packs and "gzip" in request.headers.get(hdrs.ACCEPT_ENCODING, ""):
+            body = await self._pack(asset)
+        if body is not asset.body:
+            headers[hdrs.CONTENT_ENCODING] = "gzip"
+        return web.Response(body=body, content_type=asset.content_type, headers=headers)
+
+    async def _pack(self, asset: Asset) -> bytes:
+        """Return a file compressed, or as it is if that is no longer."""
+        if asset.version not in self._packed:
+            # At the start, the largest would take longer than all other files together.
+            packed = await asyncio.to_thread(gzip.compress, asset.body, mtime=0)
+            self._packed[asset.version] = min(packed, asset.body, key=len)
+        return self._packed[asset.version]
 
 
 def _asset(path: Path) -> Asset:
     body = path.read_bytes()
-    packed = gzip.compress(body, mtime=0) if path.suffix in _TEXT_TYPES else None
     return Asset(
         content_type=mimetypes.guess_type(path.name)[0] or "application/octet-stream",
         body=body,
-        packed=packed if packed and len(packed) < len(body) else None,
+        packs=path.suffix in _TEXT_TYPES,
         version=hashlib.sha256(body).hexdigest()[:12],
     )
 
