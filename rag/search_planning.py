@@ -27,8 +27,8 @@ MOST_SEARCHES = 3
 RESULTS_SHOWN = 6
 """The most results of a search that the model sees; of its own searches no others are kept, so that
 all that it has seen is recorded."""
-EXCERPT_CHARACTERS = 400
-"""The length of a result's text that the model sees."""
+EXCERPT_CHARACTERS = 1000
+"""The length of a result's text that the model sees: almost always the whole chunk."""
 MOST_SPACES = 50
 """The most spaces whose keys the model is told."""
 
