@@ -4,6 +4,7 @@
   - IndexUnavailable       the index cannot be reached or read
   - IndexMismatch          the index was built with another embedder or schema
   - ModelUnavailable       no answer from a model within its deadline
+    - ToolsRejected        its server does not accept tools; without them it may well answer
   - ModelAnswerInvalid     the model's answer does not match the requested shape
   - ModelFilesInvalid      local model files are absent or not the ones expected
 """
@@ -45,6 +46,10 @@ class IndexMismatch(RagError):
 
 class ModelUnavailable(RagError):
     """The model cannot be reached or used, or did not answer before the deadline."""
+
+
+class ToolsRejected(ModelUnavailable):
+    """The model's server does not accept a request with tools."""
 
 
 class ModelAnswerInvalid(RagError):

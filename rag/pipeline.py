@@ -13,11 +13,12 @@ from rag import telemetry
 from rag.answer.confidence import features
 from rag.answer.sections import section_of
 from rag.embedding import embed_question
-from rag.errors import ModelUnavailable, after_calls
+from rag.errors import IndexUnavailable, ModelUnavailable, after_calls
 from rag.ports import Composer, Composition, Embedder, SearchIndex, Vocabulary
+from rag.search_planning import SearchPlanner
 from rag.telemetry import Attributes, describe, span
 from rag.text.words import content_words
-from rag.types import Answer, Chunk, Passage, Principal, Question, Vectors
+from rag.types import Answer, Chunk, ModelCall, Passage, PlannedSearch, Scope, Vectors
 
 log = structlog.get_logger(__name__)
 
@@ -29,33 +30,19 @@ MOST_ADDED = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """The limits of an answer: tenant, the readers' principals, and filters as in Question."""
-
-    tenant: str
-    readers: frozenset[Principal]
-    spaces: frozenset[str] | None = None
-    source_type: str | None = None
-    excluded_pages: frozenset[str] = frozenset()
-
-    def question(self, text: str) -> Question:
-        """Return a search question limited to this scope, without vectors."""
-        return Question(
-            text=text,
-            tenant=self.tenant,
-            spaces=self.spaces,
-            source_type=self.source_type,
-            excluded_pages=self.excluded_pages,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The passages found for a question, best first, and the duration of the search."""
+    """The passages found for a question, best first, and the duration of the search.
+
+    ``searches`` are those that a model made after the first, ``calls`` its calls for them, and
+    ``notes`` say why there may be none.
+    """
 
     question: str
     passages: tuple[Passage, ...]
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+    searches: tuple[PlannedSearch, ...] = ()
+    calls: tuple[ModelCall, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Pipeline:
@@ -68,6 +55,7 @@ class Pipeline:
         top_k: the number of passages to retrieve.
         similarity_floor: the cosine below which a passage without a keyword match is irrelevant;
             if all passages are, nothing is composed and no model is called.
+        planner: lets a model search again after each first search; None searches once.
     """
 
     def __init__(
@@ -78,20 +66,63 @@ class Pipeline:
         *,
         top_k: int = 5,
         similarity_floor: float = 0.2,
+        planner: SearchPlanner | None = None,
     ) -> None:
         self._index = index
         self._embedder = embedder
         self._composer = composer
         self._top_k = top_k
         self._floor = similarity_floor
+        self._planner = planner
 
-    async def retrieve(self, question: str, scope: Scope, *, k: int | None = None) -> Retrieval:
+    def without_planning(self) -> Pipeline:
+        """Return this pipeline with the first search alone, which calls no model."""
+        return Pipeline(
+            self._index,
+            self._embedder,
+            self._composer,
+            top_k=self._top_k,
+            similarity_floor=self._floor,
+        )
+
+    async def retrieve(self, question: str, scope: Scope) -> Retrieval:
         """Return the passages for a question. Raises IndexUnavailable.
 
         If the embedder is unavailable, the search uses keywords alone; the gate notices by the
         missing vector signals.
         """
-        wanted = k or self._top_k
+        first = await self._search_once(question, scope)
+        if self._planner is None:
+            return first
+        started = time.perf_counter()
+        plan = await self._planner.plan(
+            question, first.passages, await self._spaces(scope), scope, self._relevant
+        )
+        return replace(
+            first,
+            passages=plan.passages,
+            timings_ms={**first.timings_ms, "plan": (time.perf_counter() - started) * 1000},
+            searches=plan.searches,
+            calls=plan.calls,
+            notes=plan.notes,
+        )
+
+    async def _relevant(self, query: str, scope: Scope) -> tuple[Passage, ...]:
+        """Return what a search of a model finds above the similarity floor."""
+        found = await self._search_once(query, scope)
+        return tuple(filter(self._is_relevant, found.passages))
+
+    async def _spaces(self, scope: Scope) -> list[str]:
+        """Return the keys of the spaces that may be searched; none if they can't be listed."""
+        try:
+            listed = await self._index.space_summaries(scope.tenant, scope.readers)
+        except IndexUnavailable:
+            return []
+        keys = [each.space for each in listed]
+        return [key for key in keys if scope.spaces is None or key in scope.spaces]
+
+    async def _search_once(self, question: str, scope: Scope) -> Retrieval:
+        wanted = self._top_k
         searched: Attributes = {
             telemetry.OPERATION_NAME: "retrieval",
             telemetry.RETRIEVAL_WANTED: wanted,
@@ -131,9 +162,14 @@ class Pipeline:
 
     def has_relevant_passage(self, retrieval: Retrieval) -> bool:
         """Return whether a passage has a keyword match or a cosine above the similarity floor."""
-        return any(
-            passage.signals.get("vector", 0.0) >= self._floor or "keyword" in passage.signals
-            for passage in retrieval.passages
+        return any(map(self._is_relevant, retrieval.passages))
+
+    def _is_relevant(self, passage: Passage) -> bool:
+        # What only a model's own search found was held against the floor there.
+        return (
+            passage.signals.get("vector", 0.0) >= self._floor
+            or "keyword" in passage.signals
+            or "planned" in passage.signals
         )
 
     async def compose(
@@ -147,22 +183,26 @@ class Pipeline:
         if not self.has_relevant_passage(retrieval):
             return _no_answer(retrieval)
         started, question = time.perf_counter(), retrieval.question
-        context = await self._widen(retrieval.passages, scope)
-        composition, vocabulary = await _gather_to_the_end(
-            self._composer.compose(question, context, attached),
-            self._index.vocabulary(
-                scope.question(question), scope.readers, content_words(question)
-            ),
-        )
+        with after_calls(retrieval.calls):
+            context = await self._widen(retrieval.passages, scope)
+        with after_calls(retrieval.calls):
+            composition, vocabulary = await _gather_to_the_end(
+                self._composer.compose(question, context, attached),
+                self._index.vocabulary(
+                    scope.question(question), scope.readers, content_words(question)
+                ),
+            )
         composed = time.perf_counter()
-        judged = features(question, retrieval.passages, composition, vocabulary)
+        # The gate was trained on searches in the asker's own words.
+        asked = [each for each in retrieval.passages if "planned" not in each.signals]
+        judged = features(question, asked, composition, vocabulary)
         return Answer(
             question=retrieval.question,
             claims=composition.claims,
             passages=_read(context, composition),
             features=judged,
             composer=self._composer.name,
-            calls=composition.calls,
+            calls=(*retrieval.calls, *composition.calls),
             timings_ms={
                 **retrieval.timings_ms,
                 "compose": (composed - started) * 1000,
@@ -242,5 +282,6 @@ def _no_answer(retrieval: Retrieval) -> Answer:
         passages=retrieval.passages,
         features=features(retrieval.question, retrieval.passages, nothing, None),
         composer="none",
+        calls=retrieval.calls,
         timings_ms=dict(retrieval.timings_ms),
     )

@@ -229,11 +229,35 @@ class CountsUse(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ChatMessage:
-    """One message of a chat prompt."""
+class Tool:
+    """A function that a model may call; ``parameters`` is the JSON schema of its arguments."""
 
-    role: Literal["system", "user", "assistant"]
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's call of a tool; ``arguments`` is the JSON text that it wrote, unchecked."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message of a chat prompt.
+
+    An assistant's may call tools; the results follow as messages of the role ``tool``, each with
+    the ``tool_call_id`` of its call.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,15 +268,20 @@ class Prompt:
     messages: tuple[ChatMessage, ...]
     temperature: float = 0.1
     max_output_tokens: int = 1024
+    tools: tuple[Tool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's text; ``refused`` if the model or its content filter declined."""
+    """A model's text; ``refused`` if the model or its content filter declined.
+
+    If the prompt has tools, the model may call some instead; the text may be empty then.
+    """
 
     text: str
     call: ModelCall
     refused: bool = False
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,8 +296,9 @@ class Structured(Generic[Shape]):
 class ChatModel(Protocol):
     """A chat model behind any compatible server.
 
-    Raises rag.errors.ModelUnavailable (deadline, connection, limits after retries) and
-    rag.errors.ModelAnswerInvalid (not in the requested shape, even after one repair).
+    Raises rag.errors.ModelUnavailable (deadline, connection, limits after retries; its subclass
+    ToolsRejected if only the prompt's tools are not accepted) and rag.errors.ModelAnswerInvalid
+    (not in the requested shape, even after one repair).
     """
 
     @property

@@ -10,7 +10,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 from typing import Literal, NewType, TypeVar
 
@@ -86,8 +86,9 @@ class Question:
     ``vector`` is the unit-length embedding of ``text``, or None for keyword search alone.
     ``tokens`` are the unit-length vectors of its tokens, for an index that compares those too.
     ``spaces`` and ``source_type`` limit the search to chunks that have one of these spaces, and
-    this source type (None: all). ``excluded_pages`` are left out of the search; used by evaluation
-    only (the withheld run).
+    this source type (None: all), ``label`` to pages that have it (case-insensitive),
+    ``changed_since`` to those known to have changed then or later. ``excluded_pages`` are left out
+    of the search; used by evaluation only (the withheld run).
     """
 
     text: str
@@ -97,6 +98,44 @@ class Question:
     source_type: str | None = None
     excluded_pages: frozenset[str] = frozenset()
     tokens: Vectors | None = field(default=None, compare=False, repr=False)
+    label: str | None = None
+    changed_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The limits of a search: tenant, the readers' principals, and the filters of `Question`."""
+
+    tenant: str
+    readers: frozenset[Principal]
+    spaces: frozenset[str] | None = None
+    source_type: str | None = None
+    excluded_pages: frozenset[str] = frozenset()
+    label: str | None = None
+    changed_since: datetime | None = None
+
+    def question(self, text: str) -> Question:
+        """Return a search question limited to this scope, without vectors."""
+        return Question(
+            text=text,
+            tenant=self.tenant,
+            spaces=self.spaces,
+            source_type=self.source_type,
+            excluded_pages=self.excluded_pages,
+            label=self.label,
+            changed_since=self.changed_since,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSearch:
+    """A search that a model made for a question in its own words, and how much it found."""
+
+    query: str
+    space: str | None
+    label: str | None
+    changed_since: date | None
+    found: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +147,7 @@ class Passage:
     (cosine), ``keyword_rank`` and ``vector_rank`` (from 1); for the best passages ``pairs``, the
     share of the question's word pairs that the chunk contains; from an index that compares
     tokens ``tokens``, the mean similarity of each question token to the nearest one in the chunk.
+    A passage that only a model's own search found has but ``planned``, its rank there (from 1).
     """
 
     chunk: Chunk

@@ -13,8 +13,8 @@ from bot.answering.attachments import shorten_text
 from bot.answering.routing.message_text import search_text
 from bot.domain.interactions import Reply, Route
 from bot.domain.messages import NO_MODEL, Attached, Inquiry, Intent
-from rag.pipeline import Pipeline, Scope
-from rag.types import ModelCall, Turn
+from rag.pipeline import Pipeline
+from rag.types import ModelCall, Scope, Turn
 
 _MODEL_NOT_CONFIGURED = (
     "the channel's model is not among OPENAI_CHANNEL_MODELS: the configured one was used"
@@ -66,14 +66,19 @@ class ModelProfiles:
     def of(self, model: str, *, quiet: bool) -> ModelProfile:
         """Return the profile for a policy's model.
 
-        With ``quiet``, routing and small talk use no model: a model is called only when the index
-        has passages for the question.
+        With ``quiet``, routing, small talk and planning use no model: a model is called only when
+        the index has passages for the question.
         """
         profile = self._named(model)
         if not quiet:
             return profile
         without = self._without
-        return replace(profile, route=without.route, reply_generically=without.reply_generically)
+        return replace(
+            profile,
+            route=without.route,
+            reply_generically=without.reply_generically,
+            pipeline=profile.pipeline.without_planning(),
+        )
 
     def _named(self, model: str) -> ModelProfile:
         if not model:

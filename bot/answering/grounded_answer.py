@@ -122,7 +122,8 @@ def trace_with_answer(trace: Trace, grounded: GroundedAnswer) -> Trace:
         gate=grounded.gate,
         calibration=grounded.judgement.by,
         timings_ms={**trace.timings_ms, **timings},
-        notes=(*trace.notes, *grounded.notes),
+        notes=(*trace.notes, *grounded.retrieval.notes, *grounded.notes),
+        searches=grounded.retrieval.searches,
     )
     if answer is None:
         explained = trace_with_note(explained, "the answer could not be composed")

@@ -13,8 +13,7 @@ from bot.answering.answer_plan import SearchRequest
 from bot.answering.grounded_answer import GroundedAnswer
 from bot.domain.ports import RechecksPermissions
 from rag.errors import after_calls
-from rag.pipeline import Scope
-from rag.types import Chunk
+from rag.types import Chunk, Scope
 
 _NOTE = "pages that failed the last check were left out: {}"
 

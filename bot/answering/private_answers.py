@@ -22,9 +22,9 @@ from bot.domain.ports import RechecksPermissions
 from bot.domain.text.source_links import with_public_links
 from rag import telemetry
 from rag.errors import RagError
-from rag.pipeline import Retrieval, Scope
+from rag.pipeline import Retrieval
 from rag.telemetry import span
-from rag.types import Answer, Chunk, ModelCall
+from rag.types import Answer, Chunk, ModelCall, Scope
 
 NOTHING_MORE = "There is nothing more for you to read about this."
 PAGES_CHANGED = (
@@ -121,10 +121,12 @@ async def compose_private_reply(
     public_chunk_ids = _chunk_ids(public.retrieval)
 
     async def answer(request: SearchRequest) -> GroundedAnswer | None:
-        retrieval = await profile.pipeline.retrieve(request.question, request.scope)
+        # What a model searches for with the asker's own permissions isn't worth further calls.
+        pipeline = profile.pipeline.without_planning()
+        retrieval = await pipeline.retrieve(request.question, request.scope)
         if _chunk_ids(retrieval) <= public_chunk_ids:
             return None
-        answer = await profile.pipeline.compose(retrieval, request.scope, request.attached)
+        answer = await pipeline.compose(retrieval, request.scope, request.attached)
         return gate(profile, retrieval, answer)
 
     try:

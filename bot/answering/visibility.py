@@ -187,10 +187,16 @@ class Visibility:
         return outcome.trace.route.question
 
     def explained(self, interaction: Interaction, outcome: Outcome) -> Outcome:
-        """Return an outcome with its query, passages and ``missing`` part as far as readable."""
-        trace = outcome.trace
-        route = replace(trace.route, question=self.searched_for(interaction))
-        trace = replace(trace, route=route, passages=self.keeps(trace.passages))
+        """Return an outcome with its queries, passages and ``missing`` part as far as readable."""
+        trace, question = outcome.trace, self.searched_for(interaction)
+        # A model takes the words of its searches from the question and from pages that it has read.
+        open_ = bool(question) and self._may_read(trace.passages)
+        trace = replace(
+            trace,
+            route=replace(trace.route, question=question),
+            passages=self.keeps(trace.passages),
+            searches=trace.searches if open_ else (),
+        )
         return replace(outcome, response=self._of_open_pages(outcome.response), trace=trace)
 
     def _of_open_pages(self, response: Response) -> Response:

@@ -46,6 +46,7 @@ from rag.factory import open_embedder, open_installed_embedder, open_search_inde
 from rag.models.protocol import Prices
 from rag.pipeline import Pipeline
 from rag.ports import ChatModel, Composer, Embedder, SearchIndex
+from rag.search_planning import SearchPlanner
 
 _ANSWER, _ANSWER_ATTACHED = "answer", "answer_attached"
 """The prompts that answer from passages."""
@@ -247,9 +248,15 @@ class _ModelPipelines:
                 composer,
                 top_k=top_k,
                 similarity_floor=self.settings.similarity_floor,
+                planner=self._planner_for(model),
             ),
             model=model.name if model else "",
         )
+
+    def _planner_for(self, model: ChatModel | None) -> SearchPlanner | None:
+        if model is None or self.settings.search != "planned":
+            return None
+        return SearchPlanner(model, load_prompt("search_plan"), self.context.today)
 
 
 def _composer_for(

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from bot.domain.messages import FoundPassage, Intent, InteractionId, Limit, Message, Person
-from rag.types import FilterVerdict, ModelCall
+from rag.types import FilterVerdict, ModelCall, PlannedSearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,8 @@ class Trace:
 
     ``gate`` is "passed", "unsure" (shown as a guess), "stopped", or "" if nothing was judged;
     ``calibration`` is the name of the calibration used (bot.answering.gate_file), "" if not
-    recorded. ``heard`` are the passages behind the earlier turns that a model or the query
+    recorded. ``searches`` are those that a model made after the first one. ``heard`` are the
+    passages behind the earlier turns that a model or the query
     rewriting saw, without signals; None if not recorded.
     """
 
@@ -157,6 +158,7 @@ class Trace:
     masked_question: str | None = None
     notes: tuple[str, ...] = ()
     heard: tuple[FoundPassage, ...] | None = None
+    searches: tuple[PlannedSearch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

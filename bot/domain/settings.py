@@ -93,6 +93,10 @@ class Settings(SearchSettings):
         le=40,
         description="Passages for a model to answer from, as far as 4,000 tokens take them.",
     )
+    search: Literal["single", "planned"] = Field(
+        "single",
+        description="`planned`: a model may search up to three times more in its own words.",
+    )
     similarity_floor: float = Field(
         0.2,
         alias="RAG_SIMILARITY_FLOOR",

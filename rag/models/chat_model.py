@@ -22,7 +22,7 @@ from rag.errors import ModelAnswerInvalid, ModelUnavailable, RagError
 from rag.models.chat_transport import CallTally, ChatTransport, Exchange, model_call
 from rag.models.client import Connection, Endpoint, connect, is_azure
 from rag.models.protocol import ChatReply, Dialect, Prices, ReasoningEffort, WantedShape
-from rag.ports import ChatMessage, ChatModel, Completion, Prompt, Shape, Structured
+from rag.ports import ChatMessage, ChatModel, Completion, Prompt, Shape, Structured, ToolCall
 from rag.retrying import Deadline, RetryPolicy, limited_call
 from rag.telemetry import Attributes, counting, describe, span
 from rag.types import FilterVerdict, ModelCall
@@ -118,8 +118,8 @@ def _filter_words(filters: Sequence[FilterVerdict]) -> str:
 
 
 Value = TypeVar("Value")
-Reader = Callable[[str], tuple[Value | None, str]]
-"""Parses a text: returns (value, "") or (None, the error)."""
+Reader = Callable[[ChatReply], tuple[Value | None, str]]
+"""Parses a reply: returns (value, "") or (None, the error)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +177,16 @@ class OpenAICompatibleModel:
         return self._transport.model
 
     async def complete(self, prompt: Prompt) -> Completion:
-        outcome = await self._converse(prompt, None, _read_text)
+        read = _read_text_or_tools if prompt.tools else _read_text
+        outcome = await self._converse(prompt, None, read)
         if outcome.value is None:
             return Completion(outcome.refusal or "", outcome.call, refused=True)
-        return Completion(outcome.value, outcome.call)
+        text, tool_calls = outcome.value
+        return Completion(text, outcome.call, tool_calls=tool_calls)
 
     async def structured(self, prompt: Prompt, shape: type[Shape]) -> Structured[Shape]:
         outcome = await self._converse(
-            prompt, wanted_shape(shape), lambda text: read_shape(text, shape)
+            prompt, wanted_shape(shape), lambda reply: read_shape(reply.text, shape)
         )
         return Structured(outcome.value, outcome.call, outcome.refusal)
 
@@ -246,7 +248,7 @@ class OpenAICompatibleModel:
             refusal = refusal_of(exchange)
             if exchange.reply is None or refusal is not None:
                 return None, refusal or ""
-            value, problem = read(exchange.reply.text)
+            value, problem = read(exchange.reply)
             problem = problem_of(exchange.reply, prompt.max_output_tokens) or problem
             if value is not None and not problem:
                 return value, None
@@ -278,9 +280,16 @@ def open_model(
     return OpenAICompatibleModel(transport, settings.timeout_seconds, connection)
 
 
-def _read_text(text: str) -> tuple[str | None, str]:
-    stripped = text.strip()
-    return (stripped, "") if stripped else (None, "the answer is empty")
+_Message = tuple[str, tuple[ToolCall, ...]]
+
+
+def _read_text(reply: ChatReply) -> tuple[_Message | None, str]:
+    text = reply.text.strip()
+    return ((text, ()), "") if text else (None, "the answer is empty")
+
+
+def _read_text_or_tools(reply: ChatReply) -> tuple[_Message | None, str]:
+    return (reply.text.strip(), reply.choice.message.called_tools()), ""
 
 
 _OPENAI = "api.openai.com"

@@ -16,7 +16,7 @@ import httpx2
 from openai import APIError, APIStatusError, AsyncOpenAI
 
 from rag import telemetry
-from rag.errors import ModelUnavailable
+from rag.errors import ModelUnavailable, ToolsRejected
 from rag.models.client import (
     TryAgain,
     cost_micro_usd,
@@ -34,6 +34,7 @@ from rag.models.protocol import (
     joined_results,
     read_reply,
     read_usage,
+    says_tools_rejected,
 )
 from rag.ports import ChatMessage, Prompt
 from rag.retrying import Deadline, RetryPolicy, with_retries
@@ -140,8 +141,9 @@ class _Blocked:
     filters: tuple[FilterVerdict, ...]
 
 
-FORMAT_KEPT_SECONDS = 3600.0
-"""A rejected JSON format is tried again after this long: one odd rejection is not for ever."""
+REJECTION_KEPT_SECONDS = 3600.0
+"""A rejected JSON format, or tools, are tried again after this long: one odd rejection is not for
+ever."""
 
 
 class ChatTransport:
@@ -165,6 +167,7 @@ class ChatTransport:
         self._dialect = dialect
         self._best_format = dialect.format
         self._format_until = 0.0
+        self._tools_rejected_until = 0.0
         self._policy = policy
         self._prices = prices
         self._clock = clock
@@ -186,8 +189,11 @@ class ChatTransport:
         """Send messages with the limits of a prompt, and record it in ``tally``.
 
         Retries transient failures, and changes the dialect when the server rejects it. Raises
-        ModelUnavailable.
+        ModelUnavailable; ToolsRejected, without a request while the last rejection of tools is
+        recent.
         """
+        if prompt.tools and self._clock() < self._tools_rejected_until:
+            raise ToolsRejected(_no_tools(self.model))
         dialect, tried = self._current_dialect(), set[Dialect]()
 
         async def post() -> ChatReply | Rejection | _Blocked:
@@ -202,6 +208,9 @@ class ChatTransport:
                 self._keep(dialect)
                 telemetry.describe_current(_request_attributes(dialect, prompt))
                 return _usage_of_error(tally, Exchange(answer, reply_verdicts(answer)))
+            if prompt.tools and says_tools_rejected(answer):
+                self._tools_rejected_until = self._clock() + REJECTION_KEPT_SECONDS
+                raise ToolsRejected(_no_tools(self.model))
             tried.add(dialect)
             other = dialect.after(answer, structured=shape is not None)
             if other is None or other in tried:
@@ -216,7 +225,7 @@ class ChatTransport:
 
     def _keep(self, dialect: Dialect) -> None:
         if dialect.format != self._best_format and self._clock() >= self._format_until:
-            self._format_until = self._clock() + FORMAT_KEPT_SECONDS
+            self._format_until = self._clock() + REJECTION_KEPT_SECONDS
         self._dialect = dialect
 
     async def _post(
@@ -290,6 +299,13 @@ def _not_accepted(model: str, rejection: Rejection) -> str:
     return (
         f"The model {model!r} does not accept the request ({next(named, 'no reason given')}); "
         "check that OPENAI_MODEL is a chat model with a context of at least 4,096 tokens."
+    )
+
+
+def _no_tools(model: str) -> str:
+    return (
+        f"The server of the model {model!r} does not accept tools; leave SEARCH=planned out, or "
+        "turn tool calling on where the model is served."
     )
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import structlog
 
-from rag.errors import ModelUnavailable, RagError
+from rag.errors import ModelUnavailable, RagError, ToolsRejected
 from rag.ports import ChatModel, Completion, Prompt, Shape, Structured
 from rag.retrying import question_time_share_left
 
@@ -59,8 +59,9 @@ class CircuitBreaker:
         probe = self._admit(fair=fair)
         try:
             yield
-        except RagError:
-            if fair:
+        except RagError as error:
+            # A server that only rejects tools still answers.
+            if fair and not isinstance(error, ToolsRejected):
                 self._count_failure()
             raise
         else:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError
 
-from rag.ports import ChatMessage, Prompt
+from rag.ports import ChatMessage, Prompt, Tool, ToolCall
 from rag.types import Vectors
 
 LimitField = Literal["max_completion_tokens", "max_tokens"]
@@ -105,6 +105,8 @@ class Dialect:
             body["reasoning_effort"] = self.effort
         if shape is not None and self.format != "text":
             body["response_format"] = self._response_format(shape)
+        if prompt.tools:
+            body["tools"] = [_tool_body(tool) for tool in prompt.tools]
         return body
 
     def _with_other_limit(self) -> Dialect:
@@ -128,8 +130,35 @@ class Dialect:
         return (ChatMessage("system", text),)
 
 
-def _message_body(messages: Sequence[ChatMessage]) -> list[dict[str, str]]:
-    return [{"role": message.role, "content": message.content} for message in messages]
+def _message_body(messages: Sequence[ChatMessage]) -> list[dict[str, object]]:
+    return [_one_message(message) for message in messages]
+
+
+def _one_message(message: ChatMessage) -> dict[str, object]:
+    body: dict[str, object] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        body["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for call in message.tool_calls
+        ]
+    if message.tool_call_id:
+        body["tool_call_id"] = message.tool_call_id
+    return body
+
+
+def _tool_body(tool: Tool) -> dict[str, object]:
+    described = {"name": tool.name, "description": tool.description}
+    return {"type": "function", "function": {**described, "parameters": dict(tool.parameters)}}
+
+
+def says_tools_rejected(rejection: Rejection) -> bool:
+    """Return whether a rejection of a request with tools is about the tools."""
+    about = f"{rejection.param} {rejection.message}".lower()
+    return "tool" in about or "function" in about
 
 
 VectorFormat = Literal["base64", "float"]
@@ -197,11 +226,28 @@ class Prices:
         )
 
 
+class _CalledFunction(BaseModel):
+    name: str
+    arguments: str | dict[str, object] = ""
+
+
+class _CalledTool(BaseModel):
+    id: str = ""
+    function: _CalledFunction
+
+
 class ReplyMessage(BaseModel):
     """The message of a choice; ``refusal`` replaces ``content`` if the model declines."""
 
     content: str | None = None
     refusal: str | None = None
+    tool_calls: object = None
+
+    def called_tools(self) -> tuple[ToolCall, ...]:
+        """Return the calls that have a name; servers write malformed ones that no tool can take."""
+        calls = self.tool_calls if isinstance(self.tool_calls, list) else []
+        found = (_called_tool(call, number) for number, call in enumerate(calls, 1))
+        return tuple(call for call in found if call)
 
 
 class Choice(BaseModel):
@@ -237,6 +283,17 @@ class ChatReply(BaseModel):
     @property
     def finish_reason(self) -> str:
         return self.choice.finish_reason or "stop"
+
+
+def _called_tool(call: object, number: int) -> ToolCall | None:
+    try:
+        called = _CalledTool.model_validate(call)
+    except ValidationError:
+        return None
+    arguments = called.function.arguments
+    # Some servers send an object where the protocol has its JSON text, or leave the id out.
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return ToolCall(called.id or f"call_{number}", called.function.name, text)
 
 
 def read_reply(body: bytes) -> ChatReply | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -323,6 +323,29 @@ async def test_words_are_counted_in_a_source_type_alone(index: SearchIndex) -> N
     vocabulary = await index.vocabulary(asked, ALL_OF_US, ["vpn", "leave"])
 
     assert vocabulary in (None, Vocabulary(1, {"vpn": 0, "leave": 1}))
+
+
+async def test_a_search_can_be_limited_to_a_label(index: SearchIndex) -> None:
+    await put(index, VPN, replace(VPN, id="old", labels=("vpn", "retired")))
+
+    assert page_ids(await ask(index, "VPN token", label="Retired")) == ["old", "old"]
+    assert await ask(index, "VPN token", label="it's, never|there") == ()
+
+
+async def test_a_search_can_be_limited_to_recently_changed_pages(index: SearchIndex) -> None:
+    day = datetime(2026, 3, 4, 23, 30, tzinfo=timezone(timedelta(hours=-2)))
+    await put(
+        index,
+        VPN,
+        *(
+            replace(VPN, id=f"p{hour}", updated_at=day + timedelta(hours=hour))
+            for hour in (-1, 0, 1)
+        ),
+    )
+
+    found = await ask(index, "VPN token", changed_since=day.astimezone(UTC))
+
+    assert set(page_ids(found)) == {"p0", "p1"}
 
 
 async def test_excluded_pages_are_left_out(index: SearchIndex) -> None:

@@ -123,15 +123,19 @@ async def opened(
     one: EvalSet,
     model_url: str | None = None,
     recording: Callable[[Composer], RecordingComposer] = RecordingComposer,
+    **changes: object,
 ) -> AsyncIterator[Opened]:
-    """Open the desk on a set that is indexed first, where it is not yet."""
+    """Open the desk on a set that is indexed first, where it is not yet.
+
+    ``changes`` are settings other than by default.
+    """
     recorders: list[RecordingComposer] = []
 
     def observe(composer: Composer) -> Composer:
         recorders.append(recording(composer))
         return recorders[-1]
 
-    settings = _settings(one, model_url)
+    settings = _settings(one, model_url).model_copy(update=changes)
     superseded = IngestionSettings(_env_file=None).confluence_superseded_labels
     async with open_components(
         settings, observe, today=lambda: TODAY, superseded=superseded

@@ -119,6 +119,22 @@ def says(content: str | None, **changes: object) -> Answer:
     return answer
 
 
+def calls_tool(*arguments: object, name: str = "search_wiki", **changes: object) -> Answer:
+    """Answer with a call of a tool for each of the arguments; text is sent as it is."""
+    texts = [each if isinstance(each, str) else json.dumps(each) for each in arguments]
+    tool_calls = [
+        {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": text}}
+        for number, text in enumerate(texts, 1)
+    ]
+    return says_tools(tool_calls, **changes)
+
+
+def says_tools(tool_calls: object, **changes: object) -> Answer:
+    """Answer with any value where tool calls belong."""
+    message = {"role": "assistant", "content": None, "tool_calls": tool_calls}
+    return says(None, **{"message": message, "finish_reason": "tool_calls", **changes})
+
+
 def failure(status: int, message: str, headers: dict[str, str] | None = None) -> web.Response:
     """An error as the protocol writes it."""
     error = {"message": message, "type": "server_error", "param": None, "code": None}

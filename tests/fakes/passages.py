@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from rag.embedding import embedding_text
 from rag.ports import Index
@@ -30,6 +31,8 @@ class Draft:
     version: str = "1"
     document_pages: tuple[int | None, ...] = field(default=())
     source_type: str = "folder"
+    labels: tuple[str, ...] = ()
+    updated_at: datetime | None = None
 
     @property
     def page(self) -> Page:
@@ -55,6 +58,8 @@ class Draft:
             source_type=self.source_type,
             source_id=self.id,
             document_page=self.document_pages[ordinal] if self.document_pages else None,
+            labels=self.labels,
+            updated_at=self.updated_at,
         )
 
 
@@ -81,6 +86,8 @@ async def ask(
     excluded: frozenset[str] = frozenset(),
     vector: bool = True,
     tokens: Vectors | None = None,
+    label: str | None = None,
+    changed_since: datetime | None = None,
 ) -> tuple[Passage, ...]:
     """Search as someone with ``principals``; ``everyone`` is one of them only when named."""
     question = Question(
@@ -91,6 +98,8 @@ async def ask(
         source_type=source_type,
         excluded_pages=excluded,
         tokens=tokens,
+        label=label,
+        changed_since=changed_since,
     )
     names = principals or (EVERYONE,)
     return await index.search(question, frozenset(Principal(name) for name in names), k)

@@ -118,6 +118,7 @@ TIMING_NAMES: Mapping[str, str] = {
     "route": "Understanding the question",
     "embed": "Preparing the search",
     "search": "Searching",
+    "plan": "Searching again in the model's words",
     "compose": "Composing and checking",
     "features": "Judging",
     "generate": "Writing the reply",
@@ -126,6 +127,7 @@ TIMING_NAMES: Mapping[str, str] = {
 CALL_NAMES: Mapping[str, str] = {
     "intent": "What kind of question it is",
     "rewrite": "Completing a follow-up question",
+    "search_plan": "Planning the search",
     "answer": "Composing the answer",
     "generic": "Writing the reply",
 }

@@ -18,7 +18,7 @@ from bot.answering.gate import FeatureWeight, Gate
 from bot.answering.gate_file import CAREFUL
 from bot.domain.interactions import Outcome, Trace
 from bot.domain.messages import FoundPassage, Intent
-from rag.types import ModelCall
+from rag.types import ModelCall, PlannedSearch
 
 _DECIDERS = {
     "rule": "a fixed rule",
@@ -136,12 +136,13 @@ def _side(push: float) -> str:
 
 
 def figure_groups(trace: Trace, weighed: AbstractSet[str]) -> tuple[FigureGroup, ...]:
-    """Return the route, other signals, timings, model calls and notes as groups.
+    """Return the route, a model's searches, other signals, timings, calls and notes as groups.
 
     Signals in ``weighed``, which have a table of their own, and empty groups are left out.
     """
     every = (
         FigureGroup("Kind of question", tuple(_route_rows(trace))),
+        FigureGroup("Searches of the model", tuple(map(_search_row, trace.searches))),
         FigureGroup("Other signals", tuple(_signal_rows(trace.features, weighed))),
         FigureGroup("Time", tuple(_timing_rows(trace.timings_ms))),
         FigureGroup("Language model", tuple(_call_rows(trace.calls))),
@@ -156,6 +157,16 @@ def _route_rows(trace: Trace) -> list[tuple[str, str]]:
         ("Taken as", _INTENTS[route.intent]),
         ("Decided by", f"{_DECIDERS[route.decided_by]}, {route.score:.0%} sure"),
     ]
+
+
+def _search_row(search: PlannedSearch) -> tuple[str, str]:
+    limits = (
+        f"in {search.space}" if search.space else "",
+        f"labelled {search.label}" if search.label else "",
+        f"changed since {search.changed_since}" if search.changed_since else "",
+        f"{search.found} sections",
+    )
+    return search.query, ", ".join(filter(None, limits))
 
 
 def _signal_rows(features: Mapping[str, float], weighed: AbstractSet[str]) -> list[tuple[str, str]]:

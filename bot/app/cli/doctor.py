@@ -21,9 +21,8 @@ from bot.domain.text.source_links import OWN_PAGES
 from bot.store.database import database_url, open_store
 from rag.errors import RagError
 from rag.file_modes import restrict_to_owner
-from rag.pipeline import Scope
 from rag.ports import ChatMessage, Prompt
-from rag.types import EVERYONE
+from rag.types import EVERYONE, Scope
 
 _FREE_BYTES = 500 * 1024**2
 _QUESTION = "how do I get access"
@@ -112,7 +111,7 @@ async def _knowledge(settings: Settings, parts: Components) -> ComponentStatus:
     try:
         indexed = health.knowledge(await parts.index.spaces(settings.tenant))
         started = time.perf_counter()
-        await parts.pipeline.retrieve(_QUESTION, scope)
+        await parts.pipeline.without_planning().retrieve(_QUESTION, scope)
     except RagError as error:
         return ComponentStatus("knowledge", "failed", str(error))
     if indexed.state == "absent":

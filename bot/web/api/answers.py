@@ -188,6 +188,7 @@ def pipeline_of(
             decided_by=trace.route.decided_by,
             question=trace.route.question,
         ),
+        searches=[schemas.PlannedSearch.model_validate(asdict(each)) for each in trace.searches],
         passages=[
             schemas.Passage.model_validate(
                 asdict(passage) | {"signals": _public_signals(passage.signals, scored=scored)}

@@ -6,7 +6,7 @@ they appear in the OpenAPI document.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -164,10 +164,23 @@ class SearchFilters(BaseModel):
     source_type: str | None
 
 
+class PlannedSearch(BaseModel):
+    """A search that the model made in its own words, within the asker's permissions."""
+
+    query: str
+    space: str | None
+    label: str | None
+    changed_since: date | None
+    found: int = Field(description="Sections found.")
+
+
 class Pipeline(BaseModel):
     """Why this answer, or why none."""
 
     route: Routed
+    searches: list[PlannedSearch] = Field(
+        description="Further searches of the model, with SEARCH=planned; else empty."
+    )
     passages: list[Passage]
     model_calls: list[ModelCall]
     filters: list[FilterVerdict]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Protocol, cast
 
 from azure.core.pipeline import PipelineResponse
@@ -45,6 +46,21 @@ def one_of(field: str, values: Collection[str]) -> str:
 def none_of(field: str, values: Collection[str]) -> str:
     """Return a condition that excludes all of the values."""
     return f"not ({one_of(field, values)})"
+
+
+def holds(field: str, value: str) -> str:
+    """Return a condition for a collection that holds a value, as it is or in lower case.
+
+    It matches nothing for a value that no list can hold.
+    """
+    spellings = [each for each in sorted({value, value.lower()}) if _fits_in_list(each)]
+    names = string_literal(_DELIMITER.join(spellings))
+    return f"{field}/any(one: search.in(one, {names}, '{_DELIMITER}'))"
+
+
+def not_before(field: str, moment: datetime) -> str:
+    """Return a condition for a date that is known and not before a moment."""
+    return f"{field} ge {moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def all_of(*conditions: str | None) -> str:

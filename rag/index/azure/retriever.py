@@ -17,7 +17,16 @@ from azure.search.documents.models import VectorizedQuery
 from rag.errors import IndexUnavailable
 from rag.index.azure.connection import NO_RETRIES, Connection, IndexAbsent, RequestRefused
 from rag.index.azure.documents import CHUNK, CHUNK_FIELDS, Facts, StoredDocument, chunk_of
-from rag.index.azure.queries import SearchResult, all_of, equals, find, none_of, one_of
+from rag.index.azure.queries import (
+    SearchResult,
+    all_of,
+    equals,
+    find,
+    holds,
+    none_of,
+    not_before,
+    one_of,
+)
 from rag.index.azure.schema import EMBEDDING, SEARCHED, SEMANTIC, readable_by
 from rag.index.hybrid_search import (
     RERANKED,
@@ -341,5 +350,9 @@ def _permission_filter(question: Question, readers: frozenset[Principal]) -> str
         None if question.spaces is None else one_of("space", question.spaces),
         None if question.source_type is None else equals("source_type", question.source_type),
         none_of("page_id", question.excluded_pages) if question.excluded_pages else None,
+        None if question.label is None else holds("labels", question.label),
+        None
+        if question.changed_since is None
+        else not_before("updated_at", question.changed_since),
         readable_by(readers),
     )

@@ -77,6 +77,18 @@ class _Findable:
         }
 
 
+_FILTERED_OUT = """
+SELECT places.page FROM places JOIN chunks ON chunks.number = places.chunk
+GROUP BY places.page
+HAVING NOT max(
+    (:label IS NULL OR EXISTS (
+        SELECT 1 FROM json_each(chunks.labels) WHERE lower(value) = lower(:label)))
+    AND (:since IS NULL OR coalesce(datetime(chunks.updated_at) >= datetime(:since), 0))
+)
+"""
+"""The pages of which no chunk has the label, or has been known to change since."""
+
+
 class Reader:
     """Reads over one connection; not to be shared between threads. Called inside a snapshot."""
 
@@ -175,7 +187,8 @@ class Reader:
         return _Findable(scopes, self._excluded(question), question.source_type)
 
     def _excluded(self, question: Question) -> list[int]:
-        numbers: list[int] = []
+        """Return the numbers of the pages that the question's filters leave out."""
+        numbers = self._filtered_out(question)
         for page_id in question.excluded_pages:
             numbers += (
                 row[0]
@@ -185,6 +198,13 @@ class Reader:
                 )
             )
         return numbers
+
+    def _filtered_out(self, question: Question) -> list[int]:
+        if question.label is None and question.changed_since is None:
+            return []
+        since = question.changed_since and question.changed_since.isoformat()
+        rows = self._connection.execute(_FILTERED_OUT, {"label": question.label, "since": since})
+        return [number for (number,) in rows]
 
     def _by_word(self, expression: str, findable: _Findable) -> list[tuple[int, float]]:
         return self._connection.execute(

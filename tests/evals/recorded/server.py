@@ -31,14 +31,18 @@ class Recorded(BaseModel):
 
 
 class KeptPrompt(BaseModel):
-    """A prompt that waits for its reply: all that whoever writes the reply may see."""
+    """A prompt that waits for its reply: all that whoever writes the reply may see.
+
+    With ``tools``, the reply may be lines that call them instead of a text (see ``CALLS``).
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     key: str
     kind: PromptKind
-    messages: list[dict[str, str]]
+    messages: list[dict[str, object]]
     json_schema: dict[str, object] | None = None
+    tools: list[dict[str, object]] | None = None
 
 
 def key_of(messages: Sequence[object], json_schema: Mapping[str, object] | None) -> str:
@@ -99,6 +103,9 @@ def _path(name: str, folder: Path) -> Path:
 MODEL = "recorded"
 NOT_RECORDED = "No reply is recorded for this prompt."
 
+CALLS = "CALL "
+"""How each line of a reply begins that calls a tool: ``CALL name {"argument": …}``."""
+
 _LARGEST_REQUEST = 16 * 1024 * 1024
 _CHARACTERS_A_TOKEN = 4
 
@@ -153,7 +160,15 @@ class Replay:
             self.used[key] = kind
             self.answer = recorded.reply if kind == "answer" else self.answer
         else:
-            self._miss(KeptPrompt(key=key, kind=kind, messages=messages, json_schema=wanted))
+            self._miss(
+                KeptPrompt(
+                    key=key,
+                    kind=kind,
+                    messages=messages,
+                    json_schema=wanted,
+                    tools=body.get("tools"),
+                )
+            )
         reply = recorded.reply if recorded else None
         return web.json_response(_completion(key, body["model"], messages, reply))
 
@@ -182,14 +197,24 @@ async def replaying(replay: Replay) -> AsyncIterator[str]:
         await runner.cleanup()
 
 
+def _tool_calls(lines: Sequence[str]) -> list[dict[str, object]]:
+    calls = [line.removeprefix(CALLS).partition(" ") for line in lines if line.startswith(CALLS)]
+    return [
+        {"id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        for n, (name, _, arguments) in enumerate(calls, 1)
+    ]
+
+
 def _completion(
-    key: str, model: str, messages: list[dict[str, str]], reply: str | None
+    key: str, model: str, messages: list[dict[str, object]], reply: str | None
 ) -> dict[str, object]:
     """Return a chat completion, declined without a reply; its tokens are counted roughly."""
-    message = {"role": "assistant", "content": reply}
+    message: dict[str, object] = {"role": "assistant", "content": reply}
     if reply is None:
         message["refusal"] = NOT_RECORDED
-    sent = sum(len(each["content"]) for each in messages) // _CHARACTERS_A_TOKEN
+    elif reply.startswith(CALLS):
+        message |= {"content": None, "tool_calls": _tool_calls(reply.splitlines())}
+    sent = sum(len(str(each["content"])) for each in messages) // _CHARACTERS_A_TOKEN
     written = len(reply or "") // _CHARACTERS_A_TOKEN
     return {
         "id": key,

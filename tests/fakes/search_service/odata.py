@@ -1,4 +1,4 @@
-"""OData filters, as far as ours go: texts that are equal or greater, search.in and any.
+"""OData filters, as far as ours go: equal or greater texts, later dates, search.in and any.
 
 All others are refused, so that none is taken that the service would read in another way.
 """
@@ -9,12 +9,13 @@ import re
 from collections.abc import Mapping
 from typing import Protocol
 
-from tests.fakes.search_service.protocol import STRING, STRINGS, bad_filter
+from tests.fakes.search_service.protocol import DATE, STRING, STRINGS, bad_filter, parse_date
 from tests.fakes.search_service.schema import Field
 from tests.fakes.search_service.text_index import Column, Mask
 
 _STRING = r"'(?:[^']|'')*'"
-_TOKEN = re.compile(rf"\s*({_STRING}|[A-Za-z_]\w*(?:\.\w+)?|[(),/:])")
+_DATE = r"\d{4}-\d\d-\d\dT[\d:.]+Z"
+_TOKEN = re.compile(rf"\s*({_STRING}|{_DATE}|[A-Za-z_]\w*(?:\.\w+)?|[(),/:])")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _DEEPEST = 100
 DEFAULT_DELIMITERS = " ,"
@@ -94,6 +95,8 @@ class _Reader:
         name = self._name()
         if self._takes("/"):
             return self._any(self._column(name, STRINGS))
+        if self._takes("ge"):
+            return self._not_before(self._column(name, DATE))
         return self._compared(self._column(name, STRING))
 
     def _parenthesised(self) -> Mask:
@@ -112,6 +115,13 @@ class _Reader:
         self._need("gt")
         least = self._string()
         return column.where(lambda value: value > least)
+
+    def _not_before(self, column: Column) -> Mask:
+        if not re.fullmatch(_DATE, self._next):
+            raise self._wrong()
+        first = parse_date(self._next)
+        self._at += 1
+        return column.where(lambda value: parse_date(value) >= first)
 
     def _any(self, column: Column) -> Mask:
         """Read the rest of ``field/any(variable: search.in(variable, ...))``."""

@@ -87,6 +87,8 @@ def test_a_filter_lets_through_what_it_says(text: str, expected: str) -> None:
         "search.in(space)",
         "search.in(space, 'a', 'b', 'c')",
         "not version gt 1",
+        "updated ge '2026-01-01T00:00:00Z'",
+        "space ge 2026-01-01T00:00:00Z",
         "space",
         "'it'",
         "startswith(space, 'i')",

@@ -24,7 +24,8 @@ FRONT = "---\nname: x\nversion: 1\npurpose: p\ninputs: [q]\n---\n"
 
 
 def test_there_is_a_prompt_for_each_call() -> None:
-    assert set(NAMES) == {"answer", "answer_attached", "generic", "intent", "rewrite"}
+    expected = {"answer", "answer_attached", "generic", "intent", "rewrite", "search_plan"}
+    assert set(NAMES) == expected
 
 
 @pytest.mark.parametrize("name", NAMES)

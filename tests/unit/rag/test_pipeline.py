@@ -13,9 +13,9 @@ from structlog.testing import capture_logs
 from rag.answer.extractive import ExtractiveComposer
 from rag.errors import ModelUnavailable
 from rag.index.embedded.index import fingerprint_of, open_index
-from rag.pipeline import MOST_ADDED, Pipeline, Scope
+from rag.pipeline import MOST_ADDED, Pipeline
 from rag.ports import Composer, Composition
-from rag.types import EVERYONE, Answer, Passage, Vectors
+from rag.types import EVERYONE, Answer, Passage, Scope, Vectors
 from tests.fakes.passages import Draft, draft
 from tests.fakes.rag_ports import WordEmbedder
 

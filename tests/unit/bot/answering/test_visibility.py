@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.answering.visibility import ReadableInIndex
-from bot.domain.messages import FoundPassage
+from bot.answering.asker_identity import Reader
+from bot.answering.visibility import ReadableInIndex, visibility_in
+from bot.domain.interactions import Interaction, Outcome, Reply, Route, Trace
+from bot.domain.messages import FoundPassage, Intent
 from rag.index.embedded.index import EmbeddedIndex, open_index
-from rag.types import EVERYONE, Page, Principal, Readers
-from tests.fakes.builders import ALL, chunk
+from rag.types import EVERYONE, Page, PlannedSearch, Principal, Readers
+from tests.fakes.builders import ALL, NOON, chunk, message
 
 HR: Readers = (frozenset({Principal("group:hr")}),)
 NOBODY: Readers = ()
@@ -85,3 +87,22 @@ async def test_what_is_gone_or_anothers_may_not_be_read(
     await index.delete_pages("default", "IT", ["vpn.md"])
     assert await reading.readable("default", [VPN], IN_HR) == {}
     assert await reading.readable("default", [], IN_HR) == {}
+
+
+@pytest.mark.parametrize(("readers", "shown"), [(COLLEAGUE, False), (IN_HR, True)])
+async def test_a_models_searches_are_shown_to_readers_of_all_it_read(
+    reading: ReadableInIndex, readers: frozenset[Principal], *, shown: bool
+) -> None:
+    trace = Trace(
+        Route(Intent.DOMAIN, 1.0, "rule", "How much is it?"),
+        passages=(VPN, PAY),
+        searches=(PlannedSearch("pay of grade seven", None, None, None, 1),),
+        heard=(),
+    )
+    outcome, question = Outcome(Reply("Much.", "answer"), trace), message("How much is it?")
+    asked = Interaction(question.interaction_id, question, "done", NOON, outcome)
+    seen = await visibility_in(reading, "default", [asked], Reader(readers))
+
+    explained = seen.explained(asked, outcome)
+
+    assert bool(explained.trace.searches) is shown

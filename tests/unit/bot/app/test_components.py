@@ -27,6 +27,7 @@ from tests.fakes.model_server import (
     KEY,
     Answer,
     OpenAIServer,
+    calls_tool,
     embeds,
     fails,
     openai_server,
@@ -124,6 +125,33 @@ async def test_what_is_overheard_costs_nothing_before_the_index_speaks_of_it(
 
 async def test_what_is_spoken_of_is_answered(settings: Settings, server: OpenAIServer) -> None:
     outcome = await asked(settings, Policy(), overheard=True)
+
+    assert not outcome.silent
+    assert len(server.seen) == 1
+
+
+async def test_a_planned_search_is_made_and_recorded(
+    settings: Settings, server: OpenAIServer
+) -> None:
+    server.answers = [calls_tool({"query": "router ports", "space": "IT"}), says("done"), GROUNDED]
+
+    outcome = await asked(settings.model_copy(update={"search": "planned"}), Policy())
+
+    assert [each.query for each in outcome.trace.searches] == ["router ports"]
+    assert [each.purpose for each in outcome.trace.calls] == [
+        "search_plan",
+        "search_plan",
+        "answer",
+    ]
+    assert isinstance(outcome.response, Reply)
+
+
+async def test_what_is_overheard_is_searched_for_once(
+    settings: Settings, server: OpenAIServer
+) -> None:
+    planned = settings.model_copy(update={"search": "planned"})
+
+    outcome = await asked(planned, Policy(), overheard=True)
 
     assert not outcome.silent
     assert len(server.seen) == 1

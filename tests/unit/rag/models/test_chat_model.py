@@ -21,7 +21,7 @@ from rag.models.chat_model import (
     read_shape,
     wanted_shape,
 )
-from rag.models.chat_transport import FORMAT_KEPT_SECONDS, CallTally, ChatTransport
+from rag.models.chat_transport import REJECTION_KEPT_SECONDS, CallTally, ChatTransport
 from rag.models.client import Endpoint, connect
 from rag.models.protocol import Dialect
 from rag.ports import ChatMessage, Prompt
@@ -267,12 +267,12 @@ async def test_a_refused_form_is_tried_again_after_an_hour() -> None:
 
         assert await formats() == ["json_schema", "json_object"]
         assert await formats() == ["json_object"]
-        now += FORMAT_KEPT_SECONDS - 1
+        now += REJECTION_KEPT_SECONDS - 1
         assert await formats() == ["json_object"]
         now += 2
         assert await formats() == ["json_schema", "json_object"]
         assert await formats() == ["json_object"]
-        now += FORMAT_KEPT_SECONDS + 1
+        now += REJECTION_KEPT_SECONDS + 1
         server.answers = [says(DAYS_REPLY)]
         assert await formats() == ["json_schema"]
         await client.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from bot.domain.interactions import (
     Clarification,
     Escalation,
@@ -13,7 +15,7 @@ from bot.domain.interactions import (
     Trace,
 )
 from bot.domain.messages import FoundPassage, Intent
-from rag.types import FilterVerdict, ModelCall
+from rag.types import FilterVerdict, ModelCall, PlannedSearch
 
 SOURCE = Source(
     chunk_id="c1",
@@ -39,6 +41,7 @@ TRACE = Trace(
     filters=(FilterVerdict("input", "hate", filtered=False, severity="safe"),),
     timings_ms={"route": 1.5, "search": 12.0},
     notes=("one claim dropped",),
+    searches=(PlannedSearch("client set-up", "IT", None, date(2026, 1, 2), 3),),
 )
 
 FOUND = Reply("From the wiki: Install the client. [1]", "found", (SOURCE,), 0.91)

@@ -144,6 +144,7 @@ def test_the_pipeline_tells_everything_once_and_is_valid_json() -> None:
 
     assert set(told) == {
         "route",
+        "searches",
         "passages",
         "model_calls",
         "filters",
@@ -159,6 +160,15 @@ def test_the_pipeline_tells_everything_once_and_is_valid_json() -> None:
         "decided_by": "model",
         "question": "How do I set up the VPN?",
     }
+    assert told["searches"] == [
+        {
+            "query": "client set-up",
+            "space": "IT",
+            "label": None,
+            "changed_since": "2026-01-02",
+            "found": 3,
+        }
+    ]
     assert told["passages"][0]["signals"] == {"keyword": 5.0, "vector": 0.8}
     assert [call["prompt"] for call in told["model_calls"]] == ["intent@1", "answer@1"]
     assert told["model_calls"][1]["cost_micro_usd"] == 120
