@@ -105,7 +105,7 @@ class Message:
     asker sees the thread. ``reply_to`` is the platform's reply address (JSON), opaque to everyone
     but its adapter. ``traceparent`` is the caller's trace (W3C), if any. ``overheard``: the message
     does not address the bot, which replies only with a sure answer. ``by_bot``: another bot wrote
-    it.
+    it. ``model`` is the model that the request names, "" for the usual one.
     """
 
     id: str
@@ -119,6 +119,7 @@ class Message:
     overheard: bool = False
     attachments: tuple[Attachment, ...] = ()
     by_bot: bool = False
+    model: str = ""
 
     @property
     def key(self) -> str:

@@ -39,6 +39,7 @@ from bot.web.api.requests import (
     boolean_query,
     claimed_user,
     idempotency_key,
+    invalid_field,
     json_reply,
     user_of_query,
 )
@@ -235,7 +236,16 @@ class InteractionsApi:
             text=asked.question,
             received_at=datetime.now(UTC),
             private=True,
+            model=self._allowed_model(asked.model),
         )
+
+    def _allowed_model(self, named: str | None) -> str:
+        """Return the model of a request, "" for the usual one. Raises Problem (422)."""
+        allowed = self.settings.rest_models
+        if named is None or named in allowed:
+            return named or ""
+        cure = f"Name one of {', '.join(allowed)}, or leave it out." if allowed else "Leave it out."
+        raise invalid_field("model", named, "is no model that a request may name here", cure)
 
     async def _first_with_key(self, interaction_id: InteractionId, message: Message) -> str:
         """Return the conversation of the first request with this idempotency key.

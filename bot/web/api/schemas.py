@@ -52,6 +52,9 @@ class Ask(Sent):
     )
     user: User | None = Field(None, description="an object with id, email and groups, or null")
     show_pipeline: bool = Field(default=False, description="true or false")
+    model: Name | None = Field(
+        None, description="the name of a model that REST_MODELS allows, or null for the usual one"
+    )
 
 
 class Amend(Sent):
