@@ -81,6 +81,7 @@ async def open_components(
     recheck: RechecksPermissions | None = None,
     today: Callable[[], date] = utc_today,
     superseded: Collection[str] = (),
+    watch: Callable[[ChatModel], ChatModel] | None = None,
     measured: str = "",
     gate: Path | None = None,
 ) -> AsyncIterator[Components]:
@@ -88,8 +89,8 @@ async def open_components(
 
     ``observe`` wraps the composer; evaluation uses it to record what the gate holds back. What is
     observed is one model alone, the ``measured`` one by name (default: the usual one): its
-    failures are neither answered without it nor counted against it. ``gate`` is the gate's file,
-    default: that of the settings.
+    failures are neither answered without it nor counted against it. ``watch`` wraps that model.
+    ``gate`` is the gate's file, default: that of the settings.
     ``fills``: this process writes pages itself, so a missing index is created in Azure too; a
     process that only answers lacks that right, and does not need it. ``today`` returns the day that
     the model is given, which evaluation fixes; ``superseded`` are the labels of pages that the
@@ -105,7 +106,7 @@ async def open_components(
         if observe is not None:
             (default,) = named_models(settings, [measured] if measured else [])
             wanted = () if default is None else (default,)
-        models = open_language_models(wanted, closing, guarded=observe is None)
+        models = open_language_models(wanted, closing, guarded=observe is None, watch=watch)
         near = await _open_local_embedder(settings, embedder, closing)
         context = _PromptContext(today, superseded)
         pipelines = _ModelPipelines(settings, index, embedder, near, load_classifier(), context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,11 +11,19 @@ from bot.domain.errors import SettingInvalid
 from bot.domain.messages import NO_MODEL
 from bot.domain.model_settings import LanguageModel
 from bot.domain.settings import Settings
-from rag.ports import ChatModel
+from rag.ports import ChatMessage, ChatModel, Prompt
 
 if TYPE_CHECKING:
     # The clients of model servers take a second to import; without a model nobody needs them.
     from rag.models.chat_model import ModelSettings
+
+
+PROBE = Prompt(
+    id="doctor@1",
+    messages=(ChatMessage("user", "Answer with the one word: ready"),),
+    max_output_tokens=64,
+)
+"""Shows for a few tokens whether a model answers at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +35,23 @@ class OpenModel:
 
 
 def open_language_models(
-    chosen: Sequence[LanguageModel], closing: AsyncExitStack, *, guarded: bool
+    chosen: Sequence[LanguageModel],
+    closing: AsyncExitStack,
+    *,
+    guarded: bool,
+    watch: Callable[[ChatModel], ChatModel] | None = None,
 ) -> Mapping[str, OpenModel]:
     """Open models and return them by name; ``guarded`` by a circuit breaker each.
 
+    ``watch`` wraps each, for evaluation.
+
     Nothing is sent yet. Raises ModelUnavailable, which names the setting to change.
     """
-    return {each.name: OpenModel(each, _open(each, closing, guarded=guarded)) for each in chosen}
+    opened = {each.name: _open(each, closing, guarded=guarded) for each in chosen}
+    return {
+        each.name: OpenModel(each, watch(opened[each.name]) if watch else opened[each.name])
+        for each in chosen
+    }
 
 
 def _open(configured: LanguageModel, closing: AsyncExitStack, *, guarded: bool) -> ChatModel:
@@ -68,6 +86,19 @@ def client_settings(configured: LanguageModel) -> ModelSettings:
             timeout=configured.variable("TIMEOUT_SECONDS"),
         ),
     )
+
+
+def estimated_micro_usd(
+    configured: LanguageModel, input_tokens: int, output_tokens: int
+) -> int | None:
+    """Return the price of some tokens in millionths of a US dollar; None if it is unknown."""
+    from rag.models.client import OPENAI_BASE_URL, cost_micro_usd
+    from rag.models.protocol import Prices, Usage
+
+    usage = Usage(prompt_tokens=input_tokens, completion_tokens=output_tokens)
+    if configured.prices is not None:
+        return Prices(*configured.prices).micro_usd(usage)
+    return cost_micro_usd(usage, (configured.model,), configured.base_url or OPENAI_BASE_URL)
 
 
 def named_models(settings: Settings, names: Sequence[str]) -> tuple[LanguageModel | None, ...]:

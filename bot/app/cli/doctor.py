@@ -13,6 +13,7 @@ from typing import Literal
 
 from bot.answering.limit_reports import limits_status
 from bot.app.components import Components, open_components
+from bot.app.language_models import PROBE
 from bot.domain import health
 from bot.domain.errors import BotError
 from bot.domain.health import ComponentStatus
@@ -22,17 +23,11 @@ from bot.store.database import database_url, open_store
 from rag.errors import RagError
 from rag.file_modes import restrict_to_owner
 from rag.pipeline import Scope
-from rag.ports import ChatMessage, ChatModel, Prompt
+from rag.ports import ChatModel
 from rag.types import EVERYONE
 
 _FREE_BYTES = 500 * 1024**2
 _QUESTION = "how do I get access"
-_PROBE = Prompt(
-    id="doctor@1",
-    messages=(ChatMessage("user", "Answer with the one word: ready"),),
-    max_output_tokens=64,
-)
-
 
 Checks = Callable[[], Awaitable[Sequence[ComponentStatus]]]
 
@@ -188,7 +183,7 @@ async def _models(settings: Settings, parts: Components) -> Sequence[ComponentSt
 
 async def _answers(part: str, model: ChatModel) -> ComponentStatus:
     try:
-        call = (await model.complete(_PROBE)).call
+        call = (await model.complete(PROBE)).call
     except RagError as error:
         return ComponentStatus(part, "failed", str(error))
     took = f"{call.duration_ms:.0f} ms, {call.input_tokens} + {call.output_tokens} tokens"

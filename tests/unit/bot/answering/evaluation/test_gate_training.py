@@ -1,4 +1,4 @@
-"""Tests of the training of the gate; they need scikit-learn."""
+"""Tests of the training of the gate."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from datetime import date
 import numpy as np
 import pytest
 
+from bot.answering.evaluation import gate_training as training
 from bot.answering.evaluation.labelled_questions import Grade
 from bot.answering.evaluation.question_cases import Case
 from bot.answering.evaluation.training_samples import (
     EVENTS_PER_FEATURE,
+    EXPECTED_SIGNS,
     UNANSWERABLE_SHARE,
     Sample,
     samples_of,
@@ -20,10 +22,6 @@ from bot.answering.evaluation.training_samples import (
 from bot.answering.gate import CAREFUL_RULE, Gate
 from bot.answering.gate_file import Calibration, GateFile
 from tests.unit.bot.answering.evaluation.cases import WRONG, case, row
-
-training = pytest.importorskip(
-    "bot.answering.evaluation.gate_training", reason="scikit-learn is in requirements-evals.txt"
-)
 
 
 def samples(n: int = 300) -> list[Sample]:
@@ -63,7 +61,7 @@ def test_the_regression_finds_what_tells_right_from_wrong(by_cosine: Calibration
 def answers_of_a_model(n: int = 120) -> list[Sample]:
     """One in eight is wrong, and only the careful rule knows; the rest is noise."""
     generator = np.random.default_rng(7)
-    noise = {name: generator.uniform(0, 1, n) for name in training.EXPECTED_SIGNS}
+    noise = {name: generator.uniform(0, 1, n) for name in EXPECTED_SIGNS}
     return [
         Sample(
             features={name: float(values[i]) for name, values in noise.items()}
