@@ -98,8 +98,8 @@ def cost_in_words(name: str, questions: int, price: Price) -> str:
     if micro_usd is not None:
         costs = f"about {micro_usd / 1_000_000:.2f} US dollars"
     return (
-        f"{name}: {questions} questions, about {tokens[0]:,} tokens of input and {tokens[1]:,} of "
-        f"output (more where it reasons), {costs}."
+        f"{name}: questions to ask {questions}; about {tokens[0]:,} tokens of input and "
+        f"{tokens[1]:,} of output (more where it reasons), {costs}."
     )
 
 

@@ -139,8 +139,8 @@ async def run_sample_evaluation(
     Return 0 when all are good enough, 1 when one may not be, 2 without consent, STOPPED when a
     model stayed unavailable.
     """
-    asks = sample_plan(SAMPLE) if plan is None else plan
     chosen = [each for each in named_models(settings, models) if each is not None]
+    asks = sample_plan(SAMPLE) if plan is None else plan
     kept = {_name(each): _kept(settings, each, asks) for each in (None, *chosen)}
     if again:
         for answers in kept.values():

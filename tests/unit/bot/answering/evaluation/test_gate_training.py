@@ -171,3 +171,34 @@ def test_samples_are_quoted_answers_to_questions_with_a_label() -> None:
 
     assert [each.right for each in found] == [True, False, False, False]
     assert [each.kind for each in found] == ["answerable", "withheld", "answerable", "near_miss"]
+
+
+def test_the_fit_agrees_with_scikit_learn() -> None:
+    linear = pytest.importorskip("sklearn.linear_model", reason="an oracle of requirements-evals")
+    selection = pytest.importorskip("sklearn.model_selection")
+    generator = np.random.default_rng(3)
+    for n, columns, strength in [(60, 3, 0.003), (200, 20, 0.3), (120, 8, 100.0)]:
+        table = generator.normal(size=(n, columns))
+        right = (generator.uniform(size=n) < 1 / (1 + np.exp(-3 * table[:, 0]))).astype(np.int64)
+        weights = generator.uniform(0.1, 3, n)
+        oracle = linear.LogisticRegression(C=strength, max_iter=5000, tol=1e-10)
+        oracle.fit(table, right, sample_weight=weights)
+
+        coefficients, intercept = training.logistic_fit(table, right, weights, strength)
+
+        assert coefficients == pytest.approx(oracle.coef_[0], abs=1e-5)
+        assert intercept == pytest.approx(oracle.intercept_[0], abs=1e-5)
+        groups = [f"page {each}" for each in generator.integers(0, 25, n)]
+        dealt = [np.flatnonzero(fold).tolist() for fold in training.grouped_folds(groups, 5)]
+        expected = selection.GroupKFold(5).split(table, right, groups)
+        assert dealt == [unseen.tolist() for _, unseen in expected]
+
+
+def test_answers_that_are_told_apart_perfectly_are_fitted_all_the_same() -> None:
+    table = np.repeat([[-1.0], [1.0]], 50, axis=0)
+    right = (table[:, 0] > 0).astype(np.int64)
+
+    coefficients, intercept = training.logistic_fit(table, right, np.ones(100), 1e6)
+
+    assert coefficients[0] > 5
+    assert abs(intercept) < 1e-6
