@@ -231,7 +231,8 @@ async def certify(
     )
     record = _certificate_record(found, questions.name) if found else None
     file = load_gate_file(gate)
-    named = Counter(case.calibration for case in asked if case.calibration in file.calibrations)
+    # Where no answer was composed, the case says nothing of whose answers are certified.
+    named = Counter(case.calibration for case in asked if case.features.get("has_claims"))
     judge = named.most_common(1)[0][0] if named else subject.composer.name
     if judge not in file.calibrations:
         raise SettingInvalid(

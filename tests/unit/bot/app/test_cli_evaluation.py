@@ -202,6 +202,17 @@ async def test_certifying_counts_no_failure_as_a_wrong_answer(
         await run_evaluation(settings, written(tmp_path / "own.jsonl", [VPN]), out=None)
 
 
+async def test_only_the_calibration_of_the_model_is_certified(
+    settings: Settings, tmp_path: Path
+) -> None:
+    await write_index(settings, tmp_path / "pages")
+    unheard = [labelled(f"n{n}", f"xylophone zzkw {n}") for n in range(3)]
+
+    with pytest.raises(SettingInvalid, match="no calibration for answers of this model"):
+        await run_certification(settings, written(tmp_path / "own.jsonl", [VPN, *unheard]))
+    assert gate_path(settings) == GATE_FILE
+
+
 async def test_too_few_labels_are_refused_before_any_call(
     settings: Settings, server: OpenAIServer, tmp_path: Path
 ) -> None:
