@@ -98,8 +98,18 @@ async def _run_evaluation(options: argparse.Namespace, settings: Settings) -> in
     from bot.app.cli import questions
 
     if options.command == "certify":
-        return await questions.run_certification(settings, options.questions)
-    return await questions.run_evaluation(settings, options.questions, out=options.out)
+        return await questions.run_certification(settings, options.questions, model=options.model)
+    if options.command == "train":
+        return await questions.run_training(
+            settings, options.questions, model=options.model, again=options.again
+        )
+    if options.sample:
+        return await questions.run_sample_evaluation(
+            settings, options.model, yes=options.yes, again=options.again, out=options.out
+        )
+    return await questions.run_evaluation(
+        settings, options.questions, out=options.out, models=options.model
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -119,15 +129,30 @@ def _parser() -> argparse.ArgumentParser:
     waiting.add_argument("--limit", type=_positive_number, default=1000, help="how many to list")
     add_channels(commands)
     _add_pause_and_resume(commands)
-    evaluate = commands.add_parser("evaluate", help="measure answers on labelled questions")
-    evaluate.add_argument("questions", type=Path)
-    evaluate.add_argument("--out", type=Path, help="write the report as JSON")
-    certify = commands.add_parser("certify", help="certify the gate's threshold on your questions")
-    certify.add_argument("questions", type=Path)
+    _add_measuring(commands)
     table = commands.add_parser("settings", help="print all settings as a table")
     table.add_argument("--example", action="store_true", help="print them as .env.example")
     add_teams_package(commands)
     return parser
+
+
+def _add_measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    evaluate = commands.add_parser("evaluate", help="measure answers on labelled questions")
+    asked = evaluate.add_mutually_exclusive_group(required=True)
+    asked.add_argument("questions", type=Path, nargs="?", help="labelled questions of your own")
+    asked.add_argument("--sample", action="store_true", help="those of the sample company")
+    evaluate.add_argument("--out", type=Path, help="write the report as JSON")
+    evaluate.add_argument(
+        "--model", action="append", default=[], metavar="NAME", help="ask this one; repeatable"
+    )
+    evaluate.add_argument("--yes", action="store_true", help="agree to the cost of --sample")
+    train = commands.add_parser("train", help="fit the gate to your model and your questions")
+    certify = commands.add_parser("certify", help="certify the gate's threshold on your questions")
+    for command in (train, certify):
+        command.add_argument("questions", type=Path)
+        command.add_argument("--model", default="", metavar="NAME", help="default: the usual one")
+    for command in (evaluate, train):
+        command.add_argument("--again", action="store_true", help="forget what is answered already")
 
 
 def _add_pause_and_resume(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -66,6 +66,7 @@ COMPOSER = "frontdesk.composer"
 PASSAGES = "frontdesk.generation.passages"
 PROMPT_VERSION = "frontdesk.prompt.version"
 COST_MICRO_USD = "frontdesk.cost.micro_usd"
+MODEL_NAME = "frontdesk.model.name"
 ATTEMPTS = "frontdesk.model.attempts"
 REPAIRED = "frontdesk.model.repaired"
 REFUSED = "frontdesk.model.refused"
@@ -137,7 +138,7 @@ def counting(current: Span) -> Iterator[None]:
 def of_call(call: ModelCall) -> Attributes:
     """Return the span attributes of a model call."""
     return {
-        RESPONSE_MODEL: call.model,
+        RESPONSE_MODEL: call.answered_by or call.model,
         RESPONSE_FINISH_REASONS: (call.finish_reason,),
         INPUT_TOKENS: call.input_tokens,
         OUTPUT_TOKENS: call.output_tokens,

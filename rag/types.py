@@ -229,7 +229,11 @@ class FilterVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """A recorded model call; ``cost_micro_usd`` is None if no price is known."""
+    """A recorded model call; ``cost_micro_usd`` is None if no price is known.
+
+    ``model`` is the operator's name of the model if it has one, else the server's, as
+    ``answered_by`` ("" if not recorded).
+    """
 
     purpose: str
     model: str
@@ -242,6 +246,7 @@ class ModelCall:
     attempts: int = 1
     repaired: bool = False
     filters: tuple[FilterVerdict, ...] = ()
+    answered_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from bot.domain.cases import USE_REPLY, is_card_thread
 from bot.domain.handoff import asks_topic
 from bot.domain.interactions import Clarification, Escalation, Interaction, Outcome, Reply
 from bot.domain.messages import (
+    NO_MODEL,
     Audience,
     FoundPassage,
     Inquiry,
@@ -135,7 +136,7 @@ class Admission:
             history=talk.turns,
             heard=talk.heard,
             audience=audience,
-            policy=_within(policy, introduced.spaces),
+            policy=_with_model(_within(policy, introduced.spaces), message.model),
             attached=read.attached,
             remarks=read.remarks,
             notes=introduced.notes,
@@ -229,6 +230,11 @@ def _within(policy: Policy, spaces: frozenset[str] | None) -> Policy:
     if spaces is None:
         return policy
     return replace(policy, spaces=spaces if policy.spaces is None else policy.spaces & spaces)
+
+
+def _with_model(policy: Policy, named: str) -> Policy:
+    """Return a policy with the model that a message names; a channel without a model keeps none."""
+    return replace(policy, model=named) if named and policy.model != NO_MODEL else policy
 
 
 def audience_of(message: Message) -> Audience:

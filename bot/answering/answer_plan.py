@@ -17,7 +17,8 @@ from rag.pipeline import Pipeline
 from rag.types import ModelCall, Scope, Turn
 
 _MODEL_NOT_CONFIGURED = (
-    "the channel's model is not among OPENAI_CHANNEL_MODELS: the configured one was used"
+    "the model that was named is not configured (OPENAI_CHANNEL_MODELS, MODELS__NAME__MODEL): "
+    "the usual one was used"
 )
 
 
@@ -33,14 +34,17 @@ ReplyGenerically = Callable[[Route, str, History], Awaitable[tuple[Reply, tuple[
 class ModelProfile:
     """What routes messages, answers small talk and answers from the pages, all with one model.
 
-    ``model`` is the model's configured name, "" without one. ``notes`` give the reason for an
-    unexpected choice of profile, for the record.
+    ``model`` is the model's configured name, "" without one, and ``calibrated_as`` the name that
+    its calibrations are kept by. ``seconds`` is the time limit of all its calls for one inquiry.
+    ``notes`` give the reason for an unexpected choice of profile, for the record.
     """
 
     route: RouteMessage
     reply_generically: ReplyGenerically
     pipeline: Pipeline
     model: str = ""
+    calibrated_as: str = ""
+    seconds: float = 20.0
     notes: tuple[str, ...] = ()
 
 

@@ -65,7 +65,6 @@ class Desk:
         others: Other profiles, by the model that a channel's policy names.
         recheck: Checks the permissions of pages at their source; None trusts the index.
         superseded: The labels of superseded pages, whose sources are marked.
-        model_seconds: The time limit of all model calls for one inquiry together.
         falls_back: Whether an inquiry that the model fails to answer is answered without one.
     """
 
@@ -78,7 +77,6 @@ class Desk:
         others: Mapping[str, ModelProfile] | None = None,
         recheck: RechecksPermissions | None = None,
         superseded: Collection[str] = (),
-        model_seconds: float = 20.0,
         falls_back: bool = True,
     ) -> None:
         self._profiles = ModelProfiles(default, others or {})
@@ -86,7 +84,6 @@ class Desk:
         self._wording = wording
         self._recheck = recheck
         self._superseded = superseded
-        self._model_seconds = model_seconds
         self._falls_back = falls_back
 
     async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
@@ -98,7 +95,7 @@ class Desk:
         # Model calls are paid for: none to route or chat unasked or with people from outside.
         quiet = inquiry.message.overheard or inquiry.outsiders
         profile = self._profiles.of(inquiry.policy.model, quiet=quiet)
-        with question_time_limit(self._model_seconds) if profile.model else nullcontext():
+        with question_time_limit(profile.seconds) if profile.model else nullcontext():
             outcome = await self._respond_to(inquiry, profile, report)
         return with_admission_results(inquiry, with_superseded_marks(outcome, self._superseded))
 
@@ -182,7 +179,7 @@ class Desk:
     def _gate(self, profile: ModelProfile, retrieval: Retrieval, answer: Answer) -> GroundedAnswer:
         """Judge an answer with the calibration of its composer, or of its model and prompt."""
         with span(telemetry.GATE) as current:
-            judgement = self._judge(answer.features, calibration_of(answer, profile.model))
+            judgement = self._judge(answer.features, calibration_of(answer, profile.calibrated_as))
             grounded = GroundedAnswer(retrieval, answer, judgement)
             describe(current, gate_attributes(grounded))
             return grounded

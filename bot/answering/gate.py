@@ -128,7 +128,8 @@ def calibration_name(model: str, prompt: str) -> str:
     """Return the name of the calibration for one model's answers to one prompt version.
 
     Args:
-        model: The configured name (OPENAI_MODEL).
+        model: The name that a model's calibrations are kept by
+            (bot.domain.model_settings.LanguageModel.calibrated_as).
         prompt: The prompt with its version, such as ``answer@2``.
     """
     return f"{MODEL}:{model}:{prompt}"

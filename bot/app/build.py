@@ -106,7 +106,7 @@ def _build_commands(
         directory=directory,
         check_parts=check_parts,
         served=settings.index_spaces,
-        models=settings.openai_channel_models,
+        models=tuple(each.name for each in settings.further_models),
         usual_model=settings.openai_model,
     )
 

@@ -12,12 +12,12 @@ from collections.abc import (
     Callable,
     Collection,
     Iterable,
+    Mapping,
     Sequence,
 )
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from functools import partial
 from pathlib import Path
 
 from bot.answering.answer_plan import ModelProfile
@@ -27,12 +27,14 @@ from bot.answering.limit_reports import limits_status
 from bot.answering.routing.generic_replies import GenericAnswers
 from bot.answering.routing.intent_classifier import IntentClassifier, load_classifier
 from bot.answering.routing.router import Router
+from bot.app.language_models import OpenModel, named_models, open_language_models
 from bot.domain import health
 from bot.domain.capabilities import TellsState
 from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import HandoffWording
 from bot.domain.health import CheckComponents, ComponentStatus
 from bot.domain.messages import NO_MODEL
+from bot.domain.model_settings import LanguageModel
 from bot.domain.ports import RechecksPermissions
 from bot.domain.settings import Settings
 from bot.inbox.heartbeat import InboxSupervisor
@@ -43,7 +45,6 @@ from rag.answer.extractive import ExtractiveComposer
 from rag.answer.grounded import GroundedComposer, approximate_tokens, utc_today
 from rag.errors import ModelUnavailable, RagError
 from rag.factory import open_embedder, open_installed_embedder, open_search_index
-from rag.models.protocol import Prices
 from rag.pipeline import Pipeline
 from rag.ports import ChatModel, Composer, Embedder, SearchIndex
 from rag.search_planning import SearchPlanner
@@ -56,7 +57,8 @@ _ANSWER, _ANSWER_ATTACHED = "answer", "answer_attached"
 class Components:
     """The open components of a process.
 
-    ``embedder_trouble`` is why there is no embedder; search is by keyword alone then. ``recheck``
+    ``embedder_trouble`` is why there is no embedder; search is by keyword alone then. ``models``
+    are by name, ``pipeline`` is that of the default one, or of none. ``recheck``
     checks pages once more before they are shown, where that is configured. ``uncalibrated`` names
     the models, each with its prompt, whose answers the gate judges by its careful default.
     """
@@ -64,7 +66,7 @@ class Components:
     index: SearchIndex
     embedder: Embedder | None
     embedder_trouble: str
-    model: ChatModel | None
+    models: Mapping[str, OpenModel]
     pipeline: Pipeline
     desk: Desk
     recheck: RechecksPermissions | None = None
@@ -80,12 +82,16 @@ async def open_components(
     recheck: RechecksPermissions | None = None,
     today: Callable[[], date] = utc_today,
     superseded: Collection[str] = (),
+    watch: Callable[[ChatModel], ChatModel] | None = None,
+    measured: str = "",
+    gate: Path | None = None,
 ) -> AsyncIterator[Components]:
     """Open index, embedder and model, and build the desk from them.
 
     ``observe`` wraps the composer; evaluation uses it to record what the gate holds back. What is
-    observed is the model alone: its failures are neither answered without it nor counted against
-    it.
+    observed is one model alone, the ``measured`` one by name (default: the usual one): its
+    failures are neither answered without it nor counted against it. ``watch`` wraps that model.
+    ``gate`` is the gate's file, default: that of the settings.
     ``fills``: this process writes pages itself, so a missing index is created in Azure too; a
     process that only answers lacks that right, and does not need it. ``today`` returns the day that
     the model is given, which evaluation fixes; ``superseded`` are the labels of pages that the
@@ -97,35 +103,35 @@ async def open_components(
     async with AsyncExitStack() as closing:
         embedder, trouble = await _open_embedder(settings, closing)
         index = await _open_index(settings, embedder, closing, fills=fills)
-        open_model = partial(_open_model, settings, closing, guarded=observe is None)
-        model = open_model(settings.openai_model)
+        default, wanted = settings.default_model, settings.language_models
+        if observe is not None:
+            (default,) = named_models(settings, [measured] if measured else [])
+            wanted = () if default is None else (default,)
+        models = open_language_models(wanted, closing, guarded=observe is None, watch=watch)
         near = await _open_local_embedder(settings, embedder, closing)
         context = _PromptContext(today, superseded)
         pipelines = _ModelPipelines(settings, index, embedder, near, load_classifier(), context)
-        configured = pipelines.build(model, observe)
-        others = {NO_MODEL: pipelines.build(None)}
-        for name in settings.openai_channel_models:
-            other = None if name == settings.openai_model else open_model(name)
-            others[name] = pipelines.build(other) if other else configured
-        gate = load_gate(settings.confidence_threshold, gate_path(settings))
+        profiles = {name: pipelines.build(each, observe) for name, each in models.items()}
+        plain = pipelines.build(None, None if profiles else observe)
+        configured = plain if default is None else profiles[default.name]
+        judge = load_gate(settings.confidence_threshold, gate or gate_path(settings))
         yield Components(
             index=index,
             embedder=embedder,
             embedder_trouble=trouble,
-            model=model,
+            models=models,
             pipeline=configured.pipeline,
             desk=Desk(
                 configured,
-                others=others,
-                gate=gate.judge,
+                others={**profiles, NO_MODEL: plain},
+                gate=judge.judge,
                 wording=_handoff_wording(settings),
                 recheck=recheck,
                 superseded=superseded,
-                model_seconds=settings.openai_timeout_seconds,
                 falls_back=observe is None,
             ),
             recheck=recheck,
-            uncalibrated=_uncalibrated_models(gate, (configured, *others.values())),
+            uncalibrated=_uncalibrated_models(judge, profiles.values()),
         )
 
 
@@ -179,39 +185,6 @@ def _create_data_dir(data_dir: Path) -> None:
         ) from error
 
 
-def _open_model(
-    settings: Settings, closing: AsyncExitStack, name: str | None, *, guarded: bool
-) -> ChatModel | None:
-    """Open a model of the configured server; ``guarded`` by a circuit breaker."""
-    if name is None:
-        return None
-    from rag.models.chat_model import ModelSettings, TracedModel, open_model
-    from rag.models.circuit_breaker import CircuitBreaker
-
-    key = settings.openai_api_key
-    model = open_model(
-        ModelSettings(
-            model=name,
-            base_url=settings.openai_base_url,
-            api_key=key.get_secret_value() if key else None,
-            timeout_seconds=settings.openai_timeout_seconds,
-            reasoning_effort=settings.openai_reasoning_effort,
-            prices=_own_prices(settings),
-        )
-    )
-    closing.push_async_callback(model.close)
-    traced = TracedModel(model, settings.openai_base_url)
-    return CircuitBreaker(traced) if guarded else traced
-
-
-def _own_prices(settings: Settings) -> Prices | None:
-    input_usd = settings.openai_input_usd_per_million
-    output_usd = settings.openai_output_usd_per_million
-    if input_usd is None or output_usd is None:
-        return None
-    return Prices(input_usd, output_usd)
-
-
 @dataclass(frozen=True, slots=True)
 class _PromptContext:
     """A model's input beside question and pages; see ``open_components``."""
@@ -232,14 +205,15 @@ class _ModelPipelines:
     context: _PromptContext
 
     def build(
-        self, model: ChatModel | None, observe: Callable[[Composer], Composer] | None = None
+        self, opened: OpenModel | None, observe: Callable[[Composer], Composer] | None = None
     ) -> ModelProfile:
         """Return the profile that answers with a model, or without one."""
+        model = opened.chat if opened else None
         mode = self.settings.router if model else "cascade"
         composer = _composer_for(model, self.near, self.context)
         composer = observe(composer) if observe else composer
         top_k = self.settings.model_top_k if model else self.settings.top_k
-        return ModelProfile(
+        profile = ModelProfile(
             route=Router(self.near, self.classifier, model, mode=mode).route,
             reply_generically=GenericAnswers(model).reply,
             pipeline=Pipeline(
@@ -250,13 +224,22 @@ class _ModelPipelines:
                 similarity_floor=self.settings.similarity_floor,
                 planner=self._planner_for(model),
             ),
-            model=model.name if model else "",
         )
+        return profile if opened is None else _of_model(profile, opened.configured)
 
     def _planner_for(self, model: ChatModel | None) -> SearchPlanner | None:
         if model is None or self.settings.search != "planned":
             return None
         return SearchPlanner(model, load_prompt("search_plan"), self.context.today)
+
+
+def _of_model(profile: ModelProfile, configured: LanguageModel) -> ModelProfile:
+    return replace(
+        profile,
+        model=configured.name,
+        calibrated_as=configured.calibrated_as,
+        seconds=configured.timeout_seconds,
+    )
 
 
 def _composer_for(
@@ -291,13 +274,12 @@ def _platforms_naming_experts(settings: Settings) -> frozenset[str]:
 
 
 def _uncalibrated_models(gate: Gate, profiles: Iterable[ModelProfile]) -> tuple[str, ...]:
-    models = dict.fromkeys(each.model for each in profiles if each.model)
     prompts = [load_prompt(name).id for name in (_ANSWER, _ANSWER_ATTACHED)]
-    wanted = [(model, prompt) for model in models for prompt in prompts]
     return tuple(
-        f"{model} with {prompt}"
-        for model, prompt in wanted
-        if not gate.knows(calibration_name(model, prompt))
+        f"{profile.model} with {prompt}"
+        for profile in profiles
+        for prompt in prompts
+        if not gate.knows(calibration_name(profile.calibrated_as, prompt))
     )
 
 
@@ -326,7 +308,7 @@ async def status(
     return (
         known,
         health.embedder(settings, name, parts.embedder_trouble),
-        health.model(settings),
+        *health.models(settings),
         health.calibration(settings, parts.uncalibrated),
         health.slack(settings),
         health.teams(settings),

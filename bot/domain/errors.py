@@ -96,6 +96,10 @@ class SettingInvalid(BotError):
     """A setting has a wrong value."""
 
 
+class ModelGaveUp(BotError):
+    """A model stayed unavailable while it was being evaluated."""
+
+
 class ActRefused(BotError):
     """The escalation's state does not allow the act; the message is worded for the actor."""
 

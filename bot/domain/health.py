@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 from urllib.parse import urlsplit
 
+from bot.domain.model_settings import LanguageModel
 from bot.domain.settings import Settings
 
 AZURE_SEARCH = "Azure AI Search"
@@ -91,17 +92,31 @@ def embedder(settings: Settings, name: str | None, trouble: str = "") -> Compone
     return ComponentStatus("embedder", "ready", f"{name} at {_host(address)}")
 
 
-def model(settings: Settings) -> ComponentStatus:
-    """Return the language model's status."""
-    if not settings.model_configured:
-        return ComponentStatus(
-            "model",
-            "absent",
-            "answers are verbatim quotes.",
-            "Add OPENAI_MODEL and OPENAI_API_KEY (or OPENAI_BASE_URL) to .env: docs/models.md",
-        )
-    where = _host(settings.openai_base_url)
-    return ComponentStatus("model", "ready", f"{settings.openai_model} at {where}")
+def models(settings: Settings) -> Sequence[ComponentStatus]:
+    """Return the language models' statuses: the default one's, then of each that can be named."""
+    default = settings.default_model
+    usual = ComponentStatus(
+        "model",
+        "absent",
+        "answers are verbatim quotes.",
+        "Add OPENAI_MODEL and OPENAI_API_KEY (or OPENAI_BASE_URL) to .env: docs/models.md",
+    )
+    if default is not None:
+        usual = ComponentStatus("model", "ready", _model_detail(default))
+    named = (
+        ComponentStatus(model_part(each), "ready", _model_detail(each), vital=False)
+        for each in settings.further_models
+    )
+    return (usual, *named)
+
+
+def model_part(model: LanguageModel) -> str:
+    """Return the name of the component that a model beside the default one is."""
+    return f"model {model.name}"
+
+
+def _model_detail(model: LanguageModel) -> str:
+    return f"{model.model} at {_host(model.base_url)}"
 
 
 def calibration(settings: Settings, uncalibrated: Sequence[str]) -> ComponentStatus:

@@ -123,6 +123,7 @@ class Message:
     but its adapter. ``traceparent`` is the caller's trace (W3C), if any. ``overheard``: the message
     does not address the bot, which replies only with a sure answer. ``by_bot``: another bot wrote
     it. ``search_filters`` are the asker's own; messages stored by older versions have none.
+    ``model`` is the model that the request names, "" for the usual one.
     """
 
     id: str
@@ -137,6 +138,7 @@ class Message:
     attachments: tuple[Attachment, ...] = ()
     by_bot: bool = False
     search_filters: SearchFilters = SearchFilters()
+    model: str = ""
 
     @property
     def key(self) -> str:

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
+from bot.domain.model_settings import NESTED, LanguageModelSettings
 from bot.domain.urls import is_local_host, with_driver
-from rag.config import SearchSettings
 
 NOT_FOUND = "I couldn't find that in our wiki."
 
@@ -25,7 +25,7 @@ EXAMPLES = (
 ESCALATION = "I'm not sure enough to answer that from our wiki."
 
 
-class Settings(SearchSettings):
+class Settings(LanguageModelSettings):
     """Conventional variable names; every field is documented in docs/settings.md."""
 
     model_config = SettingsConfigDict(
@@ -36,6 +36,7 @@ class Settings(SearchSettings):
         env_ignore_empty=True,
         populate_by_name=True,
         hide_input_in_errors=True,
+        env_nested_delimiter=NESTED,
     )
 
     # The server
@@ -152,33 +153,6 @@ class Settings(SearchSettings):
     )
     model_tokens_per_user_per_day: int = Field(
         0, ge=0, description="Tokens, in and out, for one person in a UTC day; 0: no limit."
-    )
-
-    # The model
-    openai_model: str | None = Field(None, description="Model or deployment name.")
-    openai_channel_models: Annotated[tuple[str, ...], NoDecode] = Field(
-        (),
-        description="More models or deployments there, by comma, that single channels may be "
-        "answered with.",
-    )
-    openai_timeout_seconds: float = Field(
-        20.0, gt=0, le=300, description="Time limit of all calls for one question together."
-    )
-    openai_reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = Field(
-        None,
-        description="How long reasoning models may think; unset: as little as they accept.",
-    )
-    openai_input_usd_per_million: float | None = Field(
-        None,
-        ge=0,
-        allow_inf_nan=False,
-        description="US dollars for a million tokens of input, for servers without known prices.",
-    )
-    openai_output_usd_per_million: float | None = Field(
-        None,
-        ge=0,
-        allow_inf_nan=False,
-        description="The same of output; both, or none.",
     )
 
     # Slack
@@ -331,6 +305,7 @@ class Settings(SearchSettings):
         "adapters",
         "index_spaces",
         "openai_channel_models",
+        "rest_models",
         "oidc_admin_groups",
         "oidc_expert_groups",
         "oidc_allowed_domains",
@@ -398,7 +373,3 @@ class Settings(SearchSettings):
     @property
     def teams_configured(self) -> bool:
         return self.microsoft_app_id is not None or self.teams_dev_mode
-
-    @property
-    def model_configured(self) -> bool:
-        return self.openai_model is not None

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from bot.domain.errors import SettingInvalid
-from bot.domain.messages import NO_MODEL
+from bot.domain.model_settings import NESTED, NamedModel, check_models
 from bot.domain.settings import Settings
 from bot.domain.urls import is_confidential, origin_of
 
@@ -36,17 +36,7 @@ def _check_together(settings: Settings) -> None:
             "TEAMS_DEV_MODE=true takes unsigned messages, and Slack or a Teams registration makes "
             "this server reachable for others. Unset TEAMS_DEV_MODE, or the other one."
         )
-    if NO_MODEL in settings.openai_channel_models:
-        raise SettingInvalid(
-            f"OPENAI_CHANNEL_MODELS names {NO_MODEL!r}, which stands for no model. Leave it out; "
-            "every channel may be answered without one."
-        )
-    prices = (settings.openai_input_usd_per_million, settings.openai_output_usd_per_million)
-    if prices.count(None) == 1:
-        raise SettingInvalid(
-            "One of OPENAI_INPUT_USD_PER_MILLION and OPENAI_OUTPUT_USD_PER_MILLION is set. Set "
-            "both, or none: without them prices come from the list that is installed."
-        )
+    check_models(settings)
     _check_signing_in(settings)
     if settings.router == "llm" and not settings.model_configured:
         raise SettingInvalid(
@@ -134,18 +124,44 @@ def _addresses(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _explain(error: ValidationError) -> list[str]:
-    return [_line(str(item["loc"][0]), item["input"], item["msg"]) for item in error.errors()]
+    return [_line(item["loc"], item["input"], item["msg"]) for item in error.errors()]
 
 
-def _line(location: str, value: object, message: str) -> str:
+def _line(location: tuple[int | str, ...], value: object, message: str) -> str:
     """Return a line with variable, value (hidden for a secret), problem and cure."""
-    field = _field(location)
+    if len(location) > 1 and location[0] == "models":
+        return _named_model_line(location, value, message)
+    field = _field(str(location[0]))
     if field is None:
-        return f"{location.upper()}={value!r} is wrong: {message}. See docs/settings.md."
+        return f"{str(location[0]).upper()}={value!r} is wrong: {message}. See docs/settings.md."
     shown = "(hidden)" if "SecretStr" in str(field.annotation) else repr(value)
-    name = (field.alias or location).upper()
-    cure = f"It means: {field.description} Default: {field.get_default()!r}."
-    return f"{name}={shown} is wrong: {message}. {cure}"
+    name = (field.alias or str(location[0])).upper()
+    default = field.get_default(call_default_factory=True, validated_data={})
+    return (
+        f"{name}={shown} is wrong: {message}. It means: {field.description} Default: {default!r}."
+    )
+
+
+def _named_model_line(location: tuple[int | str, ...], value: object, message: str) -> str:
+    """Return the line of a named model's variable.
+
+    Its value is shown only where the variable is known to be no secret: what is unknown may be a
+    misspelt key, and what is missing would show the model's other variables.
+    """
+    names = [str(part) for part in location if part != "[key]"]
+    variable = NESTED.join(names).upper()
+    field = NamedModel.model_fields.get(names[-1]) if len(names) > _MODEL_DEPTH else None
+    if field is None:
+        known = ", ".join(name.upper() for name in NamedModel.model_fields)
+        cure = f"Write MODELS__NAME__ and one of {known}, NAME in letters, digits and _."
+        return f"{variable}=(hidden) is wrong: {message}. {cure}"
+    plain = isinstance(value, str) and "SecretStr" not in str(field.annotation)
+    shown = repr(value) if plain else "(hidden)"
+    return f"{variable}={shown} is wrong: {message}. It means: {field.description}"
+
+
+_MODEL_DEPTH = 2
+"""Parts of a location that name a model: ``models`` and its name."""
 
 
 def _field(location: str) -> FieldInfo | None:

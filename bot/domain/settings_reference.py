@@ -5,11 +5,13 @@ Generates docs/settings.md and .env.example, and the data of the board's setting
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, EnvSettingsSource
+
+from bot.domain.model_settings import NESTED, NamedModel
 
 _HEAD = """# Settings
 
@@ -42,8 +44,18 @@ def fields_of(classes: SettingsClasses) -> Mapping[str, FieldInfo]:
     fields: dict[str, FieldInfo] = {}
     for settings in classes:
         for name, field in settings.model_fields.items():
-            fields.setdefault(variable(name, field), field)
+            for variable_name, each in _variables(name, field):
+                fields.setdefault(variable_name, each)
     return fields
+
+
+def _variables(name: str, field: FieldInfo) -> Iterator[tuple[str, FieldInfo]]:
+    """Yield a field by its variable; for the named models each of a model's variables."""
+    if name != "models":
+        yield variable(name, field), field
+        return
+    for own, each in NamedModel.model_fields.items():
+        yield NESTED.join(("MODELS", "NAME", own.upper())), each
 
 
 def variable(name: str, field: FieldInfo) -> str:
@@ -58,7 +70,7 @@ def _row(name: str, field: FieldInfo) -> str:
 
 
 def _default(field: FieldInfo) -> str:
-    value = field.get_default()
+    value = None if field.is_required() else field.get_default()
     if value is None or isinstance(value, tuple):
         return ",".join(value or ())
     return str(value).lower() if isinstance(value, bool) else str(value)

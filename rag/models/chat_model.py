@@ -20,7 +20,14 @@ from pydantic import BaseModel, ValidationError
 from rag import telemetry
 from rag.errors import ModelAnswerInvalid, ModelUnavailable, RagError
 from rag.models.chat_transport import CallTally, ChatTransport, Exchange, model_call
-from rag.models.client import Connection, Endpoint, connect, is_azure
+from rag.models.client import (
+    CHAT_SETTINGS,
+    Connection,
+    Endpoint,
+    SettingNames,
+    connect,
+    is_azure,
+)
 from rag.models.protocol import ChatReply, Dialect, Prices, ReasoningEffort, WantedShape
 from rag.ports import ChatMessage, ChatModel, Completion, Prompt, Shape, Structured, ToolCall
 from rag.retrying import Deadline, RetryPolicy, limited_call
@@ -127,7 +134,7 @@ class ModelSettings:
     """The model, server, deadline and retries of a chat model.
 
     Args:
-        model: the model's name; on Azure the deployment's.
+        model: the model's name at its server; on Azure the deployment's.
         base_url: the URL before ``/chat/completions``; None for OpenAI itself.
         api_key: None for servers without keys, and on Azure to use the process's identity.
         timeout_seconds: deadline of one call with all its retries and its repair; within
@@ -135,6 +142,8 @@ class ModelSettings:
         retry: the retry policy.
         reasoning_effort: None asks reasoning models for the least that they accept.
         prices: what the server charges; None looks it up.
+        name: what the operator calls it; "" is the server's name of it.
+        names: the settings to name in error messages.
     """
 
     model: str
@@ -144,6 +153,8 @@ class ModelSettings:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     reasoning_effort: ReasoningEffort | None = None
     prices: Prices | None = None
+    name: str = ""
+    names: SettingNames = CHAT_SETTINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +185,7 @@ class OpenAICompatibleModel:
 
     @property
     def name(self) -> str:
-        return self._transport.model
+        return self._transport.name
 
     async def complete(self, prompt: Prompt) -> Completion:
         read = _read_text_or_tools if prompt.tools else _read_text
@@ -221,14 +232,15 @@ class OpenAICompatibleModel:
             raise ModelUnavailable(
                 f"The model {self.name!r} did not answer within the {deadline.seconds:.3g} "
                 f"seconds left of {self._timeout_seconds:g} for a question; raise "
-                "OPENAI_TIMEOUT_SECONDS or choose a faster model."
+                f"{self._transport.names.timeout} or choose a faster model."
             ) from None
 
     def _call(self, prompt: Prompt, tally: CallTally, started: float) -> ModelCall:
         return model_call(
             prompt,
             tally,
-            model=self.name,
+            model=self._transport.model,
+            name=self._transport.given_name,
             price=self._transport.price,
             duration_ms=(time.perf_counter() - started) * 1000,
         )
@@ -268,14 +280,20 @@ def open_model(
     ``credential`` is an identity to use when there is no key (rag.models.client.connect).
     Raises ModelUnavailable if the settings are invalid, naming the one to change.
     """
-    endpoint = Endpoint(settings.base_url, settings.api_key)
+    endpoint = Endpoint(settings.base_url, settings.api_key, settings.names)
     connection = connect(endpoint, settings.timeout_seconds, credential)
     dialect = Dialect(
         "max_completion_tokens" if endpoint.is_vendor else "max_tokens",
         effort=settings.reasoning_effort,
     )
     transport = ChatTransport(
-        connection.client, settings.model, dialect, settings.retry, prices=settings.prices
+        connection.client,
+        settings.model,
+        dialect,
+        settings.retry,
+        name=settings.name,
+        names=settings.names,
+        prices=settings.prices,
     )
     return OpenAICompatibleModel(transport, settings.timeout_seconds, connection)
 
@@ -301,10 +319,14 @@ class TracedModel:
     Args:
         model: the model to call.
         base_url: its server, for the span; None for OpenAI itself.
+        requested: its server's name of it, for the span; "" where that is the model's own.
     """
 
-    def __init__(self, model: ChatModel, base_url: str | None = None) -> None:
+    def __init__(
+        self, model: ChatModel, base_url: str | None = None, *, requested: str = ""
+    ) -> None:
         self._model = model
+        self._requested = requested or model.name
         address = base_url or f"https://{_OPENAI}"
         self._host = urlsplit(address).hostname or ""
         self._provider = provider_name(address)
@@ -338,7 +360,8 @@ class TracedModel:
             telemetry.OPERATION_NAME: "chat",
             telemetry.PROVIDER_NAME: self._provider,
             telemetry.SERVER_ADDRESS: self._host,
-            telemetry.REQUEST_MODEL: self._model.name,
+            telemetry.REQUEST_MODEL: self._requested,
+            telemetry.MODEL_NAME: self._model.name,
             **telemetry.of_prompt(prompt.id),
         }
 

@@ -18,6 +18,8 @@ from openai import APIError, APIStatusError, AsyncOpenAI
 from rag import telemetry
 from rag.errors import ModelUnavailable, ToolsRejected
 from rag.models.client import (
+    CHAT_SETTINGS,
+    SettingNames,
     TryAgain,
     cost_micro_usd,
     read_body,
@@ -149,7 +151,8 @@ ever."""
 class ChatTransport:
     """Sends chat-completion requests for one model; remembers the dialect its server accepts.
 
-    ``prices`` None looks prices up. ``clock`` returns seconds that only grow.
+    ``name`` is what the operator calls the model, "" as its server does; ``names`` are its settings
+    in error messages. ``prices`` None looks prices up. ``clock`` returns seconds that only grow.
     """
 
     def __init__(
@@ -159,10 +162,15 @@ class ChatTransport:
         dialect: Dialect,
         policy: RetryPolicy,
         *,
+        name: str = "",
+        names: SettingNames = CHAT_SETTINGS,
         prices: Prices | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.model = model
+        self.name = name or model
+        self.given_name = name
+        self.names = names
         self._client = client
         self._dialect = dialect
         self._best_format = dialect.format
@@ -214,7 +222,7 @@ class ChatTransport:
             tried.add(dialect)
             other = dialect.after(answer, structured=shape is not None)
             if other is None or other in tried:
-                raise ModelUnavailable(_not_accepted(self.model, answer))
+                raise ModelUnavailable(_not_accepted(self.name, answer, self.names))
             dialect = other
 
     def _current_dialect(self) -> Dialect:
@@ -237,14 +245,14 @@ class ChatTransport:
             return self._understood(error)
         except httpx2.HTTPError:
             # ``from None``: what a server sent may repeat the key or the question.
-            raise TryAgain(f"The answer of the model {self.model!r} was cut off.") from None
+            raise TryAgain(f"The answer of the model {self.name!r} was cut off.") from None
         reply = read_reply(content)
         if reply is None:
             usage = read_usage(content)
             tally.unread += [usage] if usage else []
             raise TryAgain(
-                f"The model {self.model!r} answered with something that is no chat completion; "
-                "check OPENAI_BASE_URL, which usually ends in /v1."
+                f"The model {self.name!r} answered with something that is no chat completion; "
+                f"check {self.names.base_url}, which usually ends in /v1."
             )
         return reply
 
@@ -259,8 +267,8 @@ class ChatTransport:
             content = await read_body(response.iter_bytes(), LARGEST_REPLY_BYTES)
         if content is None:
             raise ModelUnavailable(
-                f"The model {self.model!r} sent more than {LARGEST_REPLY_BYTES} bytes; "
-                "check OPENAI_BASE_URL."
+                f"The model {self.name!r} sent more than {LARGEST_REPLY_BYTES} bytes; "
+                f"check {self.names.base_url}."
             )
         return content
 
@@ -274,7 +282,7 @@ class ChatTransport:
             if rejection is not None:
                 return rejection
         # ``from None``: error bodies may repeat the key or the question.
-        raise translate_error(error, self.model) from None
+        raise translate_error(error, self.name, self.names) from None
 
 
 def _request_attributes(dialect: Dialect, prompt: Prompt) -> telemetry.Attributes:
@@ -294,11 +302,11 @@ def _usage_of_error(tally: CallTally, exchange: Exchange) -> Exchange:
     return exchange
 
 
-def _not_accepted(model: str, rejection: Rejection) -> str:
+def _not_accepted(model: str, rejection: Rejection, names: SettingNames) -> str:
     named = (text for text in (rejection.code, rejection.param) if _PLAIN_CODE.fullmatch(text))
     return (
         f"The model {model!r} does not accept the request ({next(named, 'no reason given')}); "
-        "check that OPENAI_MODEL is a chat model with a context of at least 4,096 tokens."
+        f"check that {names.model} is a chat model with a context of at least 4,096 tokens."
     )
 
 
@@ -319,11 +327,18 @@ PriceOf = Callable[[Usage, tuple[str, ...]], int | None]
 
 
 def model_call(
-    prompt: Prompt, tally: CallTally, *, model: str, price: PriceOf, duration_ms: float
+    prompt: Prompt,
+    tally: CallTally,
+    *,
+    model: str,
+    price: PriceOf,
+    duration_ms: float,
+    name: str = "",
 ) -> ModelCall:
     """Return the record of a call: a request and its repair, if any, also if they failed.
 
-    The cost is None if any part of it is unknown.
+    It is recorded under the operator's ``name`` of the model, else under the server's. The cost
+    is None if any part of it is unknown.
     """
     exchanges = tally.exchanges
     replies = [exchange.reply for exchange in exchanges if exchange.reply]
@@ -334,7 +349,8 @@ def model_call(
     names = tuple(dict.fromkeys((answered_by, model)))
     return ModelCall(
         purpose=prompt.id.partition("@")[0],
-        model=answered_by[:_LONGEST_NAME],
+        model=(name or answered_by)[:_LONGEST_NAME],
+        answered_by=answered_by[:_LONGEST_NAME],
         prompt=prompt.id,
         input_tokens=sum(usage.prompt_tokens for usage in usages if usage),
         output_tokens=sum(usage.completion_tokens for usage in usages if usage),

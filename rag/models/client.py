@@ -28,11 +28,12 @@ from rag.retrying import requested_wait_seconds
 
 @dataclass(frozen=True, slots=True)
 class SettingNames:
-    """The environment variables of a model's name, base URL and key, for error messages."""
+    """The environment variables of a model, for error messages."""
 
     model: str = "OPENAI_MODEL"
     base_url: str = "OPENAI_BASE_URL"
     api_key: str = "OPENAI_API_KEY"
+    timeout: str = "OPENAI_TIMEOUT_SECONDS"
 
 
 CHAT_SETTINGS = SettingNames()

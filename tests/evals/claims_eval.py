@@ -25,6 +25,7 @@ from bot.answering.evaluation.labelled_questions import (
     grade_answer,
     load_questions,
 )
+from bot.answering.evaluation.model_trial import drawn
 from bot.answering.evaluation.question_cases import ask
 from rag.answer.citations import WORDS_FLOOR, CheckedPart, Rule, check_part
 from rag.answer.claim_support import has_negation
@@ -37,7 +38,7 @@ from tests.evals.attacks_eval import SHARED
 from tests.evals.copies_eval import chunks_of
 from tests.evals.question_runs import WORK, opened
 from tests.evals.recorded.server import Replay, load_replies, replaying
-from tests.evals.sets import DRAWS, HANDBOOK, EvalSet, drawn, public_sets, sample
+from tests.evals.sets import DRAWS, HANDBOOK, EvalSet, public_sets, sample
 
 _AUXILIARY = r"is|are|must|can|may|will|should"
 _PUT_IN = re.compile(rf"\b({_AUXILIARY})\b")

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from bot.answering.evaluation.certificate import HeldOut, held_out
 from bot.answering.evaluation.gate_metrics import best_features, comparisons
-from bot.answering.evaluation.gate_training import EXPECTED_SIGNS, fit
+from bot.answering.evaluation.gate_training import fit
 from bot.answering.evaluation.question_cases import Case
 from bot.answering.evaluation.question_metrics import of_slice
 from bot.answering.evaluation.report import Comparison
-from bot.answering.evaluation.training_samples import CasesBySet, samples_of
+from bot.answering.evaluation.training_samples import EXPECTED_SIGNS, CasesBySet, samples_of
 from bot.answering.gate import Gate, load_gate_file
 from bot.answering.gate_file import GateFile
 from tests.evals.floors import UNSEEN

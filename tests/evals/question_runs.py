@@ -23,6 +23,7 @@ from bot.answering.evaluation.evaluate import (
     run_of,
 )
 from bot.answering.evaluation.labelled_questions import RecordingComposer, load_questions
+from bot.answering.evaluation.model_trial import drawn
 from bot.answering.evaluation.question_cases import Case, Subject
 from bot.answering.evaluation.report import Report
 from bot.answering.gate import load_gate
@@ -44,7 +45,7 @@ from rag.pipeline import Pipeline
 from rag.ports import Composer
 from rag.types import Turn
 from tests.evals.recorded.server import MODEL, PromptKind, Replay, load_replies, replaying
-from tests.evals.sets import DRAWS, EvalSet, drawn
+from tests.evals.sets import DRAWS, EvalSet
 
 ROOT = Path(__file__).parents[2]
 WORK = ROOT / ".build" / "evals"

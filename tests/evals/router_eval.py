@@ -29,7 +29,7 @@ from rag.ports import Embedder
 from rag.types import Turn, Vectors
 
 SHARED = Path("../shared/data")
-SAMPLE = Path(__file__).with_name("questions.jsonl")
+SAMPLE = Path(__file__).parents[2] / "infra/sample/questions.jsonl"
 
 LOOKED_UP = frozenset({Intent.DOMAIN, Intent.UNKNOWN})
 _BY_KIND = {"generic": frozenset({Intent.GENERIC}), "human": frozenset({Intent.HUMAN})}

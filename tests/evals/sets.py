@@ -15,15 +15,14 @@ import docx
 import pypdf
 from pydantic import TypeAdapter
 
-from bot.answering.evaluation.evaluate import PlannedQuestion
-from bot.answering.evaluation.labelled_questions import LabelledQuestion, QuestionKind
+from bot.answering.evaluation.model_trial import SAMPLE_DRAW, Share
 from ingestion.documents.front_matter import FrontMatter, split_front_matter
 from rag.types import EVERYONE, Principal, Readers
 
 SAMPLE_ROOT = Path(__file__).parents[2] / "infra" / "sample"
 SPACES: Mapping[str, Path] = {"SAMPLE-IT": SAMPLE_ROOT / "it", "SAMPLE-HR": SAMPLE_ROOT / "hr"}
-QUESTIONS = Path(__file__).with_name("questions.jsonl")
-SHORT_QUESTIONS = Path(__file__).with_name("short.jsonl")
+QUESTIONS = SAMPLE_ROOT / "questions.jsonl"
+SHORT_QUESTIONS = SAMPLE_ROOT / "short_questions.jsonl"
 
 Kind = Literal["answerable", "near_miss", "far", "generic", "human", "multi_turn", "underspecified"]
 
@@ -298,32 +297,8 @@ def _lines(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-_DRAW_SEED = "2026-11-23"
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """How many questions of a kind are asked, and how many of these once more without their pages.
-
-    ``short`` is True for the questions that were written to be short (tag ``short``), and for
-    them alone; ``kind`` None takes every kind.
-    """
-
-    kind: QuestionKind | None
-    asked: int
-    withheld: int = 0
-    short: bool = False
-
-
 DRAWS: Mapping[str, tuple[Share, ...]] = {
-    SAMPLE: (
-        Share(None, 60, short=True),
-        Share("answerable", 36, withheld=36),
-        Share("near_miss", 20),
-        Share("far", 8),
-        Share("underspecified", 4),
-        Share("multi_turn", 6),
-    ),
+    SAMPLE: SAMPLE_DRAW,
     CONTOSO: (Share("answerable", 40, withheld=40),),
     SQUAD: (Share("answerable", 50, withheld=50),),
     HANDBOOK: (
@@ -336,23 +311,3 @@ DRAWS: Mapping[str, tuple[Share, ...]] = {
     ),
 }
 """By the set's name. Of 18F, follow-ups stand apart: the other 320 are the mix of the aims."""
-
-
-def drawn(shares: Sequence[Share], rows: Sequence[LabelledQuestion]) -> list[PlannedQuestion]:
-    """Return what is asked, as many as there are of each share."""
-    asks = []
-    for share in shares:
-        chosen = sorted((row for row in rows if _fits(row, share)), key=_place)[: share.asked]
-        asks += [PlannedQuestion(row) for row in chosen]
-        asks += [PlannedQuestion(row, withheld=True) for row in chosen if row.has_answer][
-            : share.withheld
-        ]
-    return asks
-
-
-def _fits(row: LabelledQuestion, share: Share) -> bool:
-    return share.kind in {None, row.kind} and share.short == ("short" in row.tags)
-
-
-def _place(row: LabelledQuestion) -> str:
-    return hashlib.sha256(f"{_DRAW_SEED}/{row.id}".encode()).hexdigest()

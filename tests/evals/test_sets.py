@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.answering.evaluation.labelled_questions import LabelledQuestion, load_questions
+from bot.answering.evaluation.model_trial import Share, drawn
 from rag.answer.grounded import GroundedAnswer
 from rag.models.chat_model import ModelSettings, open_model
 from rag.ports import ChatMessage, Prompt
@@ -28,8 +29,6 @@ from tests.evals.sets import (
     HANDBOOK,
     SAMPLE,
     SQUAD,
-    Share,
-    drawn,
     public_sets,
     sample,
 )

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -17,12 +17,13 @@ from pydantic import BaseModel
 
 from bot.answering.evaluation import certificate, question_metrics
 from bot.answering.evaluation.gate_metrics import gating_figures
+from bot.answering.evaluation.gate_training import gate_file, held_out_figures
 from bot.answering.evaluation.labelled_questions import LabelledQuestion, load_questions
-from bot.answering.evaluation.question_cases import Case, Subject, ask
+from bot.answering.evaluation.question_cases import Case, Subject, ask_patiently
 from bot.answering.evaluation.question_metrics import kind_of
 from bot.answering.evaluation.report import Report, Run
 from bot.answering.evaluation.training_samples import CasesBySet
-from bot.answering.gate import GATE_FILE, load_gate_file
+from bot.answering.gate import GATE_FILE, Gate, load_gate_file
 from bot.answering.gate_file import CertificateRecord, GateFile
 from bot.domain.errors import SettingInvalid
 
@@ -74,10 +75,10 @@ def questions_and_withheld(rows: Sequence[LabelledQuestion]) -> list[PlannedQues
 async def ask_all(
     subject: Subject, asks: Sequence[PlannedQuestion], progress: Progress | None = None
 ) -> list[Case]:
-    """Ask the questions one by one; return a case for each, in order."""
+    """Ask the questions one by one; return a case for each, in order. Raises ModelGaveUp."""
     cases = []
     for done, (row, withheld) in enumerate(asks, 1):
-        cases.append(await ask(subject, row, withheld=withheld))
+        cases.append(await ask_patiently(subject, row, withheld=withheld))
         if progress is not None:
             progress(done, len(asks))
     return cases
@@ -120,21 +121,82 @@ def train(asked: Mapping[str, CasesBySet], out: Path) -> GateFile:
 
     Args:
         asked: the cases to learn from, by the key of their calibration (gate_training.gate_file).
-        out: where the file is written. Certificates of an earlier file there are dropped;
-            calibrations of models without cases are kept.
+        out: where the file is written. What is fitted loses its certificate; calibrations without
+            cases are kept as they are.
 
-    Raises SettingInvalid when there is too little to learn from, or scikit-learn is missing.
+    Raises SettingInvalid when there is too little to learn from.
     """
-    earlier = load_gate_file(out if out.exists() else GATE_FILE)
     try:
-        training = importlib.import_module("bot.answering.evaluation.gate_training")
-        file: GateFile = training.gate_file(asked, earlier)
-    except ImportError as error:
-        raise SettingInvalid(f"{error}. Install requirements-evals.txt to train.") from error
+        file = gate_file(asked, load_gate_file(out if out.exists() else GATE_FILE))
     except ValueError as error:
         raise SettingInvalid(str(error)) from error
     write(out, file)
     return file
+
+
+LEAST_ANSWERABLE, LEAST_UNANSWERABLE = 60, 40
+"""Questions with and without an answer that the gate can be fitted to one's own wiki with."""
+
+
+def check_labels(rows: Sequence[LabelledQuestion]) -> None:
+    """Raise SettingInvalid when there are too few questions of one's own to train on."""
+    answerable = sum(row.has_answer for row in rows)
+    unanswerable = sum(row.kind in _UNANSWERABLE for row in rows)
+    if answerable < LEAST_ANSWERABLE or unanswerable < LEAST_UNANSWERABLE:
+        raise SettingInvalid(
+            f"{answerable} questions with an answer and {unanswerable} without one are too few to "
+            f"train on: at least {LEAST_ANSWERABLE} and {LEAST_UNANSWERABLE} are needed. "
+            "docs/confidence.md says which."
+        )
+
+
+_UNANSWERABLE = frozenset({"near_miss", "far", "underspecified"})
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTraining:
+    """A gate file with one calibration fitted anew, and what that is worth.
+
+    ``before`` and ``after`` are figures on the same answers, by name; lower is better. ``after`` is
+    by cross-validation over pages.
+    """
+
+    calibration: str
+    file: GateFile
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+
+    @property
+    def better(self) -> bool:
+        """Whether the new probabilities are nearer to the truth, by the Brier score."""
+        return self.after["Brier"] < self.before["Brier"]
+
+
+def train_on_own(cases: Sequence[Case], on: str, earlier: GateFile) -> OwnTraining:
+    """Fit the calibration that the answers of one model were, or could have been, judged by.
+
+    Args:
+        cases: the answers to one's own questions, withheld ones too.
+        on: the name of the questions, for the file.
+        earlier: the gate's file so far, whose other calibrations are kept.
+
+    Raises SettingInvalid when there is too little to learn from.
+    """
+    judged = Counter(case.calibration for case in cases if case.features.get("has_claims"))
+    if not judged:
+        raise SettingInvalid("No question was answered from the pages: nothing can be learned.")
+    ((name, _),) = judged.most_common(1)
+    before = Gate(earlier)
+    try:
+        file = gate_file({name: [(on, cases)]}, earlier)
+    except ValueError as error:
+        raise SettingInvalid(str(error)) from error
+    figures = held_out_figures(
+        [(on, cases)],
+        file.calibrations[name],
+        lambda sample: before.probability(sample.features, name),
+    )
+    return OwnTraining(name, file, *figures)
 
 
 async def certify(
@@ -161,7 +223,7 @@ async def certify(
     read, and when the gate file has no calibration for the subject's composer.
     """
     rows = load_questions(questions)
-    cases = [await ask(subject, row) for row in rows]
+    cases = [await ask_patiently(subject, row) for row in rows]
     asked = [case for case in cases if case.reached_index]
     scores = [case.confidence or 0.0 for case in asked]
     found = certificate.certify(
@@ -169,12 +231,13 @@ async def certify(
     )
     record = _certificate_record(found, questions.name) if found else None
     file = load_gate_file(gate)
-    named = Counter(case.calibration for case in asked if case.calibration in file.calibrations)
+    # Where no answer was composed, the case says nothing of whose answers are certified.
+    named = Counter(case.calibration for case in asked if case.features.get("has_claims"))
     judge = named.most_common(1)[0][0] if named else subject.composer.name
     if judge not in file.calibrations:
         raise SettingInvalid(
             "There is no calibration for answers of this model, so nothing can be certified: "
-            "docs/confidence.md says how one is trained."
+            "`python -m bot train QUESTIONS.jsonl` fits one (docs/confidence.md)."
         )
     write(out, file.with_certificate(judge, record))
     return record

@@ -1,4 +1,4 @@
-"""Fit the gate's regression on labelled answers; needs requirements-evals.txt (scikit-learn).
+"""Fit the gate's regression on labelled answers.
 
 With many labelled answers all features are used, shrunk alike; with few, only those that predict a
 held-out set best (bot.answering.evaluation.training_samples).
@@ -7,18 +7,17 @@ held-out set best (bot.answering.evaluation.training_samples).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold
 
 from bot.answering.evaluation.certificate import upper_bound
-from bot.answering.evaluation.metrics import Pairs, aurc
+from bot.answering.evaluation.metrics import Pairs, aurc, brier, debiased_ece
 from bot.answering.evaluation.training_samples import (
+    EXPECTED_SIGNS,
     CasesBySet,
     Sample,
     forward_selected,
@@ -94,22 +93,21 @@ class RegressionProblem:
 
     def fitted(self, strength: float) -> tuple[Floats, float]:
         """Return the coefficients and the intercept."""
-        model = _regression(strength).fit(self.table, self.right, sample_weight=self.weights)
-        return np.asarray(model.coef_[0], dtype=np.float64), float(model.intercept_[0])
+        return logistic_fit(self.table, self.right, self.weights, strength)
 
     def predicted(self, strength: float) -> Floats:
         """Return each sample's probability from a regression that was fitted without its group."""
         found = np.zeros(len(self.right))
-        folds = GroupKFold(min(_FOLDS, len(set(self.groups))))
-        for seen, unseen in folds.split(self.table, self.right, self.groups):
+        for unseen in grouped_folds(self.groups, _FOLDS):
+            seen = ~unseen
             if len(set(self.right[seen].tolist())) == 1:
-                # LogisticRegression cannot be fitted on a single label.
+                # On a single label the intercept would have no bound.
                 found[unseen] = self.right[seen][0]
                 continue
-            model = _regression(strength).fit(
-                self.table[seen], self.right[seen], sample_weight=self.weights[seen]
+            coefficients, intercept = logistic_fit(
+                self.table[seen], self.right[seen], self.weights[seen], strength
             )
-            found[unseen] = model.predict_proba(self.table[unseen])[:, 1]
+            found[unseen] = _sigmoid(self.table[unseen] @ coefficients + intercept)
         return found
 
     def loss(self, strength: float) -> float:
@@ -144,53 +142,64 @@ class RegressionProblem:
         return {name: round(value, 4) for name, value in found.items()}
 
 
-def _regression(strength: float) -> LogisticRegression:
-    return LogisticRegression(C=strength, max_iter=2000)
+def logistic_fit(
+    table: Floats, right: Labels, weights: Floats, strength: float
+) -> tuple[Floats, float]:
+    """Return coefficients and intercept of a logistic regression with an L2 penalty.
+
+    The weighted log-loss times ``strength``, plus half the squared length of the coefficients, is
+    minimised by Newton's method with halved steps (Boyd and Vandenberghe, "Convex Optimization",
+    9.5). The intercept is not shrunk. Both labels must occur.
+    """
+    columns = np.column_stack([table, np.ones(len(table))])
+    shrunk = np.append(np.ones(table.shape[1]), 0.0)
+    signs = np.where(right == 1, 1.0, -1.0)
+    found = np.zeros(columns.shape[1])
+
+    def loss(at: Floats) -> float:
+        wrong = np.logaddexp(0.0, -signs * (columns @ at))
+        return float(strength * (weights @ wrong) + (shrunk * at) @ at / 2)
+
+    for _ in range(_NEWTON_STEPS):
+        likely = _sigmoid(columns @ found)
+        slope = strength * (columns.T @ (weights * (likely - right))) + shrunk * found
+        if float(np.abs(slope).max()) < _FLAT:
+            break
+        spread = strength * weights * likely * (1 - likely)
+        curve = (columns.T * spread) @ columns + np.diag(shrunk + _RIDGE)
+        step = np.linalg.solve(curve, slope)
+        before, length = loss(found), 1.0
+        while loss(found - length * step) > before and length > _SHORTEST_STEP:
+            length /= 2
+        found = found - length * step
+    return np.asarray(found[:-1], dtype=np.float64), float(found[-1])
 
 
-EXPECTED_SIGNS: Mapping[str, int] = {
-    "score_best": 1,
-    "score_gap_2": 1,
-    "score_gap_5": 1,
-    "score_mean": 1,
-    "score_spread": 1,
-    "keyword_best": 1,
-    "vector_best": 1,
-    "vector_mean": 1,
-    "tokens_best": 1,
-    "tokens_lead": 1,
-    "rank_agreement": 1,
-    "pages_close": -1,
-    "best_page_share": 1,
-    "coverage_best": 1,
-    "coverage_first": 1,
-    "coverage_top_3": 1,
-    "rarest_uncovered": -1,
-    "composer_best_quote_score": 1,
-    "composer_best_quote_coverage": 1,
-    "composer_best_quote_cosine": 1,
-    "composer_quotes_coverage": 1,
-    "composer_lead_over_other_pages": 1,
-    "composer_answer_type_missing": -1,
-    "composer_section_score": 1,
-    "composer_section_gap": 1,
-    "composer_section_lead": 1,
-    "supported_share": 1,
-    "composer_answerable": 1,
-    "composer_self_rating": 1,
-    "composer_partial": -1,
-    "composer_conflict": -1,
-    "composer_claims_kept_share": 1,
-    "composer_quote_exact_share": 1,
-    "composer_figures_quoted": 1,
-    "composer_words_supported": 1,
-    "composer_lines_found_share": 1,
-    "composer_wording_literal": 1,
-    CAREFUL_RULE: 1,
-}
-"""The features that a regression may use, and the only sign allowed for each.
+_NEWTON_STEPS = 100
+_FLAT = 1e-10
+_RIDGE = 1e-12
+"""Keeps the curvature invertible where all answers are nearly certain."""
+_SHORTEST_STEP = 1e-8
 
-A coefficient of the other sign fits an accident of the training set; its feature is left out."""
+
+def _sigmoid(logits: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -500, 500))), dtype=np.float64)
+
+
+def grouped_folds(groups: Sequence[str], folds: int) -> list[NDArray[np.bool_]]:
+    """Return for each fold which samples are in it; a group is never divided.
+
+    The largest groups are dealt out first, each to the fold that has the fewest samples.
+    """
+    _, of_sample, sizes = np.unique(np.array(groups), return_inverse=True, return_counts=True)
+    count = min(folds, len(sizes))
+    fold_of = np.zeros(len(sizes), dtype=np.int64)
+    filled = np.zeros(count)
+    for group in np.argsort(sizes, kind="stable")[::-1]:
+        fold_of[group] = int(np.argmin(filled))
+        filled[fold_of[group]] += sizes[group]
+    return [fold_of[of_sample] == fold for fold in range(count)]
+
 
 _STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _LEAST_SAMPLES = 50
@@ -312,13 +321,38 @@ def gate_file(asked: Mapping[str, CasesBySet], earlier: GateFile) -> GateFile:
     Args:
         asked: the cases by the name of the calibration: ``extractive``, ``extractive.keyword``, and
             ``model:<name>:<prompt>`` for a model and a version of its prompt.
-        earlier: the gate file whose calibrations of other models, or of other prompts, are kept.
+        earlier: the gate file whose other calibrations are kept, with their certificates.
     """
-    kept = {name: each for name, each in earlier.calibrations.items() if name.startswith("model")}
     fitted = {name: fit(samples_of(cases), _label(name)) for name, cases in asked.items()}
-    return earlier.model_copy(
-        update={"date": datetime.now(UTC).date(), "calibrations": kept | fitted}
-    )
+    today = datetime.now(UTC).date()
+    calibrations = {**earlier.calibrations, **fitted}
+    return earlier.model_copy(update={"date": today, "calibrations": calibrations})
+
+
+def held_out_figures(
+    cases: CasesBySet, calibration: Calibration, before: Callable[[Sample], float]
+) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """Return the figures of the gate ``before``, and of a fitted calibration by cross-validation.
+
+    Brier score, calibration error and area under the risk-coverage curve; lower is better. Every
+    answer weighs the same.
+    """
+    samples = samples_of(cases)
+    right = np.array([sample.right for sample in samples], dtype=np.int64)
+    table = FeatureTable.of(samples, [each.name for each in calibration.features])
+    groups = [f"{sample.data}/{sample.group}" for sample in samples]
+    problem = RegressionProblem(table.standardised, right, sample_weights(samples), groups)
+    after = problem.predicted(calibration.validation["regularisation"]).tolist()
+    labels = [sample.right for sample in samples]
+    return _figures([before(sample) for sample in samples], labels), _figures(after, labels)
+
+
+def _figures(probabilities: Sequence[float], labels: Sequence[bool]) -> Mapping[str, float]:
+    return {
+        "Brier": brier(probabilities, labels),
+        "ECE": debiased_ece(probabilities, labels),
+        "AURC": aurc(probabilities, labels),
+    }
 
 
 def _label(name: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from bot.answering.evaluation.evaluate import OwnTraining
 from bot.answering.evaluation.question_metrics import OUTCOMES, SHORT_QUESTION_WORDS
-from bot.answering.evaluation.report import Figure, Report, Separation
+from bot.answering.evaluation.report import Figure, Report, Separation, Trial
 
 _RANKING_NAMES = {
     "keyword": "keyword (BM25)",
@@ -208,6 +209,105 @@ def _cost(report: Report) -> list[str]:
             f"{cost.output_tokens} tokens."
         ),
     ]
+
+
+_TRIAL_COLUMNS = {
+    "composed_right": "composed right",
+    "answered_right": "answered right",
+    "wrong_among_answered": "wrong among all answered",
+    "unanswerable_answered": "answered though the pages don't say",
+    "unsure": "shown as a guess",
+}
+_NAMED = 8
+"""How many questions are named of each sort."""
+
+
+def trials_page(
+    trials: Sequence[Trial], texts: Mapping[str, str], *, careful: Sequence[str]
+) -> str:
+    """Render several models side by side, then what to think of each, in words.
+
+    Args:
+        trials: one for each model.
+        texts: the questions by their ids.
+        careful: models whose answers the careful default judged.
+    """
+    rows = [
+        [trial.model, *(_share(getattr(trial.found, name)) for name in _TRIAL_COLUMNS)]
+        for trial in trials
+    ]
+    plain = next((trial for trial in trials if trial.verdict is None), None)
+    parts = ["\n".join(table(["model", *_TRIAL_COLUMNS.values()], rows))]
+    parts += [
+        "\n".join(_in_words(trial, plain, texts, careful=trial.model in careful))
+        for trial in trials
+        if trial.verdict is not None
+    ]
+    return "\n\n".join(parts)
+
+
+def _in_words(
+    trial: Trial, plain: Trial | None, texts: Mapping[str, str], *, careful: bool
+) -> Iterable[str]:
+    found = trial.found
+    beside = f"; without a model {_percent(plain.found.answered_right)}" if plain else ""
+    yield f"**{trial.model}: {trial.verdict}.**"
+    yield f"- Right: {_percent(found.answered_right)} of what the pages answer{beside}."
+    yield f"- Wrong: {_percent(found.wrong_among_answered)} of all that it answers."
+    guesses = _percent(found.right_among_unsure)
+    yield f"- Unsure: {_percent(found.unsure)} get a guess; right are {guesses}."
+    yield (
+        f"- It refuses {len(trial.refused)} that the pages answer; to {len(trial.held_back)} of "
+        "them it had a right answer, which the gate held back."
+    )
+    yield from _named(trial.refused, texts)
+    yield f"- It invents {len(trial.invented)}: what the pages don't say, or what is wrong."
+    yield from _named(trial.invented, texts)
+    if trial.unusable:
+        yield (
+            f"- To {len(trial.unusable)} it gave nothing in a usable form; in use these are "
+            "answered without a model."
+        )
+        yield from _named(trial.unusable, texts)
+    if careful:
+        yield (
+            "- Its answers were judged by the careful default; `python -m bot train` fits the gate "
+            "to it (docs/confidence.md)."
+        )
+
+
+def _percent(figure: Figure) -> str:
+    """Return a share in per cent with its interval and the number that it is a share of."""
+    if figure.value is None:
+        return "none"
+    bounds = (figure.value, figure.low or 0.0, figure.high or 0.0)
+    value, low, high = (round(100 * each) for each in bounds)
+    return f"{value} % ({low} to {high}; of {figure.n})"
+
+
+def _named(ids: Sequence[str], texts: Mapping[str, str]) -> Iterable[str]:
+    """Yield the first of some questions as a list below a line."""
+    for each in ids[:_NAMED]:
+        yield f"  - {each}: {texts.get(each.partition(' ')[0], '')}"
+    if len(ids) > _NAMED:
+        yield f"  - and {len(ids) - _NAMED} more"
+
+
+def training_lines(training: OwnTraining) -> Iterable[str]:
+    """Return a table of what a calibration fitted to one's own labels is worth."""
+    calibration = training.file.calibrations[training.calibration]
+    (trained,) = calibration.trained_on
+    yield f"{training.calibration}: {trained.questions} answers, {trained.right} of them right."
+    yield ""
+    yield from table(
+        ["lower is better", "as it is", "fitted, by cross-validation"],
+        [
+            [name, f"{value:.3f}", f"{training.after[name]:.3f}"]
+            for name, value in training.before.items()
+        ],
+    )
+    yield ""
+    yield f"Weighed: {', '.join(each.name for each in calibration.features)}."
 
 
 def _cells(figure: Figure) -> tuple[str, str]:

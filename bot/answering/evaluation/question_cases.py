@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from bot.answering.evaluation.labelled_questions import (
@@ -15,12 +17,24 @@ from bot.answering.evaluation.labelled_questions import (
     grade_answer,
 )
 from bot.answering.evaluation.metrics import distinct, reciprocal_rank_fusion
+from bot.answering.gate import calibration_name
 from bot.answering.gate_file import CAREFUL
-from bot.domain.interactions import ConfidenceLevel, Outcome, Reply
+from bot.domain.errors import ModelGaveUp
+from bot.domain.interactions import Clarification, ConfidenceLevel, Outcome, Reply
 from bot.domain.messages import Audience, Inquiry, Intent, Message, Person, Stage, Thread
+from bot.domain.outcomes import error_code
 from bot.domain.ports import AnswersInquiries
 from rag.embedding import embed_question
-from rag.ports import Embedder, Index
+from rag.errors import RagError
+from rag.ports import (
+    ChatModel,
+    Completion,
+    Embedder,
+    Index,
+    Prompt,
+    Shape,
+    Structured,
+)
 from rag.types import Passage, Question
 
 CANDIDATES = 400
@@ -71,15 +85,63 @@ _ANSWER_PROMPT = "answer"
 """Prefix of the prompt ids that ask a model for an answer from passages."""
 
 
+class ModelWatch:
+    """Delegates to a chat model and remembers its failures. Implements `ChatModel`.
+
+    Without it a failure of routing would look like a question that the model routed badly.
+    """
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+        self._codes: list[str] = []
+        self.last = ""
+        """What the last failure said."""
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        with self._watching():
+            return await self._model.complete(prompt)
+
+    async def structured(self, prompt: Prompt, shape: type[Shape]) -> Structured[Shape]:
+        with self._watching():
+            return await self._model.structured(prompt, shape)
+
+    def take(self) -> str:
+        """Return and clear the failure since the last call, as an error code; "" for none.
+
+        That the model was unavailable counts for more than that an answer had no usable form.
+        """
+        codes, self._codes = self._codes, []
+        return max(codes, default="", key=lambda code: code == "model_unavailable")
+
+    @contextmanager
+    def _watching(self) -> Iterator[None]:
+        try:
+            yield
+        except RagError as error:
+            self._codes.append(error_code(error))
+            self.last = str(error)
+            raise
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The system under evaluation: a desk, the composer inside it, and the index it searches."""
+    """The system under evaluation: a desk, the composer inside it, and the index it searches.
+
+    ``watch`` is around its model, ``calibrated_as`` the name that the model's calibrations are kept
+    by; None and "" without one.
+    """
 
     desk: AnswersInquiries
     composer: RecordingComposer
     index: Index
     embedder: Embedder | None
     tenant: str = "default"
+    watch: ModelWatch | None = None
+    calibrated_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +151,8 @@ class Case:
     ``confidence`` and ``threshold`` are None when the index was not searched. ``withheld``: the
     gold pages were kept out of the search. ``level`` is the confidence level shown with an answer
     from the pages; None where there is none. ``calibration`` names the calibration of such an
-    answer; for a model's, the model and its prompt.
+    answer; for a model's, the model and its prompt. ``failure`` is the code of what failed on the
+    way, "" for nothing.
     """
 
     row: LabelledQuestion
@@ -109,6 +172,7 @@ class Case:
     rankings: Rankings | None = None
     level: ConfidenceLevel | None = None
     calibration: str = "extractive"
+    failure: str = ""
 
     @property
     def kind(self) -> QuestionKind:
@@ -151,6 +215,8 @@ async def ask(subject: Subject, row: LabelledQuestion, *, withheld: bool = False
     excluded = row.withheld_pages if withheld else frozenset[str]()
     inquiry = _inquiry(row, subject.tenant, excluded)
     subject.composer.take()
+    if subject.watch is not None:
+        subject.watch.take()
     started = time.perf_counter()
     outcome = await subject.desk.handle(inquiry, _ignore_stage)
     took = (time.perf_counter() - started) * 1000
@@ -159,7 +225,39 @@ async def ask(subject: Subject, row: LabelledQuestion, *, withheld: bool = False
     rankings = (
         await rank_pages(subject.index, subject.embedder, row, subject.tenant) if ranked else None
     )
-    return _case(row, outcome, verdict, took, withheld=withheld, rankings=rankings)
+    found = _case(row, outcome, verdict, took, withheld=withheld, rankings=rankings)
+    failure = (subject.watch.take() if subject.watch else "") or _error(outcome)
+    return replace(found, calibration=_calibration(outcome, subject), failure=failure)
+
+
+WAITS_SECONDS = (5.0, 20.0, 60.0)
+"""How long a question waits before it is asked again, after its own retries have failed."""
+
+Wait = Callable[[float], Awaitable[None]]
+
+
+async def ask_patiently(
+    subject: Subject,
+    row: LabelledQuestion,
+    *,
+    withheld: bool = False,
+    wait: Wait = asyncio.sleep,
+) -> Case:
+    """Ask one question, again where something was unavailable: that is never counted as an answer.
+
+    An answer without a usable form counts: it is the model's own. Raises ModelGaveUp.
+    """
+    for seconds in (*WAITS_SECONDS, None):
+        case = await ask(subject, row, withheld=withheld)
+        if case.failure in {"", "model_answer_invalid"}:
+            return case
+        if seconds is not None:
+            await wait(seconds)
+    why = subject.watch.last if subject.watch else case.failure
+    raise ModelGaveUp(
+        f"Question {row.id!r} stayed unanswered {len(WAITS_SECONDS) + 1} times. {why} Run the same "
+        "command again when that is mended."
+    )
 
 
 def _inquiry(row: LabelledQuestion, tenant: str, excluded: frozenset[str]) -> Inquiry:
@@ -207,21 +305,28 @@ def _case(
         output_tokens=sum(call.output_tokens for call in trace.calls),
         rankings=rankings,
         level=_level(outcome),
-        calibration=_calibration(outcome),
     )
 
 
-def _calibration(outcome: Outcome) -> str:
+def _calibration(outcome: Outcome, subject: Subject) -> str:
     """Return the calibration that judged an answer, or the one that could have.
 
-    The latter follows from the last call that composed an answer, with the model's name as its
-    server reports it; without such a call it is ``extractive``.
+    The latter follows from the last call that composed an answer; without such a call it is
+    ``extractive``.
     """
     judged_by = outcome.trace.calibration
     if judged_by not in {"", CAREFUL}:
         return judged_by
     composing = [call for call in outcome.trace.calls if call.prompt.startswith(_ANSWER_PROMPT)]
-    return f"model:{composing[-1].model}:{composing[-1].prompt}" if composing else "extractive"
+    if not composing:
+        return "extractive"
+    model = subject.calibrated_as or composing[-1].model
+    return calibration_name(model, composing[-1].prompt)
+
+
+def _error(outcome: Outcome) -> str:
+    given = outcome.response
+    return (None if isinstance(given, Clarification) else given.error) or ""
 
 
 def _level(outcome: Outcome) -> ConfidenceLevel | None:

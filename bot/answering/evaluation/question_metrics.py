@@ -11,7 +11,15 @@ import numpy as np
 from bot.answering.evaluation import metrics
 from bot.answering.evaluation.metrics import Estimate, mean, wilson
 from bot.answering.evaluation.question_cases import Case, Rankings
-from bot.answering.evaluation.report import Answers, Cost, Figure, Operation, Slice
+from bot.answering.evaluation.report import (
+    Answers,
+    Cost,
+    Figure,
+    Operation,
+    Slice,
+    Trial,
+    Verdict,
+)
 from bot.domain.messages import Intent
 
 SHORT_QUESTION_WORDS = 8
@@ -75,6 +83,51 @@ def of_slice(cases: Sequence[Case]) -> Slice:
         unsure=_share([*answerable, *unanswerable], lambda case: case.level == "unsure"),
         right_among_unsure=_share(unsure, lambda case: case.right),
     )
+
+
+MOST_WRONG = 0.05
+"""The share of wrong answers, among all that are given, that a good model keeps below."""
+
+
+def trial_of(model: str, cases: Sequence[Case], plain: Sequence[Case] | None = None) -> Trial:
+    """Return what a model made of some questions, follow-ups left out.
+
+    Args:
+        model: its name.
+        cases: its answers.
+        plain: the answers without a model to the same questions, to compare with.
+    """
+    own = [case for case in cases if SLICES["all"](case)]
+    found = of_slice(own)
+    answerable = [case for case in own if case.row.has_answer and not case.withheld]
+    refused = [case for case in answerable if case.level is None]
+    return Trial(
+        model=model,
+        verdict=None if plain is None else _verdict(found, slices(plain)["all"]),
+        found=found,
+        refused=_ids(refused),
+        held_back=_ids([case for case in refused if case.right]),
+        invented=_ids([case for case in own if case.answered and not case.answered_right]),
+        unusable=_ids([case for case in own if case.failure]),
+    )
+
+
+def _verdict(found: Slice, plain: Slice) -> Verdict:
+    """Return whether a model is worth having: righter than none, and hardly ever wrong.
+
+    Where more than MOST_WRONG is wrong, but that may be chance by the 95 % interval, nobody can
+    tell.
+    """
+    wrong, right = found.wrong_among_answered, found.answered_right.value or 0.0
+    if right <= (plain.answered_right.value or 0.0):
+        return "not good enough"
+    if (wrong.value or 0.0) <= MOST_WRONG:
+        return "good enough"
+    return "not sure to be good enough" if (wrong.low or 0.0) <= MOST_WRONG else "not good enough"
+
+
+def _ids(cases: Sequence[Case]) -> tuple[str, ...]:
+    return tuple(f"{case.row.id} (withheld)" if case.withheld else case.row.id for case in cases)
 
 
 def _answered(cases: Sequence[Case]) -> list[Case]:

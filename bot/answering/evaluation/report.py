@@ -118,6 +118,31 @@ class Slice(_ReportModel):
     right_among_unsure: Figure
 
 
+Verdict = Literal["good enough", "not sure to be good enough", "not good enough"]
+
+
+class Trial(_ReportModel):
+    """What one model made of the sample's questions, without follow-ups, and what to think of it.
+
+    Args:
+        model: its name; ``none`` for no model.
+        verdict: None where there is nothing to compare with.
+        found: the shares.
+        refused: ids of the questions with an answer that got neither an answer nor a guess.
+        held_back: those of them for which a right answer was made and not shown.
+        invented: ids of the questions that were answered, and should not have been, or wrongly.
+        unusable: ids of the questions to which the model gave no answer in a usable form.
+    """
+
+    model: str
+    verdict: Verdict | None
+    found: Slice
+    refused: tuple[str, ...]
+    held_back: tuple[str, ...]
+    invented: tuple[str, ...]
+    unusable: tuple[str, ...]
+
+
 class Operation(_ReportModel):
     """Outcomes that the askers got at the threshold in force.
 
@@ -160,3 +185,11 @@ class Report(_ReportModel):
     gate: Gating
     operation: Operation
     cost: Cost
+
+
+class Trials(_ReportModel):
+    """What ``evaluate --sample --out`` writes: a trial and a report for each model, in order."""
+
+    version: int = 1
+    trials: tuple[Trial, ...]
+    reports: tuple[Report, ...]

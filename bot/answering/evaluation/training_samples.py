@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from bot.answering.evaluation.question_cases import Case
 from bot.answering.evaluation.question_metrics import kind_of
-from bot.answering.gate import is_of_model, with_careful_rule
+from bot.answering.gate import CAREFUL_RULE, is_of_model, with_careful_rule
 
 CasesBySet = Sequence[tuple[str, Sequence[Case]]]
 """The cases of each set, by the set's name."""
@@ -81,6 +81,50 @@ def _share(kind: str, cells: Mapping[str, int]) -> float:
         return 1 - UNANSWERABLE_SHARE if others else 1.0
     return UNANSWERABLE_SHARE / others
 
+
+EXPECTED_SIGNS: Mapping[str, int] = {
+    "score_best": 1,
+    "score_gap_2": 1,
+    "score_gap_5": 1,
+    "score_mean": 1,
+    "score_spread": 1,
+    "keyword_best": 1,
+    "vector_best": 1,
+    "vector_mean": 1,
+    "tokens_best": 1,
+    "tokens_lead": 1,
+    "rank_agreement": 1,
+    "pages_close": -1,
+    "best_page_share": 1,
+    "coverage_best": 1,
+    "coverage_first": 1,
+    "coverage_top_3": 1,
+    "rarest_uncovered": -1,
+    "composer_best_quote_score": 1,
+    "composer_best_quote_coverage": 1,
+    "composer_best_quote_cosine": 1,
+    "composer_quotes_coverage": 1,
+    "composer_lead_over_other_pages": 1,
+    "composer_answer_type_missing": -1,
+    "composer_section_score": 1,
+    "composer_section_gap": 1,
+    "composer_section_lead": 1,
+    "supported_share": 1,
+    "composer_answerable": 1,
+    "composer_self_rating": 1,
+    "composer_partial": -1,
+    "composer_conflict": -1,
+    "composer_claims_kept_share": 1,
+    "composer_quote_exact_share": 1,
+    "composer_figures_quoted": 1,
+    "composer_words_supported": 1,
+    "composer_lines_found_share": 1,
+    "composer_wording_literal": 1,
+    CAREFUL_RULE: 1,
+}
+"""The features that a regression may use, and the only sign allowed for each.
+
+A coefficient of the other sign fits an accident of the training set; its feature is left out."""
 
 EVENTS_PER_FEATURE = 5
 

@@ -94,11 +94,12 @@ def _policy_warnings(settings: Settings, policy: Policy) -> Iterator[str]:
     if shut:
         names = ", ".join(sorted(shut))
         yield f"FRONTDESK_SPACES leaves {names} out everywhere; a channel can't add it."
-    known = {"", NO_MODEL, settings.openai_model, *settings.openai_channel_models}
-    if policy.model not in known:
+    known = [*(each.name for each in settings.language_models), NO_MODEL]
+    if policy.model not in {"", *known}:
         yield (
-            f"OPENAI_CHANNEL_MODELS does not name {policy.model!r}; until it does, the configured "
-            "model answers there."
+            f"No model is called {policy.model!r}: neither OPENAI_CHANNEL_MODELS nor "
+            f"MODELS__NAME__MODEL names it. Until one does, the usual model answers there; known "
+            f"are {', '.join(known)}."
         )
 
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 from bot.answering.limit_reports import limits_status
 from bot.app.components import Components, open_components
+from bot.app.language_models import PROBE
 from bot.domain import health
 from bot.domain.errors import BotError
 from bot.domain.health import ComponentStatus
@@ -21,17 +22,12 @@ from bot.domain.text.source_links import OWN_PAGES
 from bot.store.database import database_url, open_store
 from rag.errors import RagError
 from rag.file_modes import restrict_to_owner
-from rag.ports import ChatMessage, Prompt
+from rag.ports import ChatModel, Prompt
+from rag.search_planning import SEARCH_TOOL
 from rag.types import EVERYONE, Scope
 
 _FREE_BYTES = 500 * 1024**2
 _QUESTION = "how do I get access"
-_PROBE = Prompt(
-    id="doctor@1",
-    messages=(ChatMessage("user", "Answer with the one word: ready"),),
-    max_output_tokens=64,
-)
-
 
 Checks = Callable[[], Awaitable[Sequence[ComponentStatus]]]
 
@@ -46,7 +42,7 @@ async def doctor(settings: Settings, *further: Checks) -> int:
     try:
         async with open_components(settings) as parts:
             found += [await _knowledge(settings, parts), await _embedder(settings, parts)]
-            found += [await _model(settings, parts), *await _outsiders(settings, parts)]
+            found += [*await _models(settings, parts), *await _outsiders(settings, parts)]
             found += [health.calibration(settings, parts.uncalibrated)]
             unlinked = await _spaces_without_public_url(settings, parts)
     except (BotError, RagError) as error:
@@ -173,17 +169,26 @@ async def _azure_search(settings: Settings) -> Sequence[ComponentStatus]:
     ]
 
 
-async def _model(settings: Settings, parts: Components) -> ComponentStatus:
-    """Check the model by asking for one word."""
-    if parts.model is None:
-        return health.model(settings)
+async def _models(settings: Settings, parts: Components) -> Sequence[ComponentStatus]:
+    """Check every model by asking for one word."""
+    known = health.models(settings)
+    parts_of = {health.model_part(each): each.name for each in settings.further_models}
+    found = []
+    for part in known:
+        name = parts_of.get(part.name, settings.openai_model or "")
+        opened = parts.models.get(name)
+        probe = replace(PROBE, tools=(SEARCH_TOOL,) if settings.search == "planned" else ())
+        found.append(part if opened is None else await _answers(part.name, opened.chat, probe))
+    return found
+
+
+async def _answers(part: str, model: ChatModel, probe: Prompt) -> ComponentStatus:
     try:
-        completion = await parts.model.complete(_PROBE)
+        call = (await model.complete(probe)).call
     except RagError as error:
-        return ComponentStatus("model", "failed", str(error))
-    call = completion.call
+        return ComponentStatus(part, "failed", str(error))
     took = f"{call.duration_ms:.0f} ms, {call.input_tokens} + {call.output_tokens} tokens"
-    return ComponentStatus("model", "ready", f"{call.model} answered ({took})")
+    return ComponentStatus(part, "ready", f"{call.answered_by} answered ({took})")
 
 
 async def _outsiders(settings: Settings, parts: Components) -> Sequence[ComponentStatus]:

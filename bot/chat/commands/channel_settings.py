@@ -145,14 +145,14 @@ def _each_change(before: Policy, after: Policy, form: ChannelSettingsForm) -> It
 
 
 def _model_choices(chosen: str, models: Sequence[str], usual: str | None) -> Iterator[Choice]:
-    """Yield the usual model first; without one, only the pages' own words are offered."""
+    """Yield what is usual first: a model, or without one the pages' own words."""
     if usual is None:
         yield Choice("", _PAGES_WORDS)
     else:
         yield Choice("", f"The usual model ({usual})")
         yield Choice(NO_MODEL, _PAGES_WORDS)
-        yield from (Choice(name, name) for name in models if name != usual)
-    offered = {NO_MODEL, *models} - {usual} if usual is not None else set()
+    yield from (Choice(name, name) for name in models if name != usual)
+    offered = {*models} if usual is None else {NO_MODEL, *models} - {usual}
     if chosen not in {"", *offered}:
         label = _PAGES_WORDS if chosen == NO_MODEL else f"{chosen} (not configured any more)"
         yield Choice(chosen, label)

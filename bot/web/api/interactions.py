@@ -47,6 +47,7 @@ from bot.web.api.requests import (
     boolean_query,
     claimed_user,
     idempotency_key,
+    invalid_field,
     json_reply,
     user_of_query,
 )
@@ -246,17 +247,28 @@ class InteractionsApi:
             search_filters=SearchFilters(
                 None if asked.spaces is None else frozenset(asked.spaces), asked.source_type
             ),
+            model=self._allowed_model(asked.model),
         )
+
+    def _allowed_model(self, named: str | None) -> str:
+        """Return the model of a request, "" for the usual one. Raises Problem (422)."""
+        allowed = self.settings.rest_models
+        if named is None or named in allowed:
+            return named or ""
+        cure = f"Name one of {', '.join(allowed)}, or leave it out." if allowed else "Leave it out."
+        raise invalid_field("model", named, "is no model that a request may name here", cure)
 
     async def _first_with_key(self, interaction_id: InteractionId, message: Message) -> str:
         """Return the conversation of the first request with this idempotency key.
 
-        Raises Problem (409) when that request asked another question, or with other filters.
+        Raises Problem (409) when that request asked another question, with other filters or of
+        another model.
         """
         first = await self.interactions.get(interaction_id)
         if first is not None and (
             first.message.text not in {message.text, NOT_KEPT}
             or first.message.search_filters != message.search_filters
+            or first.message.model != message.model
         ):
             raise problem(
                 409,

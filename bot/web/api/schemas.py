@@ -59,7 +59,11 @@ class Ask(Sent):
         "asker may not read counts as one that does not exist: nothing is found in it",
     )
     source_type: SourceType | None = Field(
-        None, description="confluence, folder or upload, to search such pages alone, or null"
+        None,
+        description="confluence, folder or upload, to search such pages alone, or null",
+    )
+    model: Name | None = Field(
+        None, description="the name of a model that REST_MODELS allows, or null for the usual one"
     )
 
 

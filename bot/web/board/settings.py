@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import get_args
@@ -138,9 +138,23 @@ def setting_views(
     views: dict[str, SettingView] = {}
     for settings in read:
         for name, field in type(settings).model_fields.items():
-            view = _view(name, field, getattr(settings, name), sources.get(name))
-            views.setdefault(view.variable, view)
+            value, source = getattr(settings, name), sources.get(name)
+            for view in _field_views(name, field, value, source):
+                views.setdefault(view.variable, view)
     return list(views.values())
+
+
+def _field_views(
+    name: str, field: FieldInfo, value: object, source: SettingOrigin | None
+) -> Iterator[SettingView]:
+    """Yield a field's view; of the named models each set variable of each model, else none."""
+    if not isinstance(value, Mapping):
+        yield _view(name, field, value, source)
+        return
+    for model, given in value.items():
+        for own in sorted(given.model_fields_set):
+            inner = type(given).model_fields[own]
+            yield _view(f"{name}__{model}__{own}", inner, getattr(given, own), source)
 
 
 def _view(name: str, field: FieldInfo, value: object, source: SettingOrigin | None) -> SettingView:

@@ -20,7 +20,16 @@ from bot.answering.attachments import AttachmentReader
 from bot.domain.errors import AskerUnknown, DeliveryFailed
 from bot.domain.handoff import ASK_TOPIC
 from bot.domain.interactions import Clarification, Outcome
-from bot.domain.messages import Attached, Inquiry, Introduction, Message, Person, Policy, Refusal
+from bot.domain.messages import (
+    NO_MODEL,
+    Attached,
+    Inquiry,
+    Introduction,
+    Message,
+    Person,
+    Policy,
+    Refusal,
+)
 from bot.domain.ports import Directory, Policies
 from bot.store.database import Store
 from rag.types import EVERYONE, Principal, Turn
@@ -447,3 +456,14 @@ async def test_files_are_read_and_what_was_not_read_is_told(store: Store) -> Non
 
     assert inquiry.attached == (Attached("vpn.log", "Error 809"),)
     assert inquiry.remarks == ("I did not read screen.png: I read text, logs and PDF only.",)
+
+
+@pytest.mark.parametrize(("own", "used"), [("", "small"), ("big", "small"), (NO_MODEL, NO_MODEL)])
+async def test_a_request_names_its_model_but_not_where_there_is_none(
+    store: Store, own: str, used: str
+) -> None:
+    await store.policies.set("default", "slack:C1", Policy(model=own), actor="cli:anna")
+
+    inquiry = await admitted(admission_over(store), replace(asked(), model="small"))
+
+    assert inquiry.policy.model == used

@@ -255,8 +255,9 @@ async def test_only_sure_answers_are_said(bench: Bench, sure: float, missing: st
 async def test_an_answer_is_judged_by_its_model_and_prompt(bench: Bench) -> None:
     call = ModelCall("answer", "gpt-own-2026-08-06", "answer@7", 1, 1, 1.0)
     composer = FirstLine(name="model", calls=(call,))
-    bench.others["gpt-own"] = replace(bench.way(composer), model="gpt-own")
-    asked = replace(inquiry(message("what is error 809")), policy=Policy(model="gpt-own"))
+    way = replace(bench.way(composer), model="own", calibrated_as="gpt-own")
+    bench.others["own"] = way
+    asked = replace(inquiry(message("what is error 809")), policy=Policy(model="own"))
 
     outcome = await bench.handle(asked)
 

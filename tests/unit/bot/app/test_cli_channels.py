@@ -107,7 +107,9 @@ def test_a_model_that_the_settings_do_not_name_is_pointed_out(
     assert main(["channels", "set", "slack:C1", "--model", "small"]) == 0
     assert "OPENAI_CHANNEL_MODELS" not in capsys.readouterr().out
     assert main(["channels", "set", "slack:C1", "--model", "large"]) == 0
-    assert "OPENAI_CHANNEL_MODELS does not name 'large'" in capsys.readouterr().out
+    warned = capsys.readouterr().out
+    assert "No model is called 'large'" in warned
+    assert "known are small, none" in warned
 
 
 def test_a_space_that_is_left_out_everywhere_is_pointed_out(

@@ -12,6 +12,7 @@ import pytest
 from bot.answering.gate import GATE_FILE, calibration_name, load_gate_file
 from bot.answering.gate_file import CAREFUL
 from bot.answering.grounded_answer import MODEL_FAILED
+from bot.app.cli.doctor import doctor
 from bot.app.components import Components, open_components, status
 from bot.app.documents import reindex_sample
 from bot.domain.errors import SettingInvalid
@@ -20,6 +21,7 @@ from bot.domain.interactions import Escalation, Outcome, Reply
 from bot.domain.messages import NO_MODEL, Attached, Policy, Stage
 from bot.domain.settings import Settings
 from prompts.files import load_prompt
+from rag.errors import ModelUnavailable
 from rag.types import Page
 from tests.fakes.builders import ALL, chunk, inquiry, message
 from tests.fakes.http_server import LIKELY, LOW, settings_for, write_index
@@ -269,6 +271,88 @@ async def test_a_models_answer_is_judged_carefully_until_it_is_learned(
 def test_no_model_can_be_called_none(tmp_path: Path) -> None:
     with pytest.raises(SettingInvalid, match="stands for no model"):
         settings_for(tmp_path, openai_channel_models="small,none")
+
+
+@pytest.fixture
+async def twin() -> AsyncIterator[OpenAIServer]:
+    async with openai_server(GROUNDED) as opened:
+        opened.key = "sk-twin"
+        yield opened
+
+
+@pytest.fixture
+def with_twin(settings: Settings, twin: OpenAIServer) -> Settings:
+    """The default model by the same name at another server, which takes another key."""
+    own = {"model": "large", "base_url": twin.url, "api_key": twin.key}
+    prices = {"input_usd_per_million": 10, "output_usd_per_million": 100}
+    return settings.model_validate({**settings.model_dump(), "models": {"twin": {**own, **prices}}})
+
+
+async def test_a_named_model_is_asked_at_its_own_server_with_its_own_key(
+    with_twin: Settings, server: OpenAIServer, twin: OpenAIServer
+) -> None:
+    outcome = await asked(with_twin, Policy(model="twin"))
+
+    assert isinstance(outcome.response, Reply)
+    assert outcome.response.tone == "answer"
+    assert (server.seen, models(twin)) == ([], {"large"})
+    assert outcome.trace.notes == ()
+    (call,) = outcome.trace.calls
+    assert (call.model, call.answered_by) == ("twin", "gpt-4o-mini-2024-07-18")
+    assert call.cost_micro_usd == 10 * call.input_tokens + 100 * call.output_tokens
+
+
+async def test_a_calibration_is_never_used_for_the_same_name_elsewhere(
+    with_twin: Settings,
+) -> None:
+    known = load_gate_file()
+    default, twin = with_twin.default_model, with_twin.further_models[-1]
+    assert default is not None
+    named = calibration_name(default.calibrated_as, load_prompt("answer").id)
+    own = {named: known.calibrations["extractive"]}
+    with_own = known.model_copy(update={"calibrations": {**known.calibrations, **own}})
+    (with_twin.data_dir / GATE_FILE.name).write_text(with_own.model_dump_json())
+
+    assert twin.model == default.model
+    assert (await asked(with_twin, Policy())).trace.calibration == named
+    assert (await asked(with_twin, Policy(model="twin"))).trace.calibration == CAREFUL
+
+
+async def test_a_named_models_failures_leave_the_others_alone(
+    with_twin: Settings, server: OpenAIServer, twin: OpenAIServer
+) -> None:
+    twin.answers = [fails(401)]
+    policies = [Policy(model="twin")] * 5 + [Policy()]
+    async with open_components(with_twin) as parts:
+        for policy in policies:
+            said = replace(inquiry(message(LIKELY, private=False)), policy=policy)
+            outcome = await parts.desk.handle(said, quiet)
+
+    assert (len(twin.seen), len(server.seen)) == (3, 1)
+    assert outcome.remarks == ()
+
+
+async def test_every_model_is_tried_and_named_by_the_doctor(
+    with_twin: Settings, twin: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twin.answers = [fails(401)]
+
+    assert await doctor(with_twin) == 1
+
+    told = capsys.readouterr().out
+    assert "! model twin" in told
+    assert "MODELS__TWIN__API_KEY" in told
+    assert "+ model small" in told
+    assert twin.key not in told
+
+
+async def test_a_named_model_without_a_key_is_refused_by_its_variable(settings: Settings) -> None:
+    own = {"own": {"model": "gpt-5", "base_url": "https://api.openai.com/v1/"}}
+    keyless = settings.model_validate({**settings.model_dump(), "models": own})
+
+    with pytest.raises(ModelUnavailable, match="MODELS__OWN__API_KEY"):
+        async with open_components(keyless):
+            pass
 
 
 async def test_search_embeds_by_the_server_and_routing_by_what_is_installed(

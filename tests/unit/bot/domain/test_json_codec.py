@@ -122,3 +122,10 @@ def test_a_source_that_was_kept_before_space_and_age_were_is_read_all_the_same()
     del kept["value"]["space"], kept["value"]["updated_at"]
 
     assert Codec(Source).decode(json.dumps(kept)) == source
+
+
+def test_a_message_that_was_kept_before_requests_named_models_is_read() -> None:
+    kept = json.loads(MESSAGES.encode(message("vpn?")))
+    del kept["value"]["model"]
+
+    assert MESSAGES.decode(json.dumps(kept)) == message("vpn?")

@@ -481,6 +481,7 @@ async def test_a_call_is_told_by_the_conventions_names(spans: Spans) -> None:
         "gen_ai.provider.name": "127.0.0.1",
         "server.address": "127.0.0.1",
         "gen_ai.request.model": "scripted",
+        "frontdesk.model.name": "scripted",
         "gen_ai.prompt.name": "answer",
         "frontdesk.prompt.version": "3",
         "gen_ai.response.model": "scripted",

@@ -210,7 +210,6 @@ def test_a_figure_that_can_not_be_told_is_a_dash() -> None:
 async def test_training_on_too_little_is_refused_in_one_line(
     subject: Subject, questions: Path, tmp_path: Path
 ) -> None:
-    pytest.importorskip("sklearn", reason="scikit-learn is in requirements-evals.txt")
     cases = await ask_all(subject, questions_and_withheld(load_questions(questions)))
 
     with pytest.raises(SettingInvalid, match="too few"):
@@ -221,7 +220,6 @@ async def test_training_on_too_little_is_refused_in_one_line(
 async def test_training_writes_a_file_and_keeps_the_calibrations_of_other_models(
     subject: Subject, tmp_path: Path
 ) -> None:
-    pytest.importorskip("sklearn", reason="scikit-learn is in requirements-evals.txt")
     path = tmp_path / "many.jsonl"
     facts = (["hotspot"], ["April"], ["what no page says"])
     rows = [{**QUESTIONS[n % 2], "id": str(n), "key_facts": facts[n % 3]} for n in range(60)]

@@ -1,4 +1,4 @@
-"""Tests of the training of the gate; they need scikit-learn."""
+"""Tests of the training of the gate."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from datetime import date
 import numpy as np
 import pytest
 
+from bot.answering.evaluation import gate_training as training
 from bot.answering.evaluation.labelled_questions import Grade
 from bot.answering.evaluation.question_cases import Case
 from bot.answering.evaluation.training_samples import (
     EVENTS_PER_FEATURE,
+    EXPECTED_SIGNS,
     UNANSWERABLE_SHARE,
     Sample,
     samples_of,
@@ -20,10 +22,6 @@ from bot.answering.evaluation.training_samples import (
 from bot.answering.gate import CAREFUL_RULE, Gate
 from bot.answering.gate_file import Calibration, GateFile
 from tests.unit.bot.answering.evaluation.cases import WRONG, case, row
-
-training = pytest.importorskip(
-    "bot.answering.evaluation.gate_training", reason="scikit-learn is in requirements-evals.txt"
-)
 
 
 def samples(n: int = 300) -> list[Sample]:
@@ -63,7 +61,7 @@ def test_the_regression_finds_what_tells_right_from_wrong(by_cosine: Calibration
 def answers_of_a_model(n: int = 120) -> list[Sample]:
     """One in eight is wrong, and only the careful rule knows; the rest is noise."""
     generator = np.random.default_rng(7)
-    noise = {name: generator.uniform(0, 1, n) for name in training.EXPECTED_SIGNS}
+    noise = {name: generator.uniform(0, 1, n) for name in EXPECTED_SIGNS}
     return [
         Sample(
             features={name: float(values[i]) for name, values in noise.items()}
@@ -173,3 +171,34 @@ def test_samples_are_quoted_answers_to_questions_with_a_label() -> None:
 
     assert [each.right for each in found] == [True, False, False, False]
     assert [each.kind for each in found] == ["answerable", "withheld", "answerable", "near_miss"]
+
+
+def test_the_fit_agrees_with_scikit_learn() -> None:
+    linear = pytest.importorskip("sklearn.linear_model", reason="an oracle of requirements-evals")
+    selection = pytest.importorskip("sklearn.model_selection")
+    generator = np.random.default_rng(3)
+    for n, columns, strength in [(60, 3, 0.003), (200, 20, 0.3), (120, 8, 100.0)]:
+        table = generator.normal(size=(n, columns))
+        right = (generator.uniform(size=n) < 1 / (1 + np.exp(-3 * table[:, 0]))).astype(np.int64)
+        weights = generator.uniform(0.1, 3, n)
+        oracle = linear.LogisticRegression(C=strength, max_iter=5000, tol=1e-10)
+        oracle.fit(table, right, sample_weight=weights)
+
+        coefficients, intercept = training.logistic_fit(table, right, weights, strength)
+
+        assert coefficients == pytest.approx(oracle.coef_[0], abs=1e-5)
+        assert intercept == pytest.approx(oracle.intercept_[0], abs=1e-5)
+        groups = [f"page {each}" for each in generator.integers(0, 25, n)]
+        dealt = [np.flatnonzero(fold).tolist() for fold in training.grouped_folds(groups, 5)]
+        expected = selection.GroupKFold(5).split(table, right, groups)
+        assert dealt == [unseen.tolist() for _, unseen in expected]
+
+
+def test_answers_that_are_told_apart_perfectly_are_fitted_all_the_same() -> None:
+    table = np.repeat([[-1.0], [1.0]], 50, axis=0)
+    right = (table[:, 0] > 0).astype(np.int64)
+
+    coefficients, intercept = training.logistic_fit(table, right, np.ones(100), 1e6)
+
+    assert coefficients[0] > 5
+    assert abs(intercept) < 1e-6

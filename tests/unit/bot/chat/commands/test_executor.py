@@ -300,7 +300,7 @@ def test_what_is_offered_is_what_there_is() -> None:
     assert [choice.value for choice in shown.answers] == ["mentions", "questions", "off"]
     assert [choice.value for choice in shown.spaces] == ["HR", "IT"]
     assert [choice.value for choice in shown.models] == ["", NO_MODEL, "small"]
-    assert [choice.value for choice in form(usual=None).models] == [""]
+    assert [choice.value for choice in form(usual=None).models] == ["", "small"]
 
 
 def test_what_was_chosen_and_is_gone_can_be_kept() -> None:

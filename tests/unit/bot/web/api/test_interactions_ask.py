@@ -11,6 +11,7 @@ import pytest
 
 from bot.domain.interactions import Outcome
 from bot.domain.messages import Message
+from bot.domain.settings import Settings
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from tests.fakes.bot_ports import AnswerBarrier, EchoDesk, generic_outcome
@@ -146,6 +147,38 @@ async def test_a_mistake_is_told_with_field_value_and_cure(
     assert cure in told["cure"]
     assert "pydantic" not in str(told)
     assert await store.work.unfinished() == []
+
+
+@pytest.fixture
+def with_models(tmp_path: Path) -> Settings:
+    return settings_for(tmp_path, openai_model="large", rest_models="large,none")
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+async def test_a_request_names_a_model_among_those_allowed(
+    store: Store, with_models: Settings, version: str
+) -> None:
+    async with serving(store, with_models) as client:
+        asked = {"question": "VPN?", "model": "none"}
+        told = await (await client.post(f"/api/{version}/ask", json=asked)).json()
+        recorded = await store.interactions.get(told["interaction_id"])
+        refused = await client.post(
+            f"/api/{version}/ask", json={"question": "VPN?", "model": "huge"}
+        )
+        problem = await refused.json()
+
+    assert recorded is not None
+    assert recorded.message.model == "none"
+    assert refused.status == 422
+    assert problem["errors"][0]["field"] == "model"
+    assert "large, none" in problem["cure"]
+
+
+async def test_without_allowed_models_a_request_names_none(client: Client) -> None:
+    response = await client.post("/api/v2/ask", json={"question": "VPN?", "model": "large"})
+
+    assert response.status == 422
+    assert "Leave it out" in (await response.json())["cure"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from bot.domain.errors import DeliveryFailed
 from bot.domain.health import ComponentStatus
 from bot.domain.messages import NO_MODEL, Policy
 from bot.domain.settings import Settings
+from bot.domain.settings_reference import variable
 from bot.store.database import Store
 from bot.web.board.health import ComponentView, component_view
 from bot.web.board.settings import MAX_REASON_LENGTH, setting_views
@@ -47,11 +48,16 @@ def test_every_setting_is_listed_and_no_secret_is_told(tmp_path: Path) -> None:
         database_url="postgresql://desk:topsecret@db.example/desk",
         microsoft_app_id="app",
         openai_base_url="https://someone:topsecret1@models.example/v1",
+        models={"own": {"model": "m", "api_key": "topsecret2"}},
     )
 
     views = setting_views([settings], {})
 
-    assert len(views) == len(Settings.model_fields)
+    assert {each.variable for each in views} == {
+        *(variable(name, each) for name, each in Settings.model_fields.items() if name != "models"),
+        "MODELS__OWN__MODEL",
+        "MODELS__OWN__API_KEY",
+    }
     assert "topsecret" not in str(views)
     by_name = {each.variable: each for each in views}
     assert by_name["SLACK_BOT_TOKEN"].value == "set"
