@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from bot.answering.evaluation.metrics import Gold
 from bot.domain.errors import SettingInvalid
+from rag.parts import CELL_JOINT
 from rag.ports import Composer, Composition
 from rag.text.sentences import without_markdown
 from rag.types import EVERYONE, Claim, Passage, Principal, Turn
@@ -253,4 +254,4 @@ def is_valid(quote: str, passage: Passage | None, principals: frozenset[Principa
 
 
 def _fold_text(text: str) -> str:
-    return _SPACE.sub(" ", text).strip().casefold()
+    return _SPACE.sub(" ", text.replace(CELL_JOINT, " ")).strip().casefold()

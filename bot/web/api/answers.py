@@ -24,8 +24,8 @@ from bot.domain.interactions import (
 from bot.domain.messages import Limit
 from bot.domain.outcomes import AnswerType, answer_type, confidence_level
 from bot.domain.text.formatting import superseded_warnings
-from bot.domain.text.source_links import OWN_PAGES
 from bot.web.api import schemas
+from bot.web.pages.safe_html import openable
 from bot.web.problems import Problem, problem
 
 Status = Literal["answered", "unknown", "error"]
@@ -282,15 +282,10 @@ def _sources(sources: Iterable[Source], digits: int | None) -> list[schemas.Sour
     return [
         schemas.Source.model_validate(
             asdict(source)
-            | {"url": _openable(source.url), "relevance": _rounded(source.relevance, digits)}
+            | {"url": openable(source.url), "relevance": _rounded(source.relevance, digits)}
         )
         for source in sources
     ]
-
-
-def _openable(url: str) -> str:
-    """Return the URL if it is http(s) or a path of this server, else ""; scripts are unsafe."""
-    return url if url.startswith(("https://", "http://", OWN_PAGES)) else ""
 
 
 def _probability(value: float | None, digits: int | None) -> float | None:
