@@ -93,8 +93,8 @@ class Omission:
     """What is left out of the page here; of ``steps`` the numbers of the first and the last."""
 
     of: Literal["text", "rows", "steps"] = "text"
-    first: int = 0
-    last: int = 0
+    first: int | None = None
+    last: int | None = None
     kind: Literal["omission"] = "omission"
 
     @property

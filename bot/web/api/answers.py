@@ -112,6 +112,7 @@ def answer_v2(
         **_shared_fields(outcome, scored=scored),
         confidence_level=confidence_level(outcome),
         missing=response.missing if isinstance(response, Reply) else None,
+        parts=_parts(outcome),
         escalation_message=response.text if escalated else None,
         error=(_error(response) or "internal") if status == "error" else None,
         limit=None if limit is None else schemas.LimitMet.model_validate(asdict(limit)),
@@ -166,8 +167,9 @@ class VisibleAnswer:
         pipeline = told.pipeline and pipeline_of(explained, scored=self.scored)
         if not self.seen.tells(self.asked):
             closed = {"answer": self.seen.why_closed, "sources": [], "suggestions": []}
-            missing = {"missing": None} if isinstance(told, schemas.AnswerV2) else {}
-            update = {**closed, **missing, "warnings": [], "pipeline": pipeline}
+            newer: dict[str, object] = {"missing": None, "parts": schemas.AnswerParts([])}
+            newer = newer if isinstance(told, schemas.AnswerV2) else {}
+            update = {**closed, **newer, "warnings": [], "pipeline": pipeline}
             return told.model_copy(update=update)
         response = outcome.response
         offered = () if isinstance(response, Reply) else self.seen.keeps(response.suggestions)
@@ -263,6 +265,14 @@ def _shared_fields(outcome: Outcome, *, scored: bool) -> dict[str, Any]:
 
 def _answer(outcome: Outcome, said: str) -> str:
     return "" if outcome.silent else said
+
+
+def _parts(outcome: Outcome) -> schemas.AnswerParts:
+    """Return the parts of an answer from the wiki; none for all else."""
+    response = outcome.response
+    if not isinstance(response, Reply) or answer_type(outcome) != "RAG":
+        return schemas.AnswerParts([])
+    return schemas.AnswerParts.model_validate(response.parts)
 
 
 def _text(response: Response) -> str:
