@@ -224,7 +224,9 @@ PAGES = ["https://wiki.example.com/vpn", "/pages/IT/x"]
 
 
 def test_each_kind_of_part_has_its_element() -> None:
-    steps = ItemList((Item(CitedText("Open.", (2,)), (Code("a <b>\n  c"),)),), start=3, ordered=True)
+    steps = ItemList(
+        (Item(CitedText("Open.", (2,)), (Code("a <b>\n  c"),)),), start=3, ordered=True
+    )
     parts = (steps, Table(("Code", "Cure"), (("809", "`x|y`"), ("", "**z**")), (1,)))
 
     html = parts_html(parts, "abc", PAGES)
