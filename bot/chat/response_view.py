@@ -23,7 +23,7 @@ from bot.domain.interactions import (
 from bot.domain.messages import Activity, Stage
 from bot.domain.outcomes import explanation_title
 from bot.domain.text.formatting import WARNING_SIGN, counted, superseded_warnings
-from bot.domain.text.markdown import clip, disarm
+from bot.domain.text.markdown import clip, disarm, disarm_inline
 from bot.domain.text.source_links import public_link
 from rag.parts import Code, Part, Table, parts_text, text_and_blocks, with_texts
 
@@ -140,7 +140,7 @@ def render(response: Response, *, private: bool, remarks: Sequence[str] = ()) ->
 
 def _rendered(response: Response, *, private: bool) -> ResponseView:
     if isinstance(response, Reply):
-        parts = tuple(with_texts(part, disarm) for part in framed_parts(response))
+        parts = tuple(with_texts(part, disarm_inline) for part in framed_parts(response))
         return ResponseView(
             text=parts_text(parts) if parts else disarm(response.text),
             heading=_SOURCES,

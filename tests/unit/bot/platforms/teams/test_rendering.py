@@ -24,7 +24,7 @@ from bot.platforms.teams.client.registration import send_all_fields
 from bot.platforms.teams.rendering.answers import answer_activities, buttons_of
 from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity, sensitivity_of
 from bot.platforms.teams.rendering.text import ACTIVITY_BUDGET, CONTENT_BUDGET, size
-from rag.parts import Code, Table, paragraph
+from rag.parts import CitedText, Code, Item, ItemList, Quotation, Table, paragraph
 from rag.types import ModelCall
 from tests.fakes.desk import ANSWER, HANDED_OVER, LOCAL, OFFERED, TRACE, VPN
 from tests.fakes.teams.names import APP_ID, ENTRA
@@ -329,9 +329,19 @@ def test_whatever_is_written_fits_resolves_and_is_dead(text: str) -> None:
             assert int(mark) in cited or mark in listed or int(mark) > len(SOURCES)
 
 
+@given(HOSTILE)
+def test_whatever_is_in_a_part_fits_and_is_dead(text: str) -> None:
+    table = Table((text,), ((text,), ("",)))
+    steps = ItemList((Item(CitedText(text), (Code(text),)),), ordered=True)
+    parts = (paragraph(text), Quotation((steps, table), (1,)), Code(text, text))
+    for part in shown(replace(ANSWER, parts=parts)):
+        assert_dead(part)
+
+
 def assert_dead(activity: dict[str, Any]) -> None:
     """Check that no link but ours, no mention, image or bare address is live anywhere."""
-    prose = _OURS.sub("", re.sub(r"`[^`\n]+`", " ", activity["text"]))
+    coded = re.compile(r"^(?:> )?```.*?^(?:> )?```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+    prose = _OURS.sub("", coded.sub(" ", activity["text"]))
     assert not re.search(rf"\]\(|!\[|://|<|{_ADDRESS}", prose)
     for attached in activity.get("attachments", []):
         for key, value in strings(attached["content"]):
