@@ -195,7 +195,7 @@ def cells(element: Any) -> list[list[str]]:  # noqa: ANN401
 
 
 def test_the_first_row_is_the_header_and_cells_wrap() -> None:
-    (shown,) = table_elements(replace(PRICES, rows=PRICES.rows[:1]), any_size)
+    shown: Any = table_elements(replace(PRICES, rows=PRICES.rows[:1]), any_size)[0]
     assert cells(shown) == [["Plan", "Price"], ["Plan 0", "0 [2]"]]
     assert shown["firstRowAsHeaders"] is True
     assert all(cell["items"][0]["wrap"] for row in shown["rows"] for cell in row["cells"])
