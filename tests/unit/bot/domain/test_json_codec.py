@@ -18,6 +18,7 @@ from bot.domain.errors import StoreUnavailable
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Route, Source, Trace
 from bot.domain.json_codec import Codec, storable, without_surrogates
 from bot.domain.messages import FoundPassage, Intent, Message
+from rag.parts import CitedText, Code, Item, ItemList, Omission, Quotation, Table
 from rag.types import ModelCall
 from tests.fakes.builders import message
 
@@ -111,3 +112,15 @@ def test_a_source_that_was_kept_before_space_and_age_were_is_read_all_the_same()
     del kept["value"]["space"], kept["value"]["updated_at"]
 
     assert Codec(Source).decode(json.dumps(kept)) == source
+
+
+def test_the_parts_of_a_reply_are_kept_and_a_record_without_them_is_read() -> None:
+    item = Item(CitedText("Run:", (1,)), (Code("ls", "sh"), ItemList((Item(CitedText("a")),))))
+    table = Table((), (("1", ""),))
+    parts = (Quotation((ItemList((item,), ordered=True, start=3), table), (1,)), Omission("rows"))
+    reply = Reply("ok", "found", parts=parts)
+    codec = Codec(Reply)
+
+    assert codec.decode(codec.encode(reply)) == reply
+    old = codec.encode(reply).replace('"parts"', '"unknown"')
+    assert codec.decode(old) == Reply("ok", "found")
