@@ -17,6 +17,8 @@ from typing import Literal, NewType, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.parts import Block, Omission, parts_text
+
 Principal = NewType("Principal", str)
 """A user or group that may read: ``everyone``, ``user:ID`` or ``group:ID``."""
 
@@ -201,20 +203,26 @@ class Citation:
 
 
 PartKind = Literal["paragraph", "step", "table", "code"]
-"""The form of one part of an answer."""
+"""The form in which a composer gives one claim."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One statement of an answer and the quotes that support it, at least one.
 
-    ``more`` describes in Frontdesk's words what is left out of the page there; it is no quote.
+    The ``blocks`` name no sources: those are ``citations``. A "step" is one paragraph.
+    ``omission`` is what is left out of the page below it.
     """
 
-    text: str
+    blocks: tuple[Block, ...]
     citations: tuple[Citation, ...]
     kind: PartKind = "paragraph"
-    more: str = ""
+    omission: Omission | None = None
+
+    @property
+    def text(self) -> str:
+        """The blocks as text."""
+        return parts_text(self.blocks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,30 @@
-"""Render answers as reply text with numbered citation marks, and build their sources."""
+"""Turn answers into replies: parts with numbered sources, and their text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count, groupby
+from itertools import groupby
 from typing import TypeVar
 
 from bot.domain.interactions import ConfidenceLevel, Outcome, Reply, Response, Source
 from bot.domain.messages import FoundPassage
-from bot.domain.text.markdown import clip, closes
-from rag.types import Answer, Chunk, Citation, Claim, PartKind, Passage
+from bot.domain.text.markdown import clip
+from rag.parts import (
+    Block,
+    CitedText,
+    Code,
+    Item,
+    ItemList,
+    Paragraph,
+    Part,
+    Quotation,
+    Table,
+    paragraph,
+    parts_text,
+)
+from rag.types import Answer, Chunk, Citation, Claim, Passage
 
 QUOTES_INTRO = "From the wiki:"
 UNSURE_INTRO = "This may be it, I'm not sure"
@@ -39,46 +52,55 @@ _READING_INTRO = re.compile(
 )
 """Matches phrases with which models introduce their reading although told not to."""
 
-_TABLE_ROW = re.compile(r"^\s*\|(.*)\|\s*$")
-_TABLE_RULE = re.compile(r"^[\s|:-]+$")
-_BAR = re.compile(r"(?<!\\)\|")
-_FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})")
-_QUOTE = ">"
-
 
 def reply_of(answer: Answer, probability: float, level: ConfidenceLevel = "sure") -> Reply:
     """Return an answer as a reply: quotes of passages, or the model's checked claims.
 
-    The text states in words that an answer is unsure, and what the pages do not say.
+    Its text says in words that the answer is unsure, and what the pages do not say.
     """
     numbered = _numbered_sources(answer)
     marks = {chunk_id: number for chunk_id, (number, _) in numbered.items()}
     extractive = answer.composer == "extractive"
-    text = _quotes_text(answer.claims, marks) if extractive else _claims_text(answer, marks)
-    missing = clip(answer.missing or "", _MISSING_CHARACTERS) or None
-    return Reply(
-        text=_with_confidence_words(text, level, missing),
+    parts = _quotations(answer.claims, marks) if extractive else _composed_parts(answer, marks)
+    reply = Reply(
+        text="",
         tone="found" if extractive else "answer",
         sources=tuple(dict(numbered.values()).values()),
         confidence=probability,
         confidence_level=level,
-        missing=missing,
+        missing=clip(answer.missing or "", _MISSING_CHARACTERS) or None,
+        parts=tuple(parts),
+    )
+    return replace(reply, text=parts_text(framed_parts(reply)))
+
+
+def framed_parts(reply: Reply, *, introduced: bool = True) -> tuple[Part, ...]:
+    """Return the parts of a reply with what Frontdesk says around them; () if it is text alone.
+
+    Unless ``introduced``, without the words that a heading says in their place.
+    """
+    if not reply.parts:
+        return ()
+    intro = _intro(reply) if introduced else ""
+    return (
+        *([paragraph(intro)] if intro else []),
+        *reply.parts,
+        *([paragraph(f"{MISSING_INTRO} {reply.missing}")] if reply.missing else []),
     )
 
 
-def _with_confidence_words(text: str, level: ConfidenceLevel, missing: str | None) -> str:
-    said = (
-        f"{UNSURE_INTRO}:\n\n{text.removeprefix(QUOTES_INTRO).lstrip()}"
-        if level == "unsure"
-        else text
-    )
-    return f"{said}\n\n{MISSING_INTRO} {missing}" if missing else said
+def _intro(reply: Reply) -> str:
+    if reply.confidence_level == "unsure":
+        return f"{UNSURE_INTRO}:"
+    return QUOTES_INTRO if reply.tone == "found" else ""
 
 
 def without_missing(reply: Reply) -> Reply:
-    """Return a reply without its ``missing`` part."""
-    said = f"\n\n{MISSING_INTRO} {reply.missing}"
-    return replace(reply, text=reply.text.removesuffix(said), missing=None)
+    """Return a reply without its ``missing`` part; of a record without parts, its text says it."""
+    shorter = replace(reply, missing=None)
+    if reply.parts:
+        return replace(shorter, text=parts_text(framed_parts(shorter)))
+    return replace(shorter, text=reply.text.removesuffix(f"\n\n{MISSING_INTRO} {reply.missing}"))
 
 
 def refusal_of(probability: float) -> Reply:
@@ -204,119 +226,60 @@ def _source(passage: Passage, quote: str, *, line: str = "") -> Source:
     )
 
 
-def _quotes_text(claims: Sequence[Claim], marks: dict[str, int]) -> str:
-    """Return quotes as Markdown quotations, with a citation mark after each source's."""
-    lines = [QUOTES_INTRO]
+def _quotations(claims: Sequence[Claim], marks: Mapping[str, int]) -> Iterator[Part]:
+    """Yield a quotation for each source; an omission, which is not the page's text, ends one."""
     for number, of_source in groupby(claims, key=lambda claim: marks[_first(claim)]):
-        lines += ["", *_quotation(list(of_source), f"[{number}]")]
-    return "\n".join(lines)
+        blocks: list[Block] = []
+        for claim in of_source:
+            blocks += claim.blocks
+            if claim.omission:
+                yield Quotation(tuple(blocks), (number,))
+                yield claim.omission
+                blocks = []
+        if blocks:
+            yield Quotation(tuple(blocks), (number,))
 
 
-def _quotation(claims: Sequence[Claim], mark: str) -> Iterator[str]:
-    """Yield the lines of one source's quotes.
-
-    The note on omissions is put below the quotation, because it is not the page's text.
-    """
-    *before, last = claims
-    for claim in before:
-        yield from _lines_of(claim)
-        yield f"\n{_omission_note(claim)}\n" if claim.more else _QUOTE
-    *lines, end = _lines_of(last)
-    yield from lines
-    yield from (f"{end} {mark}",) if end.startswith(_QUOTE) else (end, "", mark)
-    if last.more:
-        yield f"\n{_omission_note(last)}"
-
-
-def _omission_note(claim: Claim) -> str:
-    return f"_{claim.more}_"
-
-
-def _lines_of(claim: Claim) -> Iterator[str]:
-    """Yield a quote line by line, with fenced code outside the quotation.
-
-    No platform renders code within a quotation.
-    """
-    fence = indent = ""
-    for line in claim.text.strip("\n").split("\n"):
-        opening = _FENCE.match(line)
-        if fence and closes(line, fence):
-            fence = ""
-            yield f"{line.strip()}\n"
-        elif fence:
-            yield line.removeprefix(indent)
-        elif opening:
-            indent, fence = opening.groups()
-            yield f"\n{line.strip()}"
-        elif not (_TABLE_ROW.match(line) and _TABLE_RULE.match(line)):
-            yield f"{_QUOTE} {tables_as_text(line)}".rstrip()
-    if fence:
-        yield f"{fence}\n"
-
-
-def _claims_text(answer: Answer, marks: dict[str, int]) -> str:
+def _composed_parts(answer: Answer, marks: Mapping[str, int]) -> Iterator[Part]:
+    """Yield the parts of a model's answer; steps are numbered on after parts of other kinds."""
     read = _READING_INTRO.sub("", answer.reading or "")
-    reading = [f"I read your question as: {read}", ""] if read else []
-    blocks: list[str] = []
-    steps = count(1)
+    if read:
+        yield paragraph(f"I read your question as: {read}")
+    step = 1
     for kind, run in groupby(answer.claims, key=lambda claim: claim.kind):
-        blocks += _BLOCKS[kind](list(run), marks, steps)
-    return "\n".join([*reading, "\n\n".join(blocks)])
+        claims = list(run)
+        if kind == "step":
+            yield ItemList(tuple(_items(claims, marks)), ordered=True, start=step)
+            step += len(claims)
+        elif kind == "paragraph" and len(claims) <= _MOST_IN_PARAGRAPH:
+            yield Paragraph(tuple(_cited(each, marks) for each in claims))
+        elif kind == "paragraph":
+            yield ItemList(tuple(_items(claims, marks)))
+        else:
+            yield from (part for claim in claims for part in _literal_parts(claim, marks))
 
 
-def _paragraphs(claims: Sequence[Claim], marks: dict[str, int], _: Iterator[int]) -> list[str]:
-    stated = [f"{claim.text} {_marks(claim.citations, marks)}" for claim in claims]
-    few = len(stated) <= _MOST_IN_PARAGRAPH
-    return [" ".join(stated) if few else "\n".join(f"- {each}" for each in stated)]
+def _items(claims: Sequence[Claim], marks: Mapping[str, int]) -> Iterator[Item]:
+    return (Item(_cited(claim, marks)) for claim in claims)
 
 
-def _steps(claims: Sequence[Claim], marks: dict[str, int], numbers: Iterator[int]) -> list[str]:
-    """Return steps as a numbered list; numbering continues after parts of other kinds."""
-    lines = [f"{next(numbers)}. {claim.text} {_marks(claim.citations, marks)}" for claim in claims]
-    return ["\n".join(lines)]
+def _cited(claim: Claim, marks: Mapping[str, int]) -> CitedText:
+    return CitedText(claim.text, _numbers(claim.citations, marks))
 
 
-def _tables(claims: Sequence[Claim], marks: dict[str, int], _: Iterator[int]) -> list[str]:
-    """Return tables as lists below a header line, which every platform can render."""
-    shown = []
-    for claim in claims:
-        header, *rows = tables_as_text(claim.text).splitlines()
-        lines = [f"{header}:" if rows else header, *(f"- {row}" for row in rows)]
-        shown.append("\n".join(lines) + f" {_marks(claim.citations, marks)}")
-    return shown
+def _literal_parts(claim: Claim, marks: Mapping[str, int]) -> Iterator[Part]:
+    """Yield the tables and code of a claim with their sources."""
+    for block in claim.blocks:
+        if isinstance(block, Table | Code):
+            yield replace(block, citations=_numbers(claim.citations, marks))
 
 
-def _code(claims: Sequence[Claim], marks: dict[str, int], _: Iterator[int]) -> list[str]:
-    return [f"{claim.text}\n{_marks(claim.citations, marks)}" for claim in claims]
-
-
-_BLOCKS: Mapping[
-    PartKind, Callable[[Sequence[Claim], dict[str, int], Iterator[int]], list[str]]
-] = {"paragraph": _paragraphs, "step": _steps, "table": _tables, "code": _code}
-
-
-def _marks(citations: Sequence[Citation], marks: dict[str, int]) -> str:
-    numbers = dict.fromkeys(marks[citation.chunk_id] for citation in citations)
-    return "".join(f"[{number}]" for number in numbers)
+def _numbers(citations: Sequence[Citation], marks: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(marks[citation.chunk_id] for citation in citations))
 
 
 def _first(claim: Claim) -> str:
     return claim.citations[0].chunk_id
-
-
-def tables_as_text(quote: str) -> str:
-    """Return a quote with table rows as text; other lines are unchanged."""
-    shown = []
-    for line in quote.splitlines():
-        row = _TABLE_ROW.match(line)
-        if row and _TABLE_RULE.match(line):
-            continue
-        shown.append(" \u00b7 ".join(map(_cell, _BAR.split(row.group(1)))) if row else line)
-    return "\n".join(shown)
-
-
-def _cell(cell: str) -> str:
-    return cell.strip().replace("\\|", "|")
 
 
 def _excerpt(text: str) -> str:

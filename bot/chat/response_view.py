@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import assert_never
 from urllib.parse import quote, urlsplit
 
 from bot.answering.permitted_views import SearchFinding
+from bot.answering.reply_text import framed_parts
 from bot.domain.interactions import (
     Clarification,
     Delivery,
@@ -22,8 +23,9 @@ from bot.domain.interactions import (
 from bot.domain.messages import Activity, Stage
 from bot.domain.outcomes import explanation_title
 from bot.domain.text.formatting import WARNING_SIGN, counted, superseded_warnings
-from bot.domain.text.markdown import clip, disarm
+from bot.domain.text.markdown import clip, disarm, disarm_inline
 from bot.domain.text.source_links import public_link
+from rag.parts import Code, Part, Table, parts_text, text_and_blocks, with_texts
 
 ESCALATION_REASONS: Mapping[EscalationReason, str] = {
     "asked_for_human": "they asked for a person",
@@ -75,7 +77,7 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class ResponseView:
-    """The parts of a response to render. ``text`` is Markdown without live markup.
+    """A response to render, without live markup: as ``parts``, or as Markdown where it has none.
 
     ``footer`` may be empty. ``remarks`` are shown below text and pages: one line of plain text
     each, not escaped yet. Warnings of superseded pages come first.
@@ -86,6 +88,11 @@ class ResponseView:
     lines: tuple[SourceLine, ...] = ()
     footer: str = ""
     remarks: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+    def text_and_blocks(self, *apart: type[Table | Code]) -> Iterator[str | Table | Code]:
+        """Yield the text, interrupted by the blocks of the types that are shown otherwise."""
+        return text_and_blocks(self.parts, apart) if self.parts else iter((self.text,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +140,13 @@ def render(response: Response, *, private: bool, remarks: Sequence[str] = ()) ->
 
 def _rendered(response: Response, *, private: bool) -> ResponseView:
     if isinstance(response, Reply):
+        parts = tuple(with_texts(part, disarm_inline) for part in framed_parts(response))
         return ResponseView(
-            text=disarm(response.text),
+            text=parts_text(parts) if parts else disarm(response.text),
             heading=_SOURCES,
             lines=_numbered(response.sources),
             footer=_footer(response, private=private),
+            parts=parts,
         )
     offered = response.options if isinstance(response, Clarification) else ()
     options = "\n".join(f"- {clip(option, _LABEL_LENGTH)}" for option in offered)

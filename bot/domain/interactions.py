@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from bot.domain.messages import FoundPassage, Intent, InteractionId, Limit, Message, Person
+from rag.parts import Part
 from rag.types import FilterVerdict, ModelCall, PlannedSearch
 
 
@@ -69,6 +70,10 @@ ConfidenceLevel = Literal["sure", "partial", "unsure"]
 class Reply:
     """An answer. ``text`` is Markdown with ``[1]``-style marks into ``sources``.
 
+    ``parts`` are the same with their kinds, without the words around them (the framed parts of
+    bot.answering.reply_text). They are () where there is text alone: in a generic reply, and in
+    records of versions that knew no parts.
+
     ``tone``: "found" quotes the wiki (no model), "answer" is composed by a model and checked,
     "generic" did not use the index. ``limit`` is set if a limit refused the question, ``error`` if
     the text is an apology for a failure. ``confidence_level`` is None if nothing was retrieved;
@@ -85,6 +90,7 @@ class Reply:
     error: ErrorCode | None = None
     confidence_level: ConfidenceLevel | None = None
     missing: str | None = None
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from rag.answer.source_lines import (
     table_claim,
 )
 from rag.answer.verbatim_facts import unsupported_facts
+from rag.parts import paragraph
 from rag.text.plain_text import plain_text
 from rag.text.words import looks_english
 from rag.types import Chunk, Claim, PartKind
@@ -104,7 +105,9 @@ def _compare(said: str, kind: PartKind, source: _Source) -> CheckedPart:
     words = word_support(said, f"{source.near}\n{source.question}")
     broken = tuple(_broken_rules(said, words, source))
     instead = _page_instead(kind, source.lines, broken)
-    own = Claim(said, citations_of(source.lines), kind if kind == "step" else "paragraph")
+    own = Claim(
+        (paragraph(said),), citations_of(source.lines), kind if kind == "step" else "paragraph"
+    )
     return CheckedPart(
         instead if broken else own,
         kept=not broken,

@@ -1,12 +1,12 @@
-"""Cut a block between its entries to a number of words, with a note of what is omitted; no I/O."""
+"""Cut a block between its entries to a number of words, and say what is omitted; no I/O."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from rag.parts import Omission
 from rag.text.blocks import Block, Span
 from rag.text.sentences import without_markdown
 from rag.types import PartKind
@@ -17,9 +17,6 @@ MOST_ROWS = 12
 MOST_WORDS = 220
 """Maximum number of words shown of one block."""
 
-MORE_NOTE = "\u2026 more on the page"
-MORE_ROWS_NOTE = "\u2026 more rows on the page"
-
 _KINDS: dict[str, PartKind] = {
     "paragraph": "paragraph",
     "list": "paragraph",
@@ -27,20 +24,15 @@ _KINDS: dict[str, PartKind] = {
     "table": "table",
     "code": "code",
 }
-_BOLD = "**"
-_CELL = re.compile(r"(?<!\\)\|")
-
-Place = tuple[str, int, int]
-"""A chunk's id, and the start and end offsets in its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The shown entries of a block; ``more`` is the note about omitted ones."""
+    """The shown entries of a block; ``omission`` are those after them that are not shown."""
 
     block: Block
     entries: tuple[Span, ...]
-    more: str = ""
+    omission: Omission | None = None
 
     @property
     def kind(self) -> PartKind:
@@ -54,17 +46,12 @@ class Excerpt:
     def runs(self) -> tuple[Span, ...]:
         """The quoted text, as the fewest possible spans."""
         framed = (self.block.header, *self.entries, self.block.footer)
-        return tuple(_merged([*self.block.above, *(span for span in framed if span)]))
+        return tuple(merged([*self.block.above, *(span for span in framed if span)]))
 
     @property
     def tall(self) -> bool:
         """Whether a table has too many rows to be shown whole."""
         return self.block.kind == "table" and len(self.entries) > MOST_ROWS
-
-    def text(self, decisive: Collection[Place] = ()) -> str:
-        """Return the excerpt as Markdown, with the spans in ``decisive`` in bold."""
-        joint = " " if self.block.kind == "paragraph" else "\n"
-        return joint.join(_with_key_lines_bold(run, decisive) for run in self.runs)
 
 
 def visible_words(spans: Iterable[Span]) -> int:
@@ -138,22 +125,18 @@ def _around(sizes: Sequence[int], scores: Sequence[float], room: int) -> list[in
         room -= sizes[taken]
 
 
-def _left_out(block: Block, kept: Sequence[int]) -> str:
-    """Return the note about omitted entries; "" when all are shown."""
+def _left_out(block: Block, kept: Sequence[int]) -> Omission | None:
+    """Return what is omitted of a block; None when all of it is shown."""
     if len(kept) == len(block.entries):
-        return ""
+        return None
     if block.kind == "table":
-        return MORE_ROWS_NOTE
+        return Omission("rows")
     left = [number for number in block.numbers[kept[-1] + 1 :] if number is not None]
-    if block.kind != "steps" or not left:
-        return MORE_NOTE
-    if len(left) == 1:
-        return f"\u2026 step {left[0]} on the page"
-    return f"\u2026 steps {left[0]} to {left[-1]} on the page"
+    return Omission("steps", left[0], left[-1]) if block.kind == "steps" and left else Omission()
 
 
-def _merged(spans: Iterable[Span]) -> Iterator[Span]:
-    """Merge adjacent spans of one chunk that only white space separates."""
+def merged(spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield the spans, with adjacent ones spans of one chunk that only white space separates."""
     before: Span | None = None
     for span in spans:
         if before is not None and _adjoins(before, span):
@@ -169,23 +152,3 @@ def _merged(spans: Iterable[Span]) -> Iterator[Span]:
 def _adjoins(one: Span, other: Span) -> bool:
     between = one.chunk.text[one.end : other.start]
     return one.chunk.id == other.chunk.id and one.end <= other.start and not between.strip()
-
-
-def _with_key_lines_bold(run: Span, decisive: Collection[Place]) -> str:
-    text, shown, at = run.chunk.text, "", run.start
-    for start, end in sorted(place[1:] for place in decisive if run.holds(*place)):
-        shown += text[at:start] + "\n".join(map(_bold, text[start:end].split("\n")))
-        at = end
-    return shown + text[at : run.end]
-
-
-def _bold(line: str) -> str:
-    """Return a line in bold, table rows cell by cell; lines with code and bold marks stay as is."""
-    bare = line.strip()
-    if not bare or ("`" in bare and _BOLD in bare):
-        return line
-    parts = _CELL.split(bare)
-    if len(parts) > 1 and not parts[0] and not parts[-1]:
-        return f"|{'|'.join(f' {_bold(cell.strip())} ' for cell in parts[1:-1])}|"
-    lead = line[: len(line) - len(line.lstrip())]
-    return f"{lead}{_BOLD}{bare.replace(_BOLD, '')}{_BOLD}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from rag import telemetry
 from rag.answer import sections as section_ranking
+from rag.answer.excerpt_blocks import blocks_of
 from rag.answer.excerpts import Excerpt
 from rag.answer.quote_candidates import (
     MAX_CANDIDATES,
@@ -256,7 +257,7 @@ def _claim(
         candidate = judged.candidates[best]
         quotes.append(Citation(candidate.chunk.id, candidate.quote, float(judged.score[best])))
     marks = [judged.candidates[i].at for i in decisive if i in units]
-    return Claim(excerpt.text(marks), tuple(quotes), excerpt.kind, excerpt.more)
+    return Claim(blocks_of(excerpt, marks), tuple(quotes), excerpt.kind, excerpt.omission)
 
 
 def _signals(question: str, judged: _ScoredCandidates, units: Sequence[int]) -> dict[str, float]:

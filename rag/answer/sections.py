@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from rag.answer.excerpts import MORE_NOTE, MOST_WORDS, Excerpt, fit_block, whole_block
+from rag.answer.excerpts import MOST_WORDS, Excerpt, fit_block, whole_block
+from rag.parts import Omission
 from rag.text.blocks import Block, Span, blocks_in
 from rag.text.sentences import HEADING_WORDS, is_heading, without_markdown
 from rag.types import Chunk, Passage
@@ -19,6 +20,7 @@ from rag.types import Chunk, Passage
 SECTION_CHUNKS = 8
 """Maximum number of chunks of a section, around the retrieved one."""
 
+_SOME = Omission()
 _NO_HEADING = re.compile(r"\s*(?:\||(?:[-*+\u2022\u25aa\u25e6]|\d{1,3}[.)])\s)")
 """The beginnings of table rows and list items."""
 
@@ -244,18 +246,19 @@ def _fit_section(
         elif not kept and longest < MOST_WORDS:
             return ()
     excerpts = [kept[n] for n in sorted(kept)]
-    cut = len(excerpts) < len(section.order) or any(each.more == MORE_NOTE for each in excerpts)
-    return _with_one_more_note(excerpts) if cut else tuple(excerpts)
+    cut = len(excerpts) < len(section.order) or any(each.omission == _SOME for each in excerpts)
+    return _with_one_omission(excerpts) if cut else tuple(excerpts)
 
 
-def _with_one_more_note(excerpts: Sequence[Excerpt]) -> tuple[Excerpt, ...]:
-    """Return the excerpts with the note MORE_NOTE only once, at the end."""
+def _with_one_omission(excerpts: Sequence[Excerpt]) -> tuple[Excerpt, ...]:
+    """Return the excerpts with an omission of text only once, at the end."""
     if not excerpts:
         return ()
     *before, last = (
-        replace(excerpt, more="") if excerpt.more == MORE_NOTE else excerpt for excerpt in excerpts
+        replace(excerpt, omission=None) if excerpt.omission == _SOME else excerpt
+        for excerpt in excerpts
     )
-    return (*before, replace(last, more=last.more or MORE_NOTE))
+    return (*before, replace(last, omission=last.omission or _SOME))
 
 
 def _fit_block(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rag.answer.guardrails import must_be_quoted
+from rag.parts import Code, Table, paragraph
 from rag.text.plain_text import plain_text, visible
 from rag.text.sentences import Unit, split_units, without_markdown
 from rag.types import Chunk, Citation, Claim, PartKind
@@ -156,12 +157,11 @@ def _on_one_line(text: str) -> str:
 _LONGEST_TITLE = 80
 _LONGEST_QUOTE = 500
 _QUOTATION_MARKS = re.compile('["\u201c\u201d\u201e\u201f\u00ab\u00bb]')
-_BACKTICKS = re.compile("`+")
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
 
 
 def table_claim(lines: Sequence[Line]) -> Claim | None:
-    """Return the rows among the lines as a Markdown table with their header; None without any.
+    """Return the rows among the lines as a table with their header; None without any.
 
     Only rows of the first row's table: cells of another table would be below the wrong header.
     """
@@ -170,14 +170,10 @@ def table_claim(lines: Sequence[Line]) -> Claim | None:
         return None
     header = _header(rows[0]) or rows[0]
     body = [row for row in rows if row.stored != header.stored and _is_below(header, row)]
-    cells = [_cells(each.stored) for each in (header, *body)]
-    rule = "|" + " --- |" * len(cells[0])
-    written = ["| " + " | ".join(each) + " |" for each in cells]
-    if any(map(must_be_quoted, written)):
+    first, *others = cells = [_cells(each.stored) for each in (header, *body)]
+    if any(must_be_quoted(" | ".join(each)) for each in cells):
         return quotation_claim((header, *body), "table")
-    return Claim(
-        "\n".join([written[0], rule, *written[1:]]), citations_of((header, *body)), "table"
-    )
+    return Claim((Table.of(first, others),), citations_of((header, *body)), "table")
 
 
 def _header(row: Line) -> Line | None:
@@ -191,15 +187,14 @@ def _is_below(header: Line, row: Line) -> bool:
 
 
 def code_claim(lines: Sequence[Line]) -> Claim | None:
-    """Return the code among the lines as one fenced block; None without any."""
+    """Return the code among the lines as one block; None without any."""
     found = [line for line in lines if line.unit.kind == "code"]
     if not found:
         return None
     if any(must_be_quoted(visible(each.stored)) for each in found):
         return quotation_claim(found, "code")
     text = visible("\n".join(each.stored for each in found))
-    fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
-    return Claim(f"{fence}\n{text}\n{fence}", citations_of(found), "code")
+    return Claim((Code(text),), citations_of(found), "code")
 
 
 def step_claim(lines: Sequence[Line]) -> Claim | None:
@@ -209,7 +204,7 @@ def step_claim(lines: Sequence[Line]) -> Claim | None:
     text = _shown_words(own)
     if must_be_quoted(text):
         return quotation_claim(own, "step")
-    return Claim(text, citations_of(own), "step") if text else None
+    return Claim((paragraph(text),), citations_of(own), "step") if text else None
 
 
 def quotation_claim(lines: Sequence[Line], kind: PartKind) -> Claim | None:
@@ -223,9 +218,8 @@ def quotation_claim(lines: Sequence[Line], kind: PartKind) -> Claim | None:
     title = _without_quotation_marks(plain_text(said[0].chunk.title))[:_LONGEST_TITLE]
     quote = _without_quotation_marks(_shown_words(said))[:_LONGEST_QUOTE]
     shown: PartKind = "step" if kind == "step" else "paragraph"
-    return Claim(
-        f"The page \u201c{title}\u201d says: \u201c{quote}\u201d", citations_of(said), shown
-    )
+    stated = paragraph(f"The page \u201c{title}\u201d says: \u201c{quote}\u201d")
+    return Claim((stated,), citations_of(said), shown)
 
 
 def _shown_words(lines: Sequence[Line]) -> str:

@@ -18,6 +18,7 @@ from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, R
 from bot.domain.messages import Inquiry, Intent, Stage
 from bot.domain.ports import ReportStage
 from bot.store.database import Store
+from rag.parts import CitedText, Code, Item, ItemList, Omission, Part, Quotation, Table, paragraph
 from tests.e2e.chromium import (
     DESKTOP,
     NEEDS_AXE,
@@ -38,11 +39,33 @@ pytestmark = [
 ]
 STEPS = "\n".join(f"> Step {number}." for number in range(9))
 FOUND = f"From the wiki:\n\n{STEPS}\n> {QUOTE} [1]"
+RUN = Code("vpn --connect `hq` \\\n    --retry 3\nvpn status", "sh")
+PARTS: tuple[Part, ...] = (
+    Quotation(
+        (
+            paragraph("To **connect** from home:"),
+            ItemList(
+                (
+                    Item(CitedText("Open the client."), (RUN,)),
+                    Item(
+                        CitedText("Choose a place:"), (ItemList((Item(CitedText("the nearest")),)),)
+                    ),
+                ),
+                ordered=True,
+                start=3,
+            ),
+            Table(("Code", "Cure"), (("809", "**Use a hotspot**"), ("812", ""))),
+        ),
+        (1,),
+    ),
+    Omission("steps", 5, 9),
+)
 RESPONSES: dict[str, Response] = {
     "which": Clarification("Which one?", options=("Laptops", "Phones"), suggestions=(SOURCE,)),
     "person": Escalation("Of course.", "asked_for_human", "person"),
     "unknown": Escalation("Not sure.", "low_confidence", "x", (SOURCE,), 0.2, consent_needed=True),
     "hi": Reply("Hello.", "generic"),
+    "parts": Reply("Steps. [1]", "found", (SOURCE,), confidence=0.8, parts=PARTS),
 }
 AT_THE_TOP = """(() => {
   const { top } = document.querySelector('.exchange:last-child').getBoundingClientRect();
@@ -123,6 +146,26 @@ async def test_no_state_shuts_anybody_out(visit: Visit, desk: PatientDesk, look:
 
 async def link(visit: Visit) -> str:
     return str(await visit.page.locator("a.open").first.get_attribute("href")).removeprefix("/")
+
+
+@NEEDS_AXE
+@in_looks()
+async def test_parts_are_what_they_are_and_code_is_copied_by_keyboard(
+    visit: Visit, look: Look
+) -> None:
+    page = visit.page
+    await visit.look(look)
+    await visit.ask("parts")
+    await expect(page.locator("blockquote > ol")).to_have_attribute("start", "3")
+    await expect(page.get_by_role("columnheader", name="Cure")).to_be_visible()
+    copy = page.get_by_role("button", name="Copy code")
+    await copy.focus()
+    await visit.shuts_nobody_out(f"parts-{look.name}")
+    await page.evaluate("(() => { navigator.clipboard.writeText = () => Promise.reject(); })()")
+    await page.keyboard.press("Enter")
+
+    await expect(page.get_by_role("button", name="Copied code")).to_be_visible()
+    assert await page.evaluate("getSelection().toString()") == RUN.text
 
 
 async def test_two_clicks_ask_once(visit: Visit, desk: PatientDesk) -> None:

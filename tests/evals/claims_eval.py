@@ -31,6 +31,7 @@ from rag.answer.citations import WORDS_FLOOR, CheckedPart, Rule, check_part
 from rag.answer.claim_support import has_negation
 from rag.answer.grounded import GroundedAnswer, GroundedComposer, StatedPart
 from rag.answer.source_lines import NumberedLines, number_lines
+from rag.parts import paragraph
 from rag.ports import Composition
 from rag.text.sentences import without_markdown
 from rag.types import Chunk, Claim, Passage
@@ -120,8 +121,9 @@ def _unchecked(answer: GroundedAnswer, shown: NumberedLines) -> RecordedComposit
     for part in answer.parts:
         lines = [line for line in map(shown.line, part.lines) if line]
         stored = check_part(part.text, part.kind, part.lines, shown, "").claim
-        text = stored.text if stored and part.kind in {"table", "code"} else part.text
-        claims.append(Claim(text, tuple(line.citation for line in lines), part.kind))
+        literal = stored if part.kind in {"table", "code"} else None
+        blocks = literal.blocks if literal else (paragraph(part.text),)
+        claims.append(Claim(blocks, tuple(line.citation for line in lines), part.kind))
     passages = tuple(Passage(line.chunk, 0.0, {}) for line in shown.lines)
     return RecordedComposition(passages, Composition(tuple(claims)))
 

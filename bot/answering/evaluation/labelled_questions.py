@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from bot.answering.evaluation.metrics import Gold
 from bot.domain.errors import SettingInvalid
+from rag.parts import CELL_JOINT, Quotation, parts_text
 from rag.ports import Composer, Composition
 from rag.text.sentences import without_markdown
 from rag.types import EVERYONE, Claim, Passage, Principal, Turn
@@ -227,8 +228,9 @@ def grade_answer(
 
 
 def claims_text(claims: Sequence[Claim]) -> str:
-    """Return the answer's text, one claim per line."""
-    return "\n".join(claim.text for claim in claims)
+    """Return the words of the claims, as they are quoted; the cells of a row are only words."""
+    quoted = parts_text(Quotation(claim.blocks) for claim in claims)
+    return quoted.replace(CELL_JOINT, " ")
 
 
 def holds_facts(text: str, key_facts: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_FENCE_MARK = re.compile(r"`{3,}|~{3,}")
 _INLINE_CODE = re.compile(r"(?<![`\\])(`+)(?!`)([^\n]+?)(?<!`)\1(?!`)")
 _IMAGE = re.compile(r"!\[([^\[\]]*)\]\([^()\n]*\)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()\n]*\)")
@@ -45,6 +46,11 @@ def disarm(text: str) -> str:
     Angle brackets are left to the adapter, because each platform escapes them differently.
     """
     return "\n\n".join(block if is_fence(block) else _disarm_prose(block) for block in blocks(text))
+
+
+def disarm_inline(text: str) -> str:
+    """Return inline Markdown with every link, image and URL made inert, and no fence in it."""
+    return disarm(_FENCE_MARK.sub(lambda mark: without_code(mark[0]), text))
 
 
 def split(text: str, limit: int, size: Callable[[str], int] = len) -> tuple[str, ...]:

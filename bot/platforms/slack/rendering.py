@@ -18,6 +18,8 @@ from bot.domain.text.formatting import freshness
 from bot.domain.text.markdown import clip, disarm, plain_code, split, without_code
 from bot.platforms.slack.payloads.actions import ASK_PERSON, FEEDBACK, MORE, OPTION, WHY
 from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label, to_mrkdwn
+from bot.platforms.slack.payloads.table_block import is_within_table_limits, table_block
+from rag.parts import Code, Table, parts_text
 
 Block = Mapping[str, object]
 
@@ -170,12 +172,49 @@ def reply_messages(
     *more_pages, pages = _groups(_sources(rendered.heading, rendered.lines, now))
     remarks = tuple(_inert(each) for each in rendered.remarks)
     below = _BelowText(pages, remarks, rendered.footer, buttons)
-    *parts, end = split(plain_code(rendered.text), TEXT_LIMIT, _escaped_length)
+    *parts, end = _bodies(rendered)
     before = [_forms(part, _NOTHING_BELOW) for part in parts]
-    lists = [_forms("", _BelowText(each)) for each in more_pages]
-    if len(below) and (lists or _escaped_length(end) + len(below) > TEXT_LIMIT):
-        return (*before, _forms(end, _NOTHING_BELOW), *lists, _forms("", below))
+    lists = [_forms((), _BelowText(each)) for each in more_pages]
+    if len(below) and (lists or _body_length(end) + len(below) > TEXT_LIMIT):
+        return (*before, _forms(end, _NOTHING_BELOW), *lists, _forms((), below))
     return (*before, _forms(end, below))
+
+
+_Body = tuple[str | Table, ...]
+"""The Markdown and at most one table of a message, in order."""
+
+
+def _bodies(rendered: ResponseView) -> Sequence[_Body]:
+    """Return the body of each message, at least one.
+
+    A message takes one table; a second one, and one that is too large, are lines of text.
+    """
+    bodies: list[_Body] = [()]
+    for piece in rendered.text_and_blocks(Table):
+        for unit in _units(piece):
+            *_, last = bodies
+            has_table = any(isinstance(each, Table) for each in last)
+            fitting = parts_text((unit,)) if isinstance(unit, Table) and has_table else unit
+            if last and _body_length((*last, fitting)) > TEXT_LIMIT:
+                bodies.append((unit,))
+            else:
+                bodies[-1] = (*last, fitting)
+    return bodies
+
+
+def _units(piece: str | Table | Code) -> Sequence[str | Table]:
+    if isinstance(piece, Table) and is_within_table_limits(piece):
+        return (piece,)
+    text = piece if isinstance(piece, str) else parts_text((piece,))
+    return split(plain_code(text), TEXT_LIMIT, _escaped_length)
+
+
+def _body_text(body: _Body) -> str:
+    return "\n\n".join(parts_text((e,)) if isinstance(e, Table) else e for e in body)
+
+
+def _body_length(body: _Body) -> int:
+    return _escaped_length(_body_text(body))
 
 
 def private_answer_offer(interaction_id: InteractionId) -> MessageForms:
@@ -207,14 +246,23 @@ def source_lines(lines: Sequence[SourceLine], now: datetime) -> list[str]:
     return [_line(line, now) for line in lines]
 
 
-def _forms(text: str, below: _BelowText) -> MessageForms:
+def _forms(content: _Body, below: _BelowText) -> MessageForms:
     """Return every form of a message; each drops one more feature."""
+    text = _body_text(content)
     body = to_mrkdwn(text)
     plainer = (*_with_body(_sections(body), body, below), _alone(body, below))
     if not text.strip():
         return plainer
-    rich: Block = {"type": "markdown", "text": escaped(text)}
-    return (*_with_body((rich,), body, below), *plainer)
+    tabled = tuple(
+        table_block(each) if isinstance(each, Table) else _markdown(each) for each in content
+    )
+    has_table = any(isinstance(each, Table) for each in content)
+    with_table = _with_body(tabled, body, below) if has_table else ()
+    return (*with_table, *_with_body((_markdown(text),), body, below), *plainer)
+
+
+def _markdown(text: str) -> Block:
+    return {"type": "markdown", "text": escaped(text)}
 
 
 def _with_body(shown: tuple[Block, ...], body: str, below: _BelowText) -> Iterator[MessageForm]:

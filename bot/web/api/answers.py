@@ -24,8 +24,8 @@ from bot.domain.interactions import (
 from bot.domain.messages import Limit, SearchFilters
 from bot.domain.outcomes import AnswerType, answer_type, confidence_level
 from bot.domain.text.formatting import superseded_warnings
-from bot.domain.text.source_links import OWN_PAGES
 from bot.web.api import schemas
+from bot.web.pages.safe_html import openable
 from bot.web.problems import Problem, problem
 
 Status = Literal["answered", "unknown", "error"]
@@ -112,6 +112,7 @@ def answer_v2(
         **_shared_fields(outcome, scored=scored),
         confidence_level=confidence_level(outcome),
         missing=response.missing if isinstance(response, Reply) else None,
+        parts=_parts(outcome),
         escalation_message=response.text if escalated else None,
         error=(_error(response) or "internal") if status == "error" else None,
         limit=None if limit is None else schemas.LimitMet.model_validate(asdict(limit)),
@@ -167,8 +168,9 @@ class VisibleAnswer:
         pipeline = told.pipeline and pipeline_of(explained, filters, scored=self.scored)
         if not self.seen.tells(self.asked):
             closed = {"answer": self.seen.why_closed, "sources": [], "suggestions": []}
-            missing = {"missing": None} if isinstance(told, schemas.AnswerV2) else {}
-            update = {**closed, **missing, "warnings": [], "pipeline": pipeline}
+            newer: dict[str, object] = {"missing": None, "parts": schemas.AnswerParts([])}
+            newer = newer if isinstance(told, schemas.AnswerV2) else {}
+            update = {**closed, **newer, "warnings": [], "pipeline": pipeline}
             return told.model_copy(update=update)
         response = outcome.response
         offered = () if isinstance(response, Reply) else self.seen.keeps(response.suggestions)
@@ -273,6 +275,14 @@ def _answer(outcome: Outcome, said: str) -> str:
     return "" if outcome.silent else said
 
 
+def _parts(outcome: Outcome) -> schemas.AnswerParts:
+    """Return the parts of an answer from the wiki; none for all else."""
+    response = outcome.response
+    if not isinstance(response, Reply) or answer_type(outcome) != "RAG":
+        return schemas.AnswerParts([])
+    return schemas.AnswerParts.model_validate(response.parts)
+
+
 def _text(response: Response) -> str:
     if isinstance(response, Clarification) and response.options:
         options = "\n".join(f"- {option}" for option in response.options)
@@ -290,15 +300,10 @@ def _sources(sources: Iterable[Source], digits: int | None) -> list[schemas.Sour
     return [
         schemas.Source.model_validate(
             asdict(source)
-            | {"url": _openable(source.url), "relevance": _rounded(source.relevance, digits)}
+            | {"url": openable(source.url), "relevance": _rounded(source.relevance, digits)}
         )
         for source in sources
     ]
-
-
-def _openable(url: str) -> str:
-    """Return the URL if it is http(s) or a path of this server, else ""; scripts are unsafe."""
-    return url if url.startswith(("https://", "http://", OWN_PAGES)) else ""
 
 
 def _probability(value: float | None, digits: int | None) -> float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints
 
 from bot.domain.feedback import LONGEST_COMMENT, Reason
 from bot.domain.interactions import ErrorCode
@@ -232,6 +232,88 @@ class LimitMet(BaseModel):
     )
 
 
+class Valued(BaseModel):
+    """What is read from a value of an answer."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class CitedText(Valued):
+    """Inline Markdown: bold and code spans alone."""
+
+    text: str
+    citations: list[int] = Field(description="Numbers of `sources`, from 1.")
+
+
+class ParagraphPart(Valued):
+    """Sentences, one after the other."""
+
+    kind: Literal["paragraph"]
+    texts: list[CitedText]
+
+
+class ListItem(Valued):
+    """A step or bullet, and what is below it."""
+
+    text: CitedText
+    blocks: list[ParagraphPart | ListPart | TablePart | CodePart]
+
+
+class ListPart(Valued):
+    """Steps (`ordered`, counted from `start`) or bullets."""
+
+    kind: Literal["list"]
+    ordered: bool
+    start: int
+    items: list[ListItem]
+
+
+class TablePart(Valued):
+    """Rows of cells in inline Markdown, as many in each as in the header; `[]` if it has none."""
+
+    kind: Literal["table"]
+    header: list[str]
+    rows: list[list[str]]
+    citations: list[int]
+
+
+class CodePart(Valued):
+    """Code to copy as it stands; `language` is the page's name for it, or empty."""
+
+    kind: Literal["code"]
+    text: str
+    language: str
+    citations: list[int]
+
+
+class QuotationPart(Valued):
+    """What a page says in its own words; its lines that answer best are in bold."""
+
+    kind: Literal["quotation"]
+    blocks: list[ParagraphPart | ListPart | TablePart | CodePart]
+    citations: list[int]
+
+
+class OmissionPart(Valued):
+    """What is left out of the page here; of `steps` the numbers of the first and the last."""
+
+    kind: Literal["omission"]
+    of: Literal["text", "rows", "steps"]
+    first: int | None
+    last: int | None
+    note: str = Field(description="The same in words.")
+
+
+AnswerPart = Annotated[
+    ParagraphPart | ListPart | TablePart | CodePart | QuotationPart | OmissionPart,
+    Field(discriminator="kind"),
+]
+
+
+class AnswerParts(RootModel[list[AnswerPart]]):
+    """The parts of an answer, in the order in which they are read."""
+
+
 class AnswerV2(AnswerBase):
     """What became of a question."""
 
@@ -242,6 +324,11 @@ class AnswerV2(AnswerBase):
     )
     missing: str | None = Field(
         description="What of the question the pages do not say, in a model's checked words."
+    )
+    parts: AnswerParts = Field(
+        description="An answer from the wiki by the kinds of its parts; `answer` is their text, "
+        "with words around it. Empty for all else, and for what was recorded before there were "
+        "parts."
     )
     escalation_message: str | None = Field(
         description="What Slack and Teams say in full: `answer`, and what is done about a person. "

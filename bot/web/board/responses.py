@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
+from bot.answering.reply_text import framed_parts
 from bot.answering.visibility import Visibility, sources_of
-from bot.domain.interactions import Clarification, Interaction, Response, Source
+from bot.domain.interactions import Clarification, Interaction, Reply, Response, Source
 from bot.domain.text.formatting import freshness
 from bot.web.board import labels
-from bot.web.pages.safe_html import answer_html, quote_html
+from bot.web.pages.safe_html import answer_html, openable, parts_html, quote_html
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +62,20 @@ def response_view(response: Response, name: str, sight: Visibility) -> ResponseV
         return ResponseView(withheld=True, pages=pages, hidden=hidden)
     cited = response.kind == "reply"
     return ResponseView(
-        html=answer_html(response.text, name, len(sources) if cited else 0),
+        html=_html(response, name),
         options=sight.offers(response.options) if isinstance(response, Clarification) else (),
         pages=pages,
         hidden=hidden,
         cited=cited,
     )
+
+
+def _html(response: Response, name: str) -> Markup:
+    parts = framed_parts(response) if isinstance(response, Reply) else ()
+    hrefs = [openable(source.url) for source in sources_of(response)]
+    if parts:
+        return parts_html(parts, name, hrefs)
+    return answer_html(response.text, name, len(hrefs) if response.kind == "reply" else 0)
 
 
 def exchange_views(earlier: Sequence[Interaction], sight: Visibility) -> tuple[ExchangeView, ...]:
@@ -103,11 +112,10 @@ def page_view(source: Source, sight: Visibility) -> PageView:
 
 def quoted_page(source: Source) -> PageView:
     """Return a readable page with its quote."""
-    opens = source.url.startswith(("https://", "http://", "/pages/"))
     return PageView(
         title=source.title,
         section=source.section if source.section != source.title else "",
         quote=quote_html(source.quote) if source.quote else Markup(),
-        href=source.url if opens else "",
+        href=openable(source.url),
         age=freshness(source, datetime.now(UTC)),
     )

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
-from bot.answering.reply_text import QUOTES_INTRO, UNSURE_INTRO
+from bot.answering.reply_text import UNSURE_INTRO, framed_parts
 from bot.answering.visibility import Visibility, sources_of
 from bot.chat.votes import can_be_rated
 from bot.domain.feedback import REASONS, Reason
@@ -29,7 +29,7 @@ from bot.domain.outcomes import confidence_level, explanation_title
 from bot.domain.text.formatting import counted, freshness, superseded_warnings
 from bot.domain.text.source_links import QUOTE_MARK, quotes_of
 from bot.web.chat.case_card import CaseCard
-from bot.web.pages.safe_html import answer_html, quote_html
+from bot.web.pages.safe_html import answer_html, openable, parts_html, quote_html
 
 REASON_LABELS: Mapping[Reason, str] = {
     "wrong": "Wrong",
@@ -186,7 +186,7 @@ def _answered_view(interaction: Interaction, outcome: Outcome, votes: FeedbackVi
         tone=_tone(response),
         level=confidence_level(outcome) or "",
         heading=_heading(response),
-        html=answer_html(_text(response), interaction.id, len(shown) if cited else 0),
+        html=_html(response, interaction.id),
         options=response.options if isinstance(response, Clarification) else (),
         sources=_source_views(response, shown),
         numbered=cited,
@@ -234,17 +234,15 @@ def _question_view(interaction: Interaction) -> ExchangeView:
     )
 
 
-def _text(response: Response) -> str:
-    """Return the response's text without the intro that its heading repeats."""
+def _html(response: Response, exchange_id: str) -> Markup:
+    """Return the response without the intro that its heading repeats."""
     if not isinstance(response, Reply):
-        return response.text
-    if response.confidence_level == "unsure":
-        return response.text.removeprefix(f"{UNSURE_INTRO}:").lstrip("\n")
-    return (
-        response.text.removeprefix(QUOTES_INTRO).lstrip("\n")
-        if response.tone == "found"
-        else response.text
-    )
+        return answer_html(response.text, exchange_id, 0)
+    hrefs = [openable(source.url) for source in response.sources]
+    parts = framed_parts(response, introduced=False)
+    if not parts:
+        return answer_html(response.text, exchange_id, len(hrefs))
+    return parts_html(parts, exchange_id, hrefs)
 
 
 def _tone(response: Response) -> str:

@@ -7,15 +7,30 @@ line breaks, and plain https addresses become links.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
+from bot.domain.text.source_links import OWN_PAGES
+from rag.parts import (
+    Block,
+    Citations,
+    CitedText,
+    Code,
+    Item,
+    ItemList,
+    Omission,
+    Paragraph,
+    Part,
+    Quotation,
+    Table,
+)
+
 _MARK = re.compile(r"<code.*?</code>|\[(\d{1,2})\]", re.DOTALL)
-_DOT = " \u00b7 "
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _ROW = re.compile(r"^\s*\|.*\|\s*$")
 _TABLE_RULE = re.compile(r"^[\s|:+-]+$")
@@ -32,20 +47,135 @@ _HEADING = re.compile(r"(</?)(h[1-5])>")
 def answer_html(text: str, exchange_id: str, sources: int) -> Markup:
     """Return an answer as HTML; ``[n]`` becomes a link to source n if it exists.
 
-    Backslashes are literal: in answers they are parts of paths, not Markdown escapes. Quoted table
-    rows, whose cells are separated by middle dots, become a table again.
+    Backslashes are literal: in answers they are parts of paths, not Markdown escapes.
     """
-    html = _render_markdown(_restore_tables(_without_marks(text), "> "), literal_backslashes=True)
-    html = _EMPTY_HEAD.sub("", html)
+    html = _render_markdown(_without_marks(text), literal_backslashes=True)
 
     def link(match: re.Match[str]) -> str:
         number = int(match.group(1) or 0)
         if not 1 <= number <= sources:
             return match.group()
-        target = f"s-{escape(exchange_id)}-{number}"
-        return f'<a class="mark" href="#{target}" aria-label="Source {number}">{number}</a>'
+        return _mark(exchange_id, number)
 
     return Markup(_MARK.sub(link, html))  # noqa: S704 - rendered with raw HTML and links off
+
+
+def parts_html(parts: Iterable[Part], exchange_id: str, hrefs: Sequence[str]) -> Markup:
+    """Return the parts of an answer as HTML; ``hrefs`` are the addresses of its sources.
+
+    Citations are links to the sources in the list below. Code has a hidden button to copy it, which
+    a script shows.
+    """
+    written = "\n".join(_Footnotes(exchange_id, tuple(hrefs)).html(part) for part in parts)
+    return Markup(written)  # noqa: S704 - built from escaped text and from _inline
+
+
+@dataclass(frozen=True, slots=True)
+class _Footnotes:
+    """Writes parts whose citations lead to the sources listed with an exchange."""
+
+    exchange_id: str
+    hrefs: tuple[str, ...]
+
+    def html(self, part: Part) -> str:
+        match part:
+            case Paragraph():
+                said = " ".join(map(self._cited, part.texts))
+                return f'<p dir="auto">{said}</p>'
+            case ItemList():
+                return self._list(part)
+            case Table():
+                return _table_html(part) + self._marks_alone(part.citations)
+            case Code():
+                return _code_html(part) + self._marks_alone(part.citations)
+            case Quotation():
+                return self._quotation(part)
+            case Omission():
+                return f'<p class="quiet"><em>{escape(part.note)}</em></p>'
+
+    def _cited(self, said: CitedText) -> str:
+        marks = self._marks(said.citations)
+        return f"{_inline(said.text)} {marks}" if marks else _inline(said.text)
+
+    def _list(self, part: ItemList) -> str:
+        items = "".join(f'<li dir="auto">{self._item(item)}</li>' for item in part.items)
+        return f'<ol start="{part.start}">{items}</ol>' if part.ordered else f"<ul>{items}</ul>"
+
+    def _item(self, item: Item) -> str:
+        return self._cited(item.text) + "".join(map(self.html, item.blocks))
+
+    def _quotation(self, part: Quotation) -> str:
+        *before, end = part.blocks
+        blocks = [*before, _with_citations(end, part.citations)]
+        hrefs = (self.hrefs[n - 1] for n in part.citations if 1 <= n <= len(self.hrefs))
+        cite = next(filter(None, hrefs), "")
+        cited = f' cite="{escape(cite)}"' if cite else ""
+        return f"<blockquote{cited}>{''.join(map(self.html, blocks))}</blockquote>"
+
+    def _marks_alone(self, citations: Citations) -> str:
+        marks = self._marks(citations)
+        return f"<p>{marks}</p>" if marks else ""
+
+    def _marks(self, citations: Citations) -> str:
+        shown = (n for n in citations if 1 <= n <= len(self.hrefs))
+        return "".join(_mark(self.exchange_id, number) for number in shown)
+
+
+def _with_citations(block: Block, citations: Citations) -> Block:
+    """Return the last block of a quotation with the quotation's sources."""
+    match block:
+        case Paragraph():
+            *before, end = block.texts
+            return replace(block, texts=(*before, replace(end, citations=citations)))
+        case ItemList():
+            *items, last = block.items
+            return replace(block, items=(*items, _cited_item(last, citations)))
+        case _:
+            return replace(block, citations=citations)
+
+
+def _cited_item(item: Item, citations: Citations) -> Item:
+    if not item.blocks:
+        return replace(item, text=replace(item.text, citations=citations))
+    *before, end = item.blocks
+    return replace(item, blocks=(*before, _with_citations(end, citations)))
+
+
+def _mark(exchange_id: str, number: int) -> str:
+    target = f"s-{escape(exchange_id)}-{number}"
+    return f'<a class="mark" href="#{target}" aria-label="Source {number}">{number}</a>'
+
+
+def _table_html(table: Table) -> str:
+    heads = "".join(f'<th scope="col" dir="auto">{_inline(cell)}</th>' for cell in table.header)
+    head = f"<thead><tr>{heads}</tr></thead>" if table.header else ""
+    rows = "".join(f"<tr>{''.join(map(_cell_html, row))}</tr>" for row in table.rows)
+    return f"{_TABLE}{head}<tbody>{rows}</tbody></table></div>"
+
+
+def _cell_html(cell: str) -> str:
+    return f'<td dir="auto">{_inline(cell)}</td>'
+
+
+def _code_html(code: Code) -> str:
+    button = '<button type="button" class="plain copy" hidden>Copy</button>'
+    return f'<div class="code">{_CODE}<code>{escape(code.text)}</code></pre>{button}</div>'
+
+
+def _inline(text: str) -> str:
+    html: str = _inline_parser().renderInline(_without_marks(text))
+    return html
+
+
+@cache
+def _inline_parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True})
+    return parser.disable([*_DISABLED_RULES, "escape"])
+
+
+def openable(url: str) -> str:
+    """Return the URL if it is http(s) or that of a page stored here, else ""."""
+    return url if url.startswith(("https://", "http://", OWN_PAGES)) else ""
 
 
 def quote_html(quote: str) -> Markup:
@@ -54,7 +184,7 @@ def quote_html(quote: str) -> Markup:
     rows = [bool(_ROW.match(line)) for line in lines]
     if all(rows) and not any(_TABLE_RULE.match(line) for line in lines):
         lines = [*_table_head(max(len(_cells(line)) for line in lines)), *lines]
-    html = _render_markdown(_restore_tables("\n".join(lines), ""), literal_backslashes=True)
+    html = _render_markdown("\n".join(lines), literal_backslashes=True)
     return Markup(_EMPTY_HEAD.sub("", html))  # noqa: S704 - rendered with raw HTML and links off
 
 
@@ -81,10 +211,7 @@ def _render_markdown(text: str, *, literal_backslashes: bool = False) -> str:
 
 
 def quote_spans(text: str, quotes: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the (start, end) spans of the quotes in a text, sorted and merged.
-
-    A table row is also found by its cells with middle dots between them, as answers write it.
-    """
+    """Return the (start, end) spans of the quotes in a text, sorted and merged."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(found for quote in quotes if (found := _quote_span(text, quote))):
         if merged and start < merged[-1][1]:
@@ -98,30 +225,7 @@ def _quote_span(text: str, quote: str) -> tuple[int, int] | None:
     if not quote.strip():
         return None
     start = text.find(quote)
-    if start >= 0:
-        return start, start + len(quote)
-    if _DOT not in quote:
-        return None
-    rows = (line for line in text.split("\n") if _ROW.match(line))
-    row = next((row for row in rows if _DOT.join(_cells(row)) == quote.strip()), None)
-    return None if row is None else (text.index(row), text.index(row) + len(row))
-
-
-def _restore_tables(text: str, prefix: str) -> str:
-    lines: list[str] = []
-    for width, run in groupby(text.split("\n"), key=lambda line: _cell_count(line, prefix)):
-        rows = list(run)
-        if width > 1 and len(rows) > 1:
-            cells = [row.removeprefix(prefix).replace("|", r"\|").split(_DOT) for row in rows]
-            table = [*_table_head(width), *(f"| {' | '.join(row)} |" for row in cells)]
-            rows = [prefix, *(f"{prefix}{row}" for row in table), prefix]
-        lines += rows
-    return "\n".join(lines)
-
-
-def _cell_count(line: str, prefix: str) -> int:
-    """Return the number of cells in a quoted line; 0 for other lines."""
-    return len(line.split(_DOT)) if line.startswith(prefix) else 0
+    return None if start < 0 else (start, start + len(quote))
 
 
 def _table_head(columns: int) -> list[str]:

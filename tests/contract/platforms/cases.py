@@ -29,6 +29,7 @@ from tests.contract.platforms.actions import (
     Whispers,
 )
 from tests.contract.platforms.handovers import Guesses, Hears, PeopleSee
+from tests.contract.platforms.parts import PARTS
 from tests.contract.platforms.scenario import OpensDesk, repeats, says
 from tests.fakes.desk import ANSWER, HANDED_OVER, LOCAL, OFFERED, VPN
 
@@ -400,6 +401,7 @@ SAFETY = (
 TOPICS: Mapping[str, tuple[Case, ...]] = MappingProxyType(
     {
         "Answers": ANSWERS,
+        "Parts of answers": tuple(Case(name, says(reply), play) for name, reply, play in PARTS),
         "Feedback": FEEDBACK,
         "People": PEOPLE,
         "Conversations": CONVERSATIONS,

@@ -180,6 +180,10 @@ class Platform(Protocol):
         """Return what is shown to all in the question's thread, a message each, as it is read."""
         ...
 
+    async def kinds(self, question: Question) -> frozenset[str]:
+        """Return which of list, table, code and quotation are elements of their own there."""
+        ...
+
     async def privately(self, question: Question) -> Sequence[str]:
         """Return what only the asker sees in a thread that others read, too."""
         ...

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from tests.contract.platforms.parts import PARTS
+
 _PEOPLE = ("escalated: people see it", "escalation offered: people don't see it yet")
 _ASKED_FOR = "human: people see it"
 _WHISPER = "permission-limited, with a private addition"
@@ -122,6 +124,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                     *_UNADDRESSED,
                     *_ORDERS,
                     *_INSTALLING,
+                    *(name for name, *_ in PARTS),
                 ),
             }
         ),

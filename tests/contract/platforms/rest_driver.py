@@ -120,6 +120,10 @@ class OnRest:
             shown += [_read(answer), *await self._history(answer)]
         return [*shown, *([problem] if problem else [])]
 
+    async def kinds(self, question: Question) -> frozenset[str]:
+        answers = await self._answers(question)
+        return frozenset(part["kind"] for answer in answers for part in answer["parts"])
+
     async def privately(self, question: Question) -> Sequence[str]:
         raise Missing
 

@@ -35,6 +35,7 @@ from tests.fakes.chat_context import ReadsPages, chat_context_over
 from tests.fakes.desk import PAGE
 from tests.fakes.http_server import wait_until
 from tests.fakes.slack import events
+from tests.fakes.slack.blocks import block_text
 from tests.fakes.slack.builders import unhurried
 from tests.fakes.slack.exchange import Fault
 from tests.fakes.slack.names import (
@@ -192,6 +193,13 @@ def _orderer(*, admin: bool) -> str:
     return ALICE if admin else BOB
 
 
+_KINDS = {
+    "list": re.compile(r"^(?:> )?\d+\. ", re.MULTILINE),
+    "code": re.compile(r"^```", re.MULTILINE),
+    "quotation": re.compile(r"^> ", re.MULTILINE),
+}
+"""How lists, code and quotations begin in Slack's Markdown."""
+
 _LIVE = re.compile(r"<[!@#a-z]|\]\((?!https://wiki\.example\.com/)|(?<!`)https?://evil")
 _OURS = re.compile(
     r"<https://(?:wiki\.example\.com|acme\.slack\.com)/[^|<>]*\|[^<>]*>|<@U0ALICE00>"
@@ -275,6 +283,12 @@ class OnSlack:
     async def seen(self, question: Question) -> Sequence[str]:
         return [post.shown for post in self._posts(question) if post.only_for is None]
 
+    async def kinds(self, question: Question) -> frozenset[str]:
+        blocks = [block for post in self._posts(question) for block in post.blocks]
+        text = "\n".join(block["text"] for block in blocks if block["type"] == "markdown")
+        tables = {"table"} & {block["type"] for block in blocks}
+        return frozenset(kind for kind, mark in _KINDS.items() if mark.search(text)) | tables
+
     async def privately(self, question: Question) -> Sequence[str]:
         """Return what the asker is shown who presses the button for more."""
         visitor = self._person()
@@ -311,7 +325,10 @@ class OnSlack:
 
     async def live(self, question: Question) -> Sequence[str]:
         posts = [*self._posts(question), *self._workspace.in_channel(PEOPLE)]
-        raw = "\n".join(f"{post.raw}\n{post.payload['text']}" for post in posts)
+        # In rich text, which tables are made of, a mention or link is an element of its own.
+        shown = [block for post in posts for block in post.blocks if block["type"] != "table"]
+        texts = [*map(block_text, shown), *(str(post.payload["text"]) for post in posts)]
+        raw = "\n".join(texts)
         return _LIVE.findall(_OURS.sub("", raw))
 
     async def people(self) -> Sequence[str]:

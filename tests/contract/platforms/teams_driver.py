@@ -131,6 +131,13 @@ class TeamsInstalling:
         return sum(call in _SHOWING for call in self._tenant.calls)
 
 
+_KINDS = {
+    "list": re.compile(r"^(?:> )?\d+\. ", re.MULTILINE),
+    "quotation": re.compile(r"^> ", re.MULTILINE),
+}
+"""How lists and quotations begin in Markdown."""
+
+_ON_CARDS = {"Table": "table", "CodeBlock": "code"}
 _LIVE = re.compile(r"<[!@#a-z]|\]\((?!https://wiki\.example\.com/)|(?<!`)https?://evil")
 _LIVE_ON_CARDS = re.compile(
     r"\]\((?!https://(?:wiki\.example\.com|teams\.microsoft\.com)/)|(?<!`)https?://evil"
@@ -225,6 +232,13 @@ class OnTeams:
     async def seen(self, question: Question) -> Sequence[str]:
         shown = [sent.shown for sent in self._posts(question)]
         return [text.replace("&lt;", "<").replace("&amp;", "&") for text in shown]
+
+    async def kinds(self, question: Question) -> frozenset[str]:
+        posts = self._posts(question)
+        text = "\n".join(each.text for each in posts)
+        elements = {part["type"] for each in posts for card in each.cards for part in card["body"]}
+        hung = {_ON_CARDS[each] for each in elements & _ON_CARDS.keys()}
+        return frozenset(kind for kind, mark in _KINDS.items() if mark.search(text)) | hung
 
     async def privately(self, question: Question) -> Sequence[str]:
         return [sent.shown for sent in self._tenant.posts_in(chat_of(names.ALICE))]

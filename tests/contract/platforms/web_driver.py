@@ -69,6 +69,7 @@ class WebButtons:
 _NAMES = uuid.UUID("00000000-0000-4000-8000-000000000000")
 _OURS = re.compile(r"https://wiki\.example\.com/|/pages/|/chat/|/static/|#")
 _LINKING = ("href", "src", "action", "formaction", "srcset", "style", "data", "poster")
+_KINDS = {"ol": "list", "table": "table", "pre": "code", "blockquote": "quotation"}
 _LOADING = ("script", "img", "iframe", "object", "embed", "link", "video", "audio")
 
 
@@ -139,6 +140,12 @@ class OnWeb:
         articles = await self._articles(question)
         shown = [text for article in articles for text in (_read(article), *_people(article))]
         return [*shown, *([trouble] if trouble else [])]
+
+    async def kinds(self, question: Question) -> frozenset[str]:
+        texts = [each for one in await self._articles(question) for each in one.find_class("text")]
+        return frozenset(
+            kind for tag, kind in _KINDS.items() if any(each.findall(f".//{tag}") for each in texts)
+        )
 
     async def privately(self, question: Question) -> Sequence[str]:
         raise Missing

@@ -213,7 +213,8 @@ MESSAGE_BLOCKS, VIEW_BLOCKS = 50, 100
 _ALL_TEXT_LIMIT = 13_200
 _MENUS = ("static_select", "multi_static_select", "conversations_select")
 _BOXES = ("checkboxes", "radio_buttons")
-_MESSAGES_ONLY = frozenset({"markdown", "context_actions"})
+_MESSAGES_ONLY = frozenset({"markdown", "context_actions", "table"})
+_TABLE_TEXT = 10_000
 
 
 def _block(name: str, required: dict[str, Check], **optional: Check) -> Check:
@@ -235,7 +236,35 @@ def _section(value: Mapping[str, Any]) -> str:
     return _SECTION(value) or needs
 
 
+_RICH_TEXT = shape(
+    {"type": one_of("text"), "text": string(_TABLE_TEXT)},
+    style=shape({}, bold=flag, code=flag),
+)
+_CELL = shape(
+    {
+        "type": one_of("rich_text"),
+        "elements": items(
+            shape({"type": one_of("rich_text_section"), "elements": items(_RICH_TEXT, 1000)}), 1
+        ),
+    }
+)
+_TABLE = _block(
+    "table",
+    {"rows": items(items(_CELL, 20), 100)},
+    column_settings=items(shape({"align": one_of("left", "center", "right")}, is_wrapped=flag), 20),
+)
+
+
+def _table(value: Mapping[str, Any]) -> str:
+    if wrong := _TABLE(value):
+        return wrong
+    if len({len(row) for row in value["rows"]}) > 1:
+        return "table rows differ in length"
+    return "table has too much text" if len(block_text(value)) > _TABLE_TEXT else ""
+
+
 BLOCKS: dict[str, Check] = {
+    "table": _table,
     "markdown": _block("markdown", {"text": string(MARKDOWN_LIMIT)}),
     "section": _section,
     "context": _block("context", {"elements": items(text(3000), 10)}),
@@ -266,7 +295,7 @@ def refusal(payload: Mapping[str, Any], block_types: frozenset[str]) -> str:
     blocks = payload.get("blocks") or []
     if not (blocks or payload.get("text")):
         return "no_text"
-    if wrong_in(blocks, block_types):
+    if wrong_in(blocks, block_types) or sum(b["type"] == "table" for b in blocks) > 1:
         return "invalid_blocks"
     written = sum(len(b["text"]) for b in blocks if b["type"] == "markdown")
     if written > MARKDOWN_LIMIT or sum(len(block_text(b)) for b in blocks) > _ALL_TEXT_LIMIT:
@@ -320,6 +349,8 @@ def block_text(block: Mapping[str, Any]) -> str:
 
 
 def _texts(block: Mapping[str, Any]) -> Iterator[str]:
+    for row in block.get("rows", []):
+        yield from ("".join(_words(part) for part in _inline_of(cell)) for cell in row)
     if "label" in block:
         yield str(block["label"]["text"])
     if "text" in block:
@@ -330,6 +361,10 @@ def _texts(block: Mapping[str, Any]) -> Iterator[str]:
             yield from labels_of(part)
     if "hint" in block:
         yield str(block["hint"]["text"])
+
+
+def _inline_of(cell: Mapping[str, Any]) -> Iterator[object]:
+    return (part for section in cell["elements"] for part in section["elements"])
 
 
 def labels_of(part: Mapping[str, Any]) -> Iterator[str]:

@@ -89,6 +89,8 @@ def live(kind: str, text: str, *, alone: bool) -> list[str]:
 
     ``alone``: there are no blocks, so that Slack makes links of addresses in the text itself.
     """
+    if kind == "text":  # of rich text: a mention or link is an element of its own
+        return []
     if kind == "plain_text":
         return re.findall(r"[<>]", text)
     tokens = [token for token in _TOKEN.findall(text) if not _OWN_LINK.fullmatch(token)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -11,10 +11,10 @@ from bot.chat.response_view import ResponseView, activity_text, render, response
 from bot.chat.votes import can_be_rated
 from bot.domain.interactions import Outcome
 from bot.domain.messages import Activity, InteractionId, Message
-from bot.domain.text.markdown import clip, plain_code
+from bot.domain.text.markdown import clip, outside_code, plain_code
 from bot.platforms.teams.payloads.actions import ASK_PERSON, CHOOSE_OPTION, SHOW_WHY
 from bot.platforms.teams.payloads.activity import Json
-from bot.platforms.teams.rendering.answer_blocks import Code, Table, blocks_of
+from bot.platforms.teams.rendering.answer_blocks import code_elements, table_elements
 from bot.platforms.teams.rendering.cards import (
     card,
     dialog_button,
@@ -39,6 +39,7 @@ from bot.platforms.teams.rendering.text import (
     teams_markdown,
     teams_plain,
 )
+from rag.parts import Code, Table, parts_text
 
 _BREAK = re.compile(r"(?<=\S)\n(?!\s*(?:[-*+]|\d{1,3}[.)])\s)(?=\s*\S)")
 """A line break within a paragraph that is not followed by a list item."""
@@ -52,48 +53,39 @@ class Unit:
     below: tuple[Json, ...] = ()
 
 
-def units_of(text: str, citations: Collection[int], room: int) -> Iterator[Unit]:
-    """Yield inert Markdown in units of at most ``room`` bytes, in order.
+def units_of(pieces: Iterable[str | Table | Code], room: int) -> Iterator[Unit]:
+    """Yield inert Markdown, tables and code in units of at most ``room`` bytes, in order.
 
     Line breaks are kept, which Markdown would join. The text names each table or code block in its
-    place. Marks of ``citations`` in a table are repeated in the text, as Teams resolves them
-    nowhere else. A table that can't be split to fit becomes a list.
+    place. A table that can't be split to fit becomes a list.
     """
     tables = codes = 0
-    for piece in blocks_of(text):
+    for piece in pieces:
         if isinstance(piece, str):
             yield from _prose_units(piece, room)
         elif isinstance(piece, Code):
             codes += 1
-            yield from _card_units(f"Code {codes}", piece.parts(_fits_in(room)), ())
-        elif parts := piece.parts(_fits_in(room)):
+            yield from _card_units(f"Code {codes}", code_elements(piece, _fits_in(room)))
+        elif elements := table_elements(piece, _fits_in(room)):
             tables += 1
-            yield from _card_units(f"Table {tables}", parts, citations)
+            yield from _card_units(f"Table {tables}", elements)
         else:
-            yield from _prose_units(piece.as_list(), room)
-
-
-def citation_marks_in(text: str) -> frozenset[int]:
-    """Return the citation numbers marked in prose and tables; brackets in code are not marks."""
-    shown = [piece for piece in blocks_of(text) if not isinstance(piece, Code)]
-    texts = (piece if isinstance(piece, str) else piece.text for piece in shown)
-    return frozenset().union(*map(marks_in, texts))
+            yield from _prose_units(parts_text((piece,)), room)
 
 
 def _prose_units(text: str, room: int) -> Iterator[Unit]:
-    shown = _BREAK.sub("  \n", teams_markdown(text))
-    return (Unit(part) for part in split_markdown(shown, room) if part.strip())
+    kept = outside_code(teams_markdown(plain_code(text)), _with_line_breaks)
+    return (Unit(part) for part in split_markdown(kept, room) if part.strip())
 
 
-def _card_units(
-    name: str, parts: Sequence[Table | Code], citations: Collection[int]
-) -> Iterator[Unit]:
-    for number, part in enumerate(parts, start=1):
-        called = name if len(parts) == 1 else f"{name}, part {number} of {len(parts)}"
-        marked = sorted(marks_in(part.text).intersection(citations))
-        marks = "".join(f"[{mark}]" for mark in marked)
-        text = f"_{called}, below_ {marks}".rstrip()
-        yield Unit(text, (text_block(called, weight="Bolder"), part.element()))
+def _with_line_breaks(text: str) -> str:
+    return _BREAK.sub("  \n", text)
+
+
+def _card_units(name: str, elements: Sequence[Json]) -> Iterator[Unit]:
+    for number, element in enumerate(elements, start=1):
+        called = name if len(elements) == 1 else f"{name}, part {number} of {len(elements)}"
+        yield Unit(f"_{called}, below_", (text_block(called, weight="Bolder"), element))
 
 
 def _fits_in(room: int) -> Callable[[Json], bool]:
@@ -206,8 +198,9 @@ def answer_activities(
     if not pressed:
         rendered = replace(rendered, footer="")
     buttons = buttons_of(outcome, message.interaction_id) if pressed else ()
-    text = plain_code(rendered.text)
-    citations = citations_of(rendered.lines, citation_marks_in(text), now)
+    pieces = tuple(rendered.text_and_blocks(Table, Code))
+    marked = frozenset().union(*(marks_in(each) for each in pieces if isinstance(each, str)))
+    citations = citations_of(rendered.lines, marked, now)
     frame = _Frame(
         ai=is_ai_generated(outcome),
         usage=sensitivity.usage(outcome.response),
@@ -219,7 +212,7 @@ def answer_activities(
     room = frame.unit_limit()
     units = [
         *_text_units(opening, room),
-        *units_of(text, citations, room),
+        *units_of(pieces, room),
         *_text_units(below, room),
     ]
     return tuple(_messages_of(frame, list(_units_by_message(frame, units)) or [()]))

@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.answering.reply_text import tables_as_text
 from bot.chat.response_view import SourceLine
 from bot.domain.errors import SettingInvalid
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response
@@ -18,12 +17,16 @@ from bot.domain.text.formatting import freshness, superseded_text, updated_text
 from bot.domain.text.markdown import clip
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.text import size, teams_label, teams_plain
+from rag.parts import CELL_JOINT
 
 _MOST_CITATIONS = 10
 _CITATION_BYTES = 8_000
 _NAME_LENGTH = 80
 _ABSTRACT_LENGTH = 160
 _KEYWORD_LENGTH = 28
+_TABLE_ROW = re.compile(r"^\s*\|(.*)\|\s*$")
+_TABLE_RULE = re.compile(r"^\s*\|[\s|:-]+\|\s*$")
+_BAR = re.compile(r"(?<!\\)\|")
 _CITATION_MARK = re.compile(r"\[(\d{1,3})\]")
 
 
@@ -79,13 +82,23 @@ def _citation(number: int, line: SourceLine, now: datetime) -> Json:
     return {"@type": "Claim", "position": number, "appearance": {**appearance, **opened, **told}}
 
 
+def _plain_rows(quote: str) -> str:
+    """Return a stored quote with the rows of its tables as text."""
+    lines = (line for line in quote.splitlines() if not _TABLE_RULE.match(line))
+    rows = ((line, _TABLE_ROW.match(line)) for line in lines)
+    return "\n".join(
+        CELL_JOINT.join(map(str.strip, _BAR.split(row[1]))).replace("\\|", "|") if row else line
+        for line, row in rows
+    )
+
+
 def _abstract(line: SourceLine) -> str:
     """Return the shortened quote; it starts at the answering line if that would be cut off."""
-    short = clip(tables_as_text(line.quote), _ABSTRACT_LENGTH)
-    answering = clip(tables_as_text(line.line), _ABSTRACT_LENGTH)
+    short = clip(_plain_rows(line.quote), _ABSTRACT_LENGTH)
+    answering = clip(_plain_rows(line.line), _ABSTRACT_LENGTH)
     if answering.rstrip("\u2026") in short or line.line not in line.quote:
         return short
-    return clip(tables_as_text(line.quote[line.quote.index(line.line) :]), _ABSTRACT_LENGTH)
+    return clip(_plain_rows(line.quote[line.quote.index(line.line) :]), _ABSTRACT_LENGTH)
 
 
 def _page_line(line: SourceLine, now: datetime) -> str:

@@ -42,8 +42,6 @@ def largest_fitting(count: int, fits: Callable[[int], bool]) -> int:
 
 _HEADING = re.compile(r"^ {0,3}#{1,6} +(.+)$", re.MULTILINE)
 _RULE = re.compile(r"^ {0,3}(?:[-*_] *){3,}$\n?", re.MULTILINE)
-_TABLE_RULE = re.compile(r"^(?=[^|\n]*\|)[ |:-]+$\n?", re.MULTILINE)
-_TABLE_ROW = re.compile(r"^ {0,3}\|(.+)\|[ \t]*$", re.MULTILINE)
 _SPECIAL = re.compile(r"([\\`*_\[\]()#|~!])")
 _MENTION_TAG = re.compile(r"<(?=/?at\b)", re.IGNORECASE)
 _INLINE_CODE = re.compile(r"`([^`\n]+)`")
@@ -96,18 +94,12 @@ def without_card_functions(text: str) -> str:
 
 def _message_prose(text: str) -> str:
     text = _HEADING.sub(_heading, text)
-    text = _TABLE_RULE.sub("", text)
-    text = _TABLE_ROW.sub(_row, text)
     return _without_tags(_RULE.sub("", text))
 
 
 def _heading(match: re.Match[str]) -> str:
     words = match[1].rstrip(" ").rstrip("#").rstrip(" ")
     return f"**{words}**" if words else match[0]
-
-
-def _row(match: re.Match[str]) -> str:
-    return "- " + " \u00b7 ".join(cell.strip() for cell in match[1].split("|"))
 
 
 def _card_code(code: str) -> str:

@@ -183,6 +183,33 @@
     source.querySelector("summary").focus({ preventScroll: true });
     show(source, "nearest");
   });
+  // Copying code. Where the browser allows no clipboard, the code is selected for the keyboard.
+  const offerCopy = (element) => {
+    for (const button of element.querySelectorAll("button.copy[hidden]")) {
+      button.hidden = false;
+      button.setAttribute("aria-label", "Copy code");
+    }
+  };
+  const copied = (button, word) => {
+    button.textContent = word;
+    button.setAttribute("aria-label", `${word} code`);
+    status.textContent = word;
+  };
+  messages.addEventListener("click", async (event) => {
+    const button = event.target.closest("button.copy");
+    const code = button?.parentElement.querySelector("code");
+    if (!code) return;
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      copied(button, "Copied");
+    } catch {
+      getSelection().selectAllChildren(code);
+      copied(button, document.execCommand("copy") ? "Copied" : "Selected");
+    }
+  });
+  messages.addEventListener("htmx:load", (event) => offerCopy(event.target));
+  offerCopy(messages);
+
   messages.addEventListener("toggle", (event) => {
     if (event.target.matches("details[data-why]") && event.target.open) htmx.trigger(event.target, "open-why");
   }, true);

@@ -150,6 +150,10 @@ class OnPigeon:
     async def seen(self, question: Question) -> Sequence[str]:
         return [_read(note) for note in self._notes(question) if note.only_for is None]
 
+    async def kinds(self, question: Question) -> frozenset[str]:
+        del question
+        raise Missing
+
     async def privately(self, question: Question) -> Sequence[str]:
         return [_read(note) for note in self._notes(question) if note.only_for == ALICE]
 

@@ -30,6 +30,7 @@ from bot.domain.interactions import (
 )
 from bot.domain.messages import Inquiry, Intent, Policy, Stage
 from rag.errors import IndexUnavailable, ModelUnavailable, RagError
+from rag.parts import paragraph
 from rag.pipeline import Pipeline
 from rag.ports import Composition
 from rag.types import (
@@ -104,7 +105,7 @@ class FirstLine:
             return Composition(claims=(), refusal=self.refusal, dropped_claims=int(self.silent))
         best = passages[0].chunk
         line = best.text.splitlines()[0]
-        claim = Claim(line, (Citation(best.id, line),))
+        claim = Claim((paragraph(line),), (Citation(best.id, line),))
         return Composition((claim,), calls=self.calls, missing=self.missing)
 
 

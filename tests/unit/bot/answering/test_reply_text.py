@@ -7,7 +7,18 @@ from dataclasses import replace
 import pytest
 
 from bot.answering.escalation_reply import clarify
-from bot.answering.reply_text import found_passages, refusal_of, reply_of, suggestions_of
+from bot.answering.reply_text import (
+    MISSING_INTRO,
+    UNSURE_INTRO,
+    found_passages,
+    framed_parts,
+    refusal_of,
+    reply_of,
+    suggestions_of,
+    without_missing,
+)
+from bot.domain.interactions import Reply
+from rag.parts import Code, ItemList, Omission, Quotation, Table, paragraph
 from rag.types import Answer, Citation, Claim, Passage
 from tests.fakes.builders import NOON, chunk, passage
 
@@ -18,7 +29,7 @@ PORTS = passage(
 
 
 def claim(text: str, *chunk_ids: str) -> Claim:
-    return Claim(text, tuple(Citation(chunk_id, text) for chunk_id in chunk_ids))
+    return Claim((paragraph(text),), tuple(Citation(chunk_id, text) for chunk_id in chunk_ids))
 
 
 def answer(composer: str, *claims: Claim, reading: str | None = None) -> Answer:
@@ -38,11 +49,17 @@ def test_quotes_are_offered_as_what_was_found_and_marked_once_a_passage() -> Non
             "extractive",
             claim("Open the client.", "c1"),
             claim("Error 809 means the port is blocked.", "c1"),
-            claim("| 443 | VPN |", "c2"),
+            replace(claim("| 443 | VPN |", "c2"), blocks=(Table((), (("443", "VPN"),)),)),
         ),
         0.7,
     )
 
+    assert reply.parts == (
+        Quotation(
+            (paragraph("Open the client."), paragraph("Error 809 means the port is blocked.")), (1,)
+        ),
+        Quotation((Table((), (("443", "VPN"),)),), (2,)),
+    )
     assert reply.text.splitlines() == [
         "From the wiki:",
         "",
@@ -55,34 +72,23 @@ def test_quotes_are_offered_as_what_was_found_and_marked_once_a_passage() -> Non
     assert reply.tone == "found"
 
 
-def test_code_stands_fenced_between_quotations() -> None:
-    steps = "1. Run:\n   ```sh\n   | vpn |\n   ```\n2. Wait."
-    reply = reply_of(answer("extractive", claim(steps, "c1")), 0.7)
-
-    assert reply.text.splitlines()[2:] == [
-        "> 1. Run:",
-        "",
-        "```sh",
-        "| vpn |",
-        "```",
-        "",
-        "> 2. Wait. [1]",
-    ]
-
-
 def test_what_is_left_out_is_said_outside_of_the_quotation() -> None:
-    cut = replace(claim("1. Open.", "c1"), more="steps 2 to 9")
-    lines = reply_of(answer("extractive", cut, claim("Call.", "c1")), 0.7).text.splitlines()
+    cut = replace(claim("Open.", "c1"), omission=Omission("steps", 2, 9))
+    reply = reply_of(answer("extractive", cut, claim("Call.", "c1")), 0.7)
 
-    (said,) = (line for line in lines if "steps 2 to 9" in line)
+    assert reply.parts == (
+        Quotation((paragraph("Open."),), (1,)),
+        Omission("steps", 2, 9),
+        Quotation((paragraph("Call."),), (1,)),
+    )
+    (said,) = (line for line in reply.text.splitlines() if "steps 2 to 9" in line)
     assert not said.startswith(">")
-    assert lines[-1] == "> Call. [1]"
 
 
 def test_a_section_in_several_passages_is_one_source_at_its_best_line() -> None:
     rest = passage(chunk("Then call 5500.", chunk_id="c9", ordinal=1), fused=0.0)
     both = Claim(
-        "All of it.",
+        (paragraph("All of it."),),
         (Citation("c1", VPN.chunk.text), Citation("c9", "Then call 5500.", 0.9)),
     )
     quoted = Answer("q", (both,), (VPN, rest), {}, "extractive")
@@ -99,12 +105,16 @@ def test_a_models_claims_carry_the_marks_of_all_their_sources() -> None:
 
 
 def test_steps_are_numbered_through_and_stand_one_a_line() -> None:
-    step, note = claim("Open the client.", "c1"), claim("It takes a minute.", "c1")
-    steps = [replace(step, kind="step", text=text) for text in ("Open it.", "Wait.")]
-    last = replace(step, kind="step", text="Sign in.")
+    note = claim("It takes a minute.", "c1")
+    steps = [replace(claim(text, "c1"), kind="step") for text in ("Open it.", "Wait.")]
+    last = replace(claim("Sign in.", "c1"), kind="step")
 
     reply = reply_of(answer("model", *steps, note, last), 0.7)
 
+    first, _, second = reply.parts
+    assert isinstance(first, ItemList)
+    assert isinstance(second, ItemList)
+    assert (first.ordered, first.start, second.start) == (True, 1, 3)
     assert reply.text == (
         "1. Open it. [1]\n2. Wait. [1]\n\nIt takes a minute. [1]\n\n3. Sign in. [1]"
     )
@@ -118,13 +128,31 @@ def test_up_to_three_sentences_are_a_paragraph_and_more_a_list() -> None:
     assert [line[:2] for line in lines] == ["- "] * 4
 
 
-def test_a_table_is_a_list_below_its_header_and_code_stays_code() -> None:
-    rows = replace(claim(PORTS.chunk.text, "c2"), kind="table")
-    code = replace(claim("```\nls -l\n```", "c1"), kind="code")
+def test_tables_and_code_are_parts_with_their_sources() -> None:
+    table, code = Table(("Port", "Use"), (("443", "VPN"),)), Code("ls -l")
+    rows = replace(claim("", "c2"), kind="table", blocks=(table,))
+    run = replace(claim("", "c1"), kind="code", blocks=(code,))
 
-    reply = reply_of(answer("model", rows, code), 0.7)
+    reply = reply_of(answer("model", rows, run), 0.7)
 
+    assert reply.parts == (replace(table, citations=(1,)), replace(code, citations=(2,)))
     assert reply.text == "Port \u00b7 Use:\n- 443 \u00b7 VPN [1]\n\n```\nls -l\n```\n[2]"
+
+
+def test_what_is_around_the_parts_is_said_in_the_text_and_left_out_with_it() -> None:
+    reply = reply_of(
+        replace(answer("model", claim("Yes.", "c1")), missing="the port"), 0.7, "unsure"
+    )
+
+    assert reply.text == f"{UNSURE_INTRO}:\n\nYes. [1]\n\n{MISSING_INTRO} the port"
+    assert framed_parts(reply, introduced=False)[0] == paragraph("Yes.", (1,))
+    assert MISSING_INTRO not in without_missing(reply).text
+
+
+def test_of_a_record_without_parts_the_missing_part_is_left_out_too() -> None:
+    old = Reply(f"Yes. [1]\n\n{MISSING_INTRO} the port", "answer", missing="the port")
+
+    assert without_missing(old).text == "Yes. [1]"
 
 
 def test_the_reading_of_an_ambiguous_question_is_stated_first() -> None:
@@ -175,7 +203,7 @@ def test_of_quotes_far_apart_the_one_that_answers_best_is_kept() -> None:
     lines = ("809: UDP is blocked.", "x " * 395, "812: not in the group, and long.")
     far = passage(chunk("\n".join(lines), chunk_id="c3"))
     scored = zip(lines, (0.9, 0.1, 0.5), strict=True)
-    claims = (Claim(line, (Citation("c3", line, score),)) for line, score in scored)
+    claims = (Claim((paragraph(line),), (Citation("c3", line, score),)) for line, score in scored)
     quoted = Answer("q", tuple(claims), (far,), {}, "extractive")
 
     (source,) = reply_of(quoted, 0.7).sources

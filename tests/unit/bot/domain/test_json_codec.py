@@ -19,6 +19,7 @@ from bot.domain.errors import StoreUnavailable
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Route, Source, Trace
 from bot.domain.json_codec import Codec, storable, without_surrogates
 from bot.domain.messages import FoundPassage, Intent, Message, SearchFilters
+from rag.parts import CitedText, Code, Item, ItemList, Omission, Quotation, Table
 from rag.types import ModelCall
 from tests.fakes.builders import message
 
@@ -129,3 +130,15 @@ def test_a_message_that_was_kept_before_requests_named_models_is_read() -> None:
     del kept["value"]["model"]
 
     assert MESSAGES.decode(json.dumps(kept)) == message("vpn?")
+
+
+def test_the_parts_of_a_reply_are_kept_and_a_record_without_them_is_read() -> None:
+    item = Item(CitedText("Run:", (1,)), (Code("ls", "sh"), ItemList((Item(CitedText("a")),))))
+    table = Table((), (("1", ""),))
+    parts = (Quotation((ItemList((item,), ordered=True, start=3), table), (1,)), Omission("rows"))
+    reply = Reply("ok", "found", parts=parts)
+    codec = Codec(Reply)
+
+    assert codec.decode(codec.encode(reply)) == reply
+    old = codec.encode(reply).replace('"parts"', '"unknown"')
+    assert codec.decode(old) == Reply("ok", "found")

@@ -20,7 +20,23 @@ from bot.web import pages as layout
 from bot.web.auth.security import mount_security
 from bot.web.chat.routes import HERE
 from bot.web.pages import Assets, add_pages
-from bot.web.pages.safe_html import answer_html, passage_html, plain_html, quote_html
+from bot.web.pages.safe_html import (
+    answer_html,
+    parts_html,
+    passage_html,
+    plain_html,
+    quote_html,
+)
+from rag.parts import (
+    CitedText,
+    Code,
+    Item,
+    ItemList,
+    Omission,
+    Quotation,
+    Table,
+    paragraph,
+)
 
 STYLE = "body { margin: 0; }\n" * 50
 WHOLE_PAGE_BYTES = 150_000
@@ -158,7 +174,6 @@ HOSTILE = [
     "[x](javascript:alert(1))",
     '"><svg onload=alert(1)>',
     "| a | <img src=x onerror=alert(1)> |\n|---|---|\n| 1 | 2 |",
-    "> a \u00b7 <script>x</script>\n> 1 \u00b7 2",
     '```x" onclick="alert(1)\ncode\n```',
     '<button hx-get="/pages/IT/x" hx-trigger="load">x</button>',
     "\ue000<b>\ue001",
@@ -174,6 +189,9 @@ ALLOWED = (
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_link_image_or_script_comes_out_of_text(text: str) -> None:
+    parts = (Quotation((paragraph(text), Code(text, text), Table((text,), ((text,),))), (1,)),)
+    shown = parts_html(parts, "i", [""])
+    assert not re.search("(?i)<(?:script|img|svg|b>|button hx)|href=.http", shown)
     for html in (answer_html(text, "i", 1), passage_html(text, [text]), quote_html(text)):
         assert not re.search(ALLOWED, html)
         assert 'href="http' not in html
@@ -202,17 +220,43 @@ def test_the_backslashes_of_a_path_are_kept() -> None:
     assert path in quote_html(path)
 
 
-def test_quoted_rows_are_a_table_again() -> None:
-    html = answer_html("> Code \u00b7 Cure\n> 809 \u00b7 Call \\\\it|now [1]\n> Bye.", "abc", 1)
-
-    assert "<td>Code</td>" in html
-    assert "<td>Call \\\\it|now <a" in html
-    assert "<thead>" not in html
-    assert "Bye.</p>" in html
+PAGES = ["https://wiki.example.com/vpn", "/pages/IT/x"]
 
 
-def test_one_line_with_a_dot_is_no_table() -> None:
-    assert "<table" not in answer_html("> Monday \u00b7 9 to 17", "abc", 0)
+def test_each_kind_of_part_has_its_element() -> None:
+    steps = ItemList(
+        (Item(CitedText("Open.", (2,)), (Code("a <b>\n  c"),)),), start=3, ordered=True
+    )
+    parts = (steps, Table(("Code", "Cure"), (("809", "`x|y`"), ("", "**z**")), (1,)))
+
+    html = parts_html(parts, "abc", PAGES)
+
+    assert '<ol start="3"><li dir="auto">Open. <a class="mark" href="#s-abc-2"' in html
+    assert "<code>a &lt;b&gt;\n  c</code></pre>" in html
+    assert '<th scope="col" dir="auto">Code</th>' in html
+    assert '<td dir="auto"><code>x|y</code></td>' in html
+    assert '<td dir="auto"></td><td dir="auto"><strong>z</strong></td>' in html
+    assert 'href="#s-abc-1"' in html
+
+
+def test_a_quotation_names_its_page_and_what_is_left_out_is_outside_of_it() -> None:
+    parts = (Quotation((paragraph("a"), Table((), (("1",),))), (1,)), Omission("steps", 2, 4))
+
+    html = parts_html(parts, "abc", PAGES)
+
+    assert f'<blockquote cite="{PAGES[0]}"><p dir="auto">a</p>' in html
+    assert "<thead" not in html
+    assert html.index("#s-abc-1") < html.index("</blockquote>") < html.index("steps 2 to 4")
+
+
+@pytest.mark.parametrize("text", ["<@U1>", "<at>x</at>", "# a\n- b", "1. c", "> d", "| e | f |"])
+def test_nothing_in_a_part_opens_another_one(text: str) -> None:
+    parts = (paragraph(text), ItemList((Item(CitedText(text)),)), Table((text,), ((text,),)))
+
+    html = parts_html(parts, "i", PAGES)
+
+    assert html.count("<p ") == html.count("<li ") == html.count("<td ") == 1
+    assert not re.search(r"<(?:h\d|ol|blockquote|at|@)", html)
 
 
 def test_a_row_that_was_cut_out_of_a_table_is_shown_as_a_row() -> None:
@@ -260,13 +304,6 @@ def test_several_quotes_are_highlighted_once_each_also_where_they_overlap() -> N
     html = passage_html("Open it. Close it. Wait.", ["Close it.", "it. Close", "Open it."])
 
     assert re.findall("<mark.*?>(.*?)</mark>", html) == ["Open it. Close it."]
-
-
-def test_a_row_is_found_by_its_cells_as_answers_write_them() -> None:
-    html = passage_html("| Port | Use |\n|---|---|\n| 443 | VPN |", ["443 \u00b7 VPN"])
-
-    assert '<td><mark id="quote">443</mark></td>' in html
-    assert "<th>Port</th>" in html
 
 
 @given(text=st.text(max_size=300), quote=st.text(max_size=50))

@@ -13,6 +13,7 @@ from rag.answer.citations import LONGEST_CLAIM, CheckedPart, check_part
 from rag.answer.guardrails import is_unsafe_in_small_talk, must_be_quoted
 from rag.answer.source_lines import number_lines
 from rag.answer.verbatim_facts import unsupported_facts
+from rag.parts import Table
 from rag.text.plain_text import addresses, plain_text
 from rag.types import Chunk, PartKind
 from tests.fakes import builders
@@ -206,23 +207,23 @@ ROWS = "| Size | Price |\n|---|---|\n| S | 5 |\n| [M](https://evil.example) | 7 
 
 
 def test_a_table_is_shown_as_stored_below_its_header() -> None:
-    found = shown("It is all free!", 2, 3, kind="table", page=ROWS)
-    assert found == "| Size | Price |\n| --- | --- |\n| S | 5 |\n| M | 7 |"
+    claim = checked("It is all free!", 2, 3, kind="table", pages=(chunk("a", ROWS),)).claim
+    assert claim is not None
+    assert claim.blocks == (Table(("Size", "Price"), (("S", "5"), ("M", "7"))),)
 
 
 def test_empty_cells_at_the_ends_of_a_row_keep_their_columns() -> None:
     page = "|| Price | Fee |\n|---|---|---|\n|| 5 | 1 |\n| M | 7 ||"
-    found = shown("", 2, 3, kind="table", page=page)
-    assert found is not None
-    assert found.splitlines()[0] == "|  | Price | Fee |"
-    assert found.splitlines()[2:] == ["|  | 5 | 1 |", "| M | 7 |  |"]
+    claim = checked("", 2, 3, kind="table", pages=(chunk("a", page),)).claim
+    assert claim is not None
+    assert claim.blocks == (Table(("", "Price", "Fee"), (("", "5", "1"), ("M", "7", ""))),)
 
 
 def test_no_row_is_shown_below_the_header_of_another_table() -> None:
     page = f"{ROWS}\n\nLeave by country:\n\n| Country | Days |\n|---|---|\n| Spain | 22 |"
     claim = checked("", 2, 7, kind="table", pages=(chunk("a", page),)).claim
     assert claim is not None
-    assert claim.text == "| Size | Price |\n| --- | --- |\n| S | 5 |"
+    assert claim.blocks == (Table(("Size", "Price"), (("S", "5"),)),)
     assert [each.quote for each in claim.citations] == ["| Size | Price |", "| S | 5 |"]
 
 

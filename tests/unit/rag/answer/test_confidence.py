@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rag.answer.confidence import features
 from rag.answer.extractive import ExtractiveComposer
+from rag.parts import paragraph
 from rag.ports import Composition, Vocabulary
 from rag.types import Citation, Claim
 from tests.fakes.passages import passage
@@ -29,7 +30,7 @@ BADGE = passage(
     signals={"vector": 0.2, "vector_rank": 2},
 )
 QUOTED = Composition(
-    claims=(Claim("Error 809", (Citation("vpn-md-0", "Error 809"),)),),
+    claims=(Claim((paragraph("Error 809"),), (Citation("vpn-md-0", "Error 809"),)),),
     signals={"best_quote_score": 1.5},
 )
 RARE = Vocabulary(chunks=1000, frequencies={"vpn": 40, "error": 100, "809": 2, "teleport": 0})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answer.excerpts import MORE_NOTE, MOST_WORDS
+from rag.answer.excerpts import MOST_WORDS
 from rag.answer.extractive import MOST_KEY_LINES, ExtractiveComposer
 from rag.answer.quote_candidates import (
     MAX_CANDIDATES,
@@ -15,6 +15,7 @@ from rag.answer.quote_candidates import (
     expected_answer_types,
     has_answer_type,
 )
+from rag.parts import Omission
 from rag.ports import Composition
 from rag.text.sentences import without_markdown
 from rag.types import Passage
@@ -100,7 +101,7 @@ async def test_steps_that_go_on_in_a_chunk_that_was_not_found_are_complete() -> 
     (steps,) = (await compose("badge in the portal", found, rest)).claims
 
     assert steps.kind == "step"
-    assert steps.more == ""
+    assert steps.omission is None
     assert [citation.quote for citation in steps.citations[:2]] == [
         found.chunk.text,
         rest.chunk.text,
@@ -141,7 +142,7 @@ async def test_a_long_section_is_cut_around_what_answers_and_says_so() -> None:
     )
 
     assert "Error 809" in "\n".join(said(composition))
-    assert composition.claims[-1].more == MORE_NOTE
+    assert composition.claims[-1].omission == Omission()
 
 
 async def test_an_amount_is_preferred_when_one_is_asked_for() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rag.answer.excerpt_blocks import blocks_of
 from rag.answer.excerpts import (
-    MORE_NOTE,
-    MORE_ROWS_NOTE,
     MOST_ROWS,
     MOST_WORDS,
     Excerpt,
@@ -14,6 +13,7 @@ from rag.answer.excerpts import (
     whole_block,
 )
 from rag.answer.sections import Scores, rank_sections, section_of, section_signals, sections_of
+from rag.parts import CitedText, Code, Item, ItemList, Omission, Table, paragraph, parts_text
 from rag.text.blocks import Block
 from rag.types import Chunk
 from tests.fakes.passages import passage
@@ -32,6 +32,10 @@ def fitted(block: Block, best: int = 0, room: int = MOST_WORDS) -> Excerpt:
     excerpt = fit_block(block, scores, room)
     assert excerpt is not None
     return excerpt
+
+
+def listed(*texts: str, ordered: bool = False, start: int = 1) -> ItemList:
+    return ItemList(tuple(Item(CitedText(text)) for text in texts), ordered, start)
 
 
 def test_a_section_is_all_chunks_of_its_breadcrumb_in_page_order() -> None:
@@ -67,27 +71,59 @@ def test_steps_cut_between_chunks_are_one_list_with_its_lead_in() -> None:
     (block,) = blocks("Do this:\n\n1. Open.\n2. Press.", "3. Wait.")
 
     assert (block.kind, block.numbers) == ("steps", (1, 2, 3))
-    assert whole_block(block).text() == "Do this:\n\n1. Open.\n2. Press.\n3. Wait."
+    assert blocks_of(whole_block(block)) == (
+        paragraph("Do this:"),
+        listed("Open.", "Press.", "Wait.", ordered=True),
+    )
 
 
 def test_code_between_two_steps_belongs_to_the_first_of_them() -> None:
     text = "1. Make a key.\n   ```\n   keygen\n   ```\n2. Send it."
     (block,) = blocks(text)
 
-    assert whole_block(block).text() == text
+    make = Item(CitedText("Make a key."), (Code("keygen"),))
+    assert blocks_of(whole_block(block)) == (
+        ItemList((make, Item(CitedText("Send it."))), ordered=True),
+    )
 
 
 def test_a_sub_list_stays_with_its_item() -> None:
     (block,) = blocks("- Team:\n  - Ann\n  - Bob\n- Rest")
 
     assert [entry.quote for entry in block.entries] == ["- Team:\n  - Ann\n  - Bob", "- Rest"]
+    team = Item(CitedText("Team:"), (listed("Ann", "Bob"),))
+    assert blocks_of(whole_block(block)) == (ItemList((team, Item(CitedText("Rest")))),)
+
+
+def test_steps_below_a_bullet_are_a_list_of_their_own_and_keep_their_numbers() -> None:
+    (block,) = blocks("- Set up:\n  3. Open.\n  4. Press.\n  - Or call.\n- Rest")
+
+    (shown,) = blocks_of(whole_block(block))
+    assert isinstance(shown, ItemList)
+    steps = listed("Open.", "Press.", ordered=True, start=3)
+    assert shown.items[0].blocks == (steps, listed("Or call."))
+    assert [item.text.text for item in shown.items] == ["Set up:", "Rest"]
+
+
+def test_a_table_within_a_step_is_below_that_step() -> None:
+    (block,) = blocks("1. Choose:\n   | Plan | Days |\n   |---|---|\n   | S | 5 |\n2. Save.")
+
+    (shown,) = blocks_of(whole_block(block))
+    assert isinstance(shown, ItemList)
+    assert shown.items[0].blocks == (Table(("Plan", "Days"), (("S", "5"),)),)
 
 
 def test_a_table_cut_between_chunks_has_its_header_once() -> None:
     header = "| Day | Room |\n| --- | --- |\n"
     (block,) = blocks(f"{header}| Mon | 1 |", f"{header}| Tue | 2 |")
 
-    assert whole_block(block).text() == f"{header}| Mon | 1 |\n| Tue | 2 |"
+    assert blocks_of(whole_block(block)) == (Table(("Day", "Room"), (("Mon", "1"), ("Tue", "2"))),)
+
+
+def test_a_table_without_header_or_with_uneven_rows_is_filled_up() -> None:
+    (block,) = blocks("| 443 | VPN \\| web | |\n| 22 |")
+
+    assert blocks_of(whole_block(block)) == (Table((), (("443", "VPN | web", ""), ("22", "", ""))),)
 
 
 def test_a_line_across_the_page_takes_no_row_from_the_table_above_it() -> None:
@@ -100,13 +136,13 @@ def test_a_line_across_the_page_takes_no_row_from_the_table_above_it() -> None:
 def test_code_cut_between_chunks_is_fenced_once() -> None:
     (block,) = blocks("```sh\none\n```", "```sh\ntwo\n```")
 
-    assert whole_block(block).text() == "```sh\none\ntwo\n```"
+    assert blocks_of(whole_block(block)) == (Code("one\ntwo", "sh"),)
 
 
 def test_a_sentence_that_two_chunks_repeat_is_shown_once() -> None:
     (block,) = blocks("Open it. Then wait.", "Then wait. Then go.")
 
-    assert whole_block(block).text() == "Open it. Then wait. Then go."
+    assert blocks_of(whole_block(block)) == (paragraph("Open it. Then wait. Then go."),)
 
 
 def test_a_label_stands_above_what_follows_it() -> None:
@@ -126,7 +162,7 @@ def test_steps_too_long_to_show_say_which_are_missing_by_their_own_numbers() -> 
     assert excerpt.entries[0] == block.entries[0]
     assert excerpt.words <= MOST_WORDS
     left = block.numbers[len(excerpt.entries)]
-    assert f"{left} to 14" in excerpt.more
+    assert excerpt.omission == Omission("steps", left, 14)
 
 
 def test_of_a_long_table_the_rows_that_match_are_shown_below_the_header() -> None:
@@ -135,9 +171,11 @@ def test_of_a_long_table_the_rows_that_match_are_shown_below_the_header() -> Non
 
     shown = fitted(block, best=31)
 
-    assert shown.text().startswith("| Number | Place |\n")
-    assert "| 31 | room |" in shown.text()
-    assert (len(shown.entries), shown.more) == (MOST_ROWS, MORE_ROWS_NOTE)
+    (table,) = blocks_of(shown)
+    assert isinstance(table, Table)
+    assert table.header == ("Number", "Place")
+    assert ("31", "room") in table.rows
+    assert (len(table.rows), shown.omission) == (MOST_ROWS, Omission("rows"))
 
 
 def test_a_table_without_a_row_is_not_shown() -> None:
@@ -156,27 +194,28 @@ def test_a_long_paragraph_is_cut_around_the_sentence_that_answers() -> None:
 
     shown = fitted(block, best=20, room=50)
 
-    assert sentences[20] in shown.text()
-    assert shown.text() in block.entries[0].chunk.text
-    assert shown.more == MORE_NOTE
+    text = parts_text(blocks_of(shown))
+    assert sentences[20] in text
+    assert text in block.entries[0].chunk.text
+    assert shown.omission == Omission()
 
 
 def test_a_marked_row_stays_a_row() -> None:
     (block,) = blocks("| Port | Use |\n| --- | --- |\n| 443 | VPN |")
     row = block.entries[0]
 
-    marked = whole_block(block).text([(row.chunk.id, row.start, row.end)])
+    marked = blocks_of(whole_block(block), [(row.chunk.id, row.start, row.end)])
 
-    assert marked.splitlines()[-1] == "| **443** | **VPN** |"
+    assert marked == (Table(("Port", "Use"), (("**443**", "**VPN**"),)),)
 
 
 def test_a_marked_line_that_begins_like_a_row_keeps_its_words() -> None:
     (block,) = blocks("|x| is never negative. It is a length.")
     line = block.entries[0]
 
-    marked = whole_block(block).text([(line.chunk.id, line.start, line.end)])
+    marked = blocks_of(whole_block(block), [(line.chunk.id, line.start, line.end)])
 
-    assert marked == "**|x| is never negative.** It is a length."
+    assert marked == (paragraph("**|x| is never negative.** It is a length."),)
 
 
 EQUAL = Scores({"a-md-0": [(0, 5, 1.0)], "b-md-0": [(0, 5, 1.0)]})

@@ -44,6 +44,7 @@ from bot.domain.ports import ReportStage
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.index.embedded.schema import SCHEMA
+from rag.parts import paragraph
 from rag.pipeline import Pipeline
 from rag.ports import Composition
 from rag.types import (
@@ -340,7 +341,9 @@ OTHER = passage("Badges are free.", page="b.md")
 
 
 def composed(*quotes: str) -> RecordedComposition:
-    claims = tuple(Claim(quote, (Citation(PAGE.chunk.id, quote),)) for quote in quotes)
+    claims = tuple(
+        Claim((paragraph(quote),), (Citation(PAGE.chunk.id, quote),)) for quote in quotes
+    )
     return RecordedComposition((PAGE, OTHER), Composition(claims))
 
 

@@ -20,7 +20,8 @@ from bot.domain.messages import InteractionId
 from bot.domain.settings_loading import load_settings
 from bot.platforms.slack.channel import connect
 from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn, to_mrkdwn, without_mention
-from bot.platforms.slack.rendering import TEXT_LIMIT, buttons_of, reply_messages
+from bot.platforms.slack.rendering import TEXT_LIMIT, MessageForms, buttons_of, reply_messages
+from rag.parts import Code, Part, Table, paragraph, parts_text
 from tests.fakes.desk import ANSWER, HANDED_OVER, LOCAL, OFFERED, TRACE, VPN, delivery
 from tests.fakes.slack.blocks import BLOCK_TYPES, refusal
 from tests.fakes.slack.builders import HELP, PEOPLE, ROOT, question, unhurried
@@ -290,3 +291,71 @@ def test_the_check_sees_what_is_live(payload: dict[str, object], finds: str) -> 
     assert found_in({**payload, **quiet})
     assert any(finds in one for one in found_in({**payload, **quiet}))
     assert found_in({"text": ANSWER.text}) == ["unfurled"]
+
+
+PORTS = Table(("Port", "**Use**"), (("443", "`vpn <@U1>`"), ("", "<!here> & co")), (1,))
+
+
+def forms_of(*parts: Part) -> tuple[MessageForms, ...]:
+    reply = replace(ANSWER, text=parts_text(parts), parts=parts)
+    return reply_messages(render(reply, private=False), now=NOW)
+
+
+def test_a_table_is_a_block_in_its_place_and_its_marks_are_below_it() -> None:
+    (forms,) = forms_of(paragraph("Look:"), PORTS)
+    before, table, after, *_ = cast("Any", forms[0].blocks)
+
+    assert (before["text"], after["text"]) == ("Look:", "[1]")
+    cells = [[cell["elements"][0]["elements"] for cell in row] for row in table["rows"]]
+    bold = {"style": {"bold": True}}
+    assert cells == [
+        [[{"type": "text", "text": "Port", **bold}], [{"type": "text", "text": "Use", **bold}]],
+        [
+            [{"type": "text", "text": "443"}],
+            [{"type": "text", "text": "vpn <@U1>", "style": {"code": True}}],
+        ],
+        [[{"type": "text", "text": " "}], [{"type": "text", "text": "<!here> & co"}]],
+    ]
+    assert refusal({"blocks": list(forms[0].blocks), "text": "x"}, BLOCK_TYPES) == ""
+
+
+def test_where_tables_are_refused_their_rows_are_lines() -> None:
+    (forms,) = forms_of(PORTS)
+    plain = [form for form in forms if all(each["type"] != "table" for each in form.blocks)]
+
+    assert "- 443 \u00b7 `vpn &lt;@U1&gt;`" in str(plain[0].blocks[0]["text"])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        Table((), tuple(("x",) for _ in range(101))),
+        Table((), (("x",) * 21,)),
+        Table(("a",), (("x" * 3_000,),) * 4),
+    ],
+    ids=["long", "wide", "much"],
+)
+def test_a_table_that_slack_does_not_take_is_lines_from_the_first(table: Table) -> None:
+    blocks = [each for forms in forms_of(table) for each in forms[0].blocks]
+
+    assert "table" not in {each["type"] for each in blocks}
+    assert refusal({"blocks": [dict(each) for each in blocks], "text": "x"}, BLOCK_TYPES) != (
+        "invalid_blocks"
+    )
+
+
+def test_of_two_tables_in_a_message_the_second_is_lines() -> None:
+    (forms,) = forms_of(PORTS, Table((), (("22", "SSH"),)))
+    kinds = [each["type"] for each in forms[0].blocks]
+
+    assert kinds.count("table") == 1
+    assert "- 22 \u00b7 SSH" in str(forms[0].blocks)
+
+
+def test_code_is_fenced_and_whole_beside_long_text() -> None:
+    code = Code("\n".join(f"line {n} ```" for n in range(300)))
+    bodies = [str(form[0].blocks[0]["text"]) for form in forms_of(paragraph("w " * 5_000), code)]
+
+    (body,) = (body for body in bodies if "line 0 " in body)
+    assert "line 299 " in body
+    assert body[body.index("line 0") :].count("```") == 1

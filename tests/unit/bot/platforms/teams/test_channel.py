@@ -83,10 +83,10 @@ async def test_twelve_cited_pages_are_ten_citations_and_two_lines(
 async def test_markup_that_teams_does_not_show_is_turned_into_what_it_does(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
-    text = "# Steps\n\n| 1 | 2 |\n\n---\n\n![x](https://evil.example)"
+    text = "# Steps\n\n---\n\n![x](https://evil.example)"
     await channel.deliver(delivery(question(teams), Reply(text=text, tone="generic")))
     shown = teams.messages[0].activity["text"]
-    assert shown.split("\n") == ["**Steps**", "", "- 1 \u00b7 2", "", "x"]
+    assert shown.split("\n") == ["**Steps**", "", "x"]
 
 
 async def test_mentions_links_and_tags_in_the_text_are_dead(

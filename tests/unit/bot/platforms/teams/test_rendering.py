@@ -24,6 +24,7 @@ from bot.platforms.teams.client.registration import send_all_fields
 from bot.platforms.teams.rendering.answers import answer_activities, buttons_of
 from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity, sensitivity_of
 from bot.platforms.teams.rendering.text import ACTIVITY_BUDGET, CONTENT_BUDGET, size
+from rag.parts import CitedText, Code, Item, ItemList, Quotation, Table, paragraph
 from rag.types import ModelCall
 from tests.fakes.desk import ANSWER, HANDED_OVER, LOCAL, OFFERED, TRACE, VPN
 from tests.fakes.teams.names import APP_ID, ENTRA
@@ -37,6 +38,8 @@ MESSAGE = Message(
     text="vpn down?",
     received_at=NOW,
 )
+PRICES = Table(("a", "b"), (("1", "2"),), (1,))
+PLANS = Table(("Plan", "Price"), tuple((f"Plan {n}", str(n)) for n in range(50)), (1,))
 TABLE = "| Plan | Price |\n|---|--:|\n" + "\n".join(f"| Plan {n} | {n} [1] |" for n in range(50))
 
 
@@ -182,9 +185,8 @@ def test_buttons_are_below_the_last_part_and_thumbs_below_the_first() -> None:
 
 def test_what_a_card_holds_is_marked_as_the_words_are_and_named_where_no_card_is_shown() -> None:
     marked = sensitivity_of(("secret=Confidential",))
-    text = "Prices:\n\n| a | b |\n|---|---|\n| 1 | 2 [1] |"
     page = replace(VPN, labels=("secret",))
-    outcome = Outcome(replace(ANSWER, text=text, sources=(page,)), TRACE)
+    outcome = Outcome(replace(ANSWER, parts=(PRICES,), sources=(page,)), TRACE)
     words, below = answer_activities(outcome, MESSAGE, now=NOW, sensitivity=marked)
     assert below["summary"] == "Table 1"
     for activity in (words, below):
@@ -208,13 +210,11 @@ def test_remarks_stand_below_as_plain_text() -> None:
 
 
 def test_tables_and_code_hang_below_where_the_text_names_them() -> None:
-    text = (
-        "First [1].\n\n| a | b |\n|---|---|\n| 1 | 2 [1] |\n\nThen:\n\n"
-        "```python\nprint(x[2])\n```\n\nDone."
-    )
-    activity = only(replace(ANSWER, text=text))
+    code = Code("print(x[2])", "python")
+    parts = (paragraph("First", (1,)), PRICES, paragraph("Then:"), code, paragraph("Done."))
+    activity = only(replace(ANSWER, parts=parts))
     assert activity["text"] == (
-        "First [1].\n\n_Table 1, below_ [1]\n\nThen:\n\n_Code 1, below_\n\nDone."
+        "First [1]\n\n_Table 1, below_\n\n[1]\n\nThen:\n\n_Code 1, below_\n\nDone."
     )
     body = card(activity)["body"]
     assert [each["type"] for each in body] == ["TextBlock", "Table", "TextBlock", "CodeBlock"]
@@ -223,11 +223,11 @@ def test_tables_and_code_hang_below_where_the_text_names_them() -> None:
 
 
 def test_a_page_cited_only_in_a_table_is_still_a_citation() -> None:
-    activity = only(replace(ANSWER, text="Prices:\n\n| a | b |\n|---|---|\n| 1 | 2 [1] |"))
+    activity = only(replace(ANSWER, parts=(PRICES,)))
     assert [each["position"] for each in activity["entities"][0]["citation"]] == [1]
-    assert "_Table 1, below_ [1]" in activity["text"]
+    assert activity["text"].startswith("_Table 1, below_\n\n[1]")
     rows = card(activity)["body"][1]["rows"]
-    assert rows[1]["cells"][1]["items"][0]["text"] == "2 [1]"
+    assert [cell["items"][0]["text"] for cell in rows[1]["cells"]] == ["1", "2"]
 
 
 SMALL_TABLE = "|a|b|\n|-|-|\n|c|d|\n\n"
@@ -256,13 +256,13 @@ def test_what_somebody_wrote_at_length_does_not_hold_up_everybody(before: str, p
 
 
 def test_what_looks_like_a_mark_in_code_cites_nothing() -> None:
-    activity = only(replace(ANSWER, text="Run:\n\n```\nx[1]\n```"))
+    activity = only(replace(ANSWER, parts=(paragraph("Run:"), Code("x[1]"))))
     assert "citation" not in activity["entities"][0]
     assert "\\[1\\] [VPN guide" in activity["text"]
 
 
 def test_a_table_of_fifty_rows_is_cut_into_cards_that_fit() -> None:
-    parts = shown(replace(ANSWER, text=f"Before.\n\n{TABLE}\n\nAfter."))
+    parts = shown(replace(ANSWER, parts=(paragraph("Before."), PLANS, paragraph("After."))))
     assert len(parts) > 1
     tables = [each for part in parts for each in card(part)["body"] if each["type"] == "Table"]
     first = [row["cells"][0]["items"][0]["text"] for table in tables for row in table["rows"][1:]]
@@ -273,10 +273,10 @@ def test_a_table_of_fifty_rows_is_cut_into_cards_that_fit() -> None:
 
 
 def test_a_table_with_too_large_a_row_is_a_list() -> None:
-    text = f"| a | b |\n|---|---|\n| {'x ' * 9_000}| 2 |"
-    parts = shown(replace(ANSWER, text=text))
+    table = Table(("a", "b"), (("x " * 9_000, "2"),))
+    parts = shown(replace(ANSWER, parts=(table,)))
     assert parts[0]["text"].startswith("_(1 of")
-    assert "- a \u00b7 b" in parts[0]["text"]
+    assert "a \u00b7 b:" in parts[0]["text"]
     assert sum(part["text"].count("x ") for part in parts) >= 8_990
 
 
@@ -284,7 +284,8 @@ def test_fields_of_entities_and_cards_survive_botbuilder() -> None:
     """Botbuilder drops every field of an entity but its type."""
     send_all_fields()
     page = replace(VPN, labels=("secret",), space="IT", updated_at=NOW)
-    answer = replace(ANSWER, text=f"Restart [1].\n\n{TABLE[:200]}\n\n```\nx\n```", sources=(page,))
+    parts = (paragraph("Restart", (1,)), PRICES, Code("x"))
+    answer = replace(ANSWER, parts=parts, sources=(page,))
     words, *others = shown(answer, sensitivity_of(("secret=Confidential",)))
     assert card(words)["body"]
     for activity in (words, *others):
@@ -328,9 +329,19 @@ def test_whatever_is_written_fits_resolves_and_is_dead(text: str) -> None:
             assert int(mark) in cited or mark in listed or int(mark) > len(SOURCES)
 
 
+@given(HOSTILE)
+def test_whatever_is_in_a_part_fits_and_is_dead(text: str) -> None:
+    table = Table((text,), ((text,), ("",)))
+    steps = ItemList((Item(CitedText(text), (Code(text),)),), ordered=True)
+    parts = (paragraph(text), Quotation((steps, table), (1,)), Code(text, text))
+    for part in shown(replace(ANSWER, parts=parts)):
+        assert_dead(part)
+
+
 def assert_dead(activity: dict[str, Any]) -> None:
     """Check that no link but ours, no mention, image or bare address is live anywhere."""
-    prose = _OURS.sub("", re.sub(r"`[^`\n]+`", " ", activity["text"]))
+    coded = re.compile(r"^(?:> )?```.*?^(?:> )?```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+    prose = _OURS.sub("", coded.sub(" ", activity["text"]))
     assert not re.search(rf"\]\(|!\[|://|<|{_ADDRESS}", prose)
     for attached in activity.get("attachments", []):
         for key, value in strings(attached["content"]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.text.markdown import disarm, plain_code
-from bot.platforms.teams.rendering.answer_blocks import Code, Table, blocks_of, code_in, table_at
+from bot.platforms.teams.rendering.answer_blocks import code_elements, table_elements
 from bot.platforms.teams.rendering.text import (
     card_plain,
     card_text,
@@ -24,6 +25,7 @@ from bot.platforms.teams.rendering.text import (
     teams_markdown,
     teams_plain,
 )
+from rag.parts import Code, Table
 
 _PIECES = "[ ] ( ) ! a - https://e.example e.example <at> </at> <img ` `` \\ : ** _ | {{ DATE( }} #"
 HOSTILE = st.lists(st.sampled_from([*_PIECES.split(), " ", "\n"]), max_size=25).map("".join)
@@ -35,7 +37,6 @@ _LIVE_IN_CARD = re.compile(r"\]\(|://|<|[a-z]\.[a-z]{2}|\{\{")
     [
         ("## Steps ##", "**Steps**"),
         ("a\n\n---\n\nb", "a\n\nb"),
-        ("| a | b |", "- a \u00b7 b"),
         ("1 < 2 & 3", "1 &lt; 2 &amp; 3"),
         ("> as it says [1]", "> as it says [1]"),
         ("run `a < b`", "run `a < b`"),
@@ -177,11 +178,15 @@ def test_size_is_that_of_utf_16() -> None:
     assert size("a\u4e16\U0001f600") == 2 * (2 + 1 + 1 + 2)
 
 
-PRICES = Table(
-    columns=("left", "right"),
-    header=("Plan", "Price"),
-    rows=tuple((f"Plan {n}", f"{n} [2]") for n in range(50)),
-)
+PRICES = Table(("Plan", "Price"), tuple((f"Plan {n}", f"{n} [2]") for n in range(50)))
+
+
+def any_size(_: object) -> bool:
+    return True
+
+
+def up_to(most: int) -> Callable[[object], bool]:
+    return lambda element: size(element) <= most
 
 
 def cells(element: Any) -> list[list[str]]:  # noqa: ANN401
@@ -189,33 +194,8 @@ def cells(element: Any) -> list[list[str]]:  # noqa: ANN401
     return [[cell["items"][0]["text"] for cell in row["cells"]] for row in element["rows"]]
 
 
-def test_prose_around_a_table_keeps_its_order() -> None:
-    text = "Before:\n| a | b |\n|---|:-:|\n| 1 | `x \\| y` |\nAfter\n\nEnd"
-    before, table, after, end = blocks_of(text)
-    assert (before, after, end) == ("Before:", "After", "End")
-    assert table == Table(("left", "center"), ("a", "b"), (("1", "`x | y`"),))
-
-
-def test_a_table_needs_no_outer_bars() -> None:
-    found = table_at(["a | b", "--|--:", "1 | 2", "no more"], 0)
-    assert found == (Table(("left", "right"), ("a", "b"), (("1", "2"),)), 3)
-
-
-def test_rows_have_as_many_cells_as_the_header() -> None:
-    found = table_at(["|a|b|", "|-|-|", "|1|", "|1|2|3|"], 0)
-    assert found
-    assert found[0].rows == (("1", ""), ("1", "2 | 3"))
-
-
-def test_what_has_no_rule_is_no_table() -> None:
-    assert table_at(["a | b", "1 | 2"], 0) is None
-    assert table_at(["a | b", "---"], 0) is None
-    assert table_at(["a", "---"], 0) is None
-    assert table_at(["a | b | c", "---|---"], 0) is None
-
-
 def test_the_first_row_is_the_header_and_cells_wrap() -> None:
-    shown: Any = replace(PRICES, rows=PRICES.rows[:1]).element()
+    shown: Any = table_elements(replace(PRICES, rows=PRICES.rows[:1]), any_size)[0]
     assert cells(shown) == [["Plan", "Price"], ["Plan 0", "0 [2]"]]
     assert shown["firstRowAsHeaders"] is True
     assert all(cell["items"][0]["wrap"] for row in shown["rows"] for cell in row["cells"])
@@ -223,45 +203,30 @@ def test_the_first_row_is_the_header_and_cells_wrap() -> None:
 
 
 def test_a_column_with_longer_cells_is_wider() -> None:
-    table = Table(("left", "left"), ("Id", "What it is for"), (("1", "Reset it " * 20),))
-    shown: Any = table.element()
+    table = Table(("Id", "What it is for"), (("1", "Reset it " * 20),))
+    shown: Any = table_elements(table, any_size)[0]
     narrow, wide = (column["width"] for column in shown["columns"])
     assert narrow < wide
 
 
 def test_fifty_rows_are_cut_between_rows_each_part_with_the_header() -> None:
-    parts = PRICES.parts(lambda element: size(element) <= 8_000)
-    shown = [cells(part.element()) for part in parts]
+    parts = table_elements(PRICES, up_to(8_000))
+    shown = [cells(part) for part in parts]
     assert len(parts) > 1
     assert all(part[0] == ["Plan", "Price"] for part in shown)
     assert [row for part in shown for row in part[1:]] == [list(row) for row in PRICES.rows]
-    assert all(size(part.element()) <= 8_000 for part in parts)
+    assert all(size(part) <= 8_000 for part in parts)
+
+
+def test_a_table_without_header_says_so() -> None:
+    (shown,) = table_elements(replace(PRICES, header=(), rows=PRICES.rows[:1]), any_size)
+    assert shown["firstRowAsHeaders"] is False
+    assert cells(shown) == [["Plan 0", "0 [2]"]]
 
 
 def test_a_row_that_fits_nowhere_makes_it_no_table() -> None:
     huge = replace(PRICES, rows=(("x" * 9_000, ""),))
-    assert huge.parts(lambda element: size(element) <= 8_000) == ()
-    assert huge.as_list().startswith("- Plan \u00b7 Price\n- xxx")
-
-
-@given(st.lists(st.text(alphabet="ab|-: \\\n", max_size=12), max_size=8).map("\n".join))
-def test_of_whatever_looks_like_a_table_no_letter_is_lost(text: str) -> None:
-    shown = []
-    for piece in blocks_of(text):
-        if isinstance(piece, Table):
-            assert all(len(row) == len(piece.columns) for row in (piece.header, *piece.rows))
-            shown += [cell for row in cells(piece.element()) for cell in row]
-        else:
-            assert isinstance(piece, str)
-            shown.append(piece)
-    letters = "".join(shown)
-    assert [letters.count(each) for each in "ab"] == [text.count(each) for each in "ab"]
-
-
-def test_what_only_looks_like_a_table_is_told_in_the_time_of_its_length() -> None:
-    started = time.process_time()
-    assert table_at(["a|b", "-" + " " * 50_000 + "x|"], 0) is None
-    assert time.process_time() - started < 1
+    assert table_elements(huge, up_to(8_000)) == ()
 
 
 @pytest.mark.parametrize(
@@ -269,17 +234,18 @@ def test_what_only_looks_like_a_table_is_told_in_the_time_of_its_length() -> Non
     [
         ("py", "Python"),
         ("PS1", "PowerShell"),
-        ("c++ x", "Cpp"),
+        ("c++", "Cpp"),
         ("", "PlainText"),
         ("x", "PlainText"),
     ],
 )
 def test_the_language_is_as_teams_calls_it(named: str, language: str) -> None:
-    assert code_in(f"```{named}\nx\n```") == Code("x", language)
+    (shown,) = code_elements(Code("x", named), any_size)
+    assert shown["language"] == language
 
 
 def test_code_is_shown_letter_for_letter_also_where_code_cannot_be_shown() -> None:
-    shown: Any = Code("if a_b:\n  curl https://x.example").element()
+    shown: Any = code_elements(Code("if a_b:\n  curl https://x.example"), any_size)[0]
     assert shown["codeSnippet"] == "if a_b:\n  curl https://x.example"
     fallback = shown["fallback"]
     assert (fallback["type"], fallback["fontType"]) == ("TextBlock", "Monospace")
@@ -289,14 +255,16 @@ def test_code_is_shown_letter_for_letter_also_where_code_cannot_be_shown() -> No
 @given(st.lists(st.text(alphabet='ab ~\u4e16"', min_size=1, max_size=60), min_size=1, max_size=40))
 def test_long_code_is_cut_between_lines_and_numbered_on(lines: list[str]) -> None:
     code = Code("\n".join(lines), "Go")
-    parts = code.parts(lambda element: size(element) <= 2_000)
-    assert "\n".join(part.text for part in parts) == code.text
-    assert all(size(part.element()) <= 2_000 for part in parts)
+    parts: Any = code_elements(code, up_to(2_000))
+    assert "\n".join(part["codeSnippet"] for part in parts) == code.text
+    assert all(size(part) <= 2_000 for part in parts)
     for part, following in pairwise(parts):
-        assert following.first == part.first + part.text.count("\n") + 1
+        assert following["startLineNumber"] == (
+            part["startLineNumber"] + part["codeSnippet"].count("\n") + 1
+        )
 
 
 def test_a_line_that_fits_nowhere_is_cut() -> None:
-    parts = Code("x" * 5_000).parts(lambda element: size(element) <= 2_000)
-    assert "".join(part.text for part in parts) == "x" * 5_000
-    assert all(size(part.element()) <= 2_000 for part in parts)
+    parts: Any = code_elements(Code("x" * 5_000), up_to(2_000))
+    assert "".join(part["codeSnippet"] for part in parts) == "x" * 5_000
+    assert all(size(part) <= 2_000 for part in parts)

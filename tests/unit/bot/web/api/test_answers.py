@@ -26,6 +26,7 @@ from rag.errors import (
     ModelUnavailable,
     RagError,
 )
+from rag.parts import Omission, Quotation, paragraph
 from tests.fakes.bot_ports import EchoDesk
 from tests.fakes.http_server import Client, serving, settings_for
 from tests.fakes.record_rows import add_interaction
@@ -396,6 +397,18 @@ def test_version_2_tells_how_an_answer_is_meant(
     told = answer_v2("i1", "c1", replies.outcome(response), "Not sure.")
 
     assert (told.confidence_level, told.missing) == (level, missing)
+
+
+def test_version_2_tells_the_parts_of_an_answer_from_the_wiki_alone() -> None:
+    parts = (Quotation((paragraph("Restart it."),), (1,)), Omission("steps", 2, 4))
+    told = answer_v2("i1", "c1", replies.outcome(replace(replies.ANSWERED, parts=parts)), "")
+    small_talk = answer_v2("i1", "c1", replies.outcome(replace(replies.HELLO, parts=parts)), "")
+
+    quoted, omitted = told.model_dump()["parts"]
+    assert (quoted["kind"], quoted["citations"]) == ("quotation", [1])
+    assert quoted["blocks"][0]["texts"] == [{"text": "Restart it.", "citations": []}]
+    assert (omitted["of"], omitted["first"], omitted["last"]) == ("steps", 2, 4)
+    assert small_talk.model_dump()["parts"] == []
 
 
 async def test_version_1_knows_no_guess_but_its_pages(store: Store, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from bot.store.database import Store
 from bot.web.chat.answer_view import ExchangeView, exchange_view
 from bot.web.chat.case_card import case_card
 from bot.web.chat.stored_pages import MAX_QUOTES, has_highlight, page_parts
+from rag.parts import Quotation, paragraph
 from tests.fakes.builders import NOON, chunk, message, route
 from tests.fakes.chat_app import SOURCE, Browser
 
@@ -113,6 +114,7 @@ def test_a_guess_is_said_once_to_be_one_and_offers_a_person_and_thumbs() -> None
         (SOURCE,),
         0.5,
         confidence_level="unsure",
+        parts=(Quotation((paragraph(SOURCE.quote),), (1,)),),
     )
 
     view = shown(answered(guess))

@@ -26,6 +26,7 @@ from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.rendering.cards import MAY_BE_TWICE
 from bot.store.database import Store
+from rag.parts import Table, paragraph
 from tests.fakes.desk import ANSWER, HANDED_OVER, TRACE, delivery
 from tests.fakes.durable_inbox import record_answer, wait_for_interaction
 from tests.fakes.teams import names
@@ -243,7 +244,9 @@ def _first_in(seen: Counter[tuple[str, str]], teams: FakeTeams, *, private: bool
 
 BAD = Fault(400, code="BadArgument")
 LOST_RESPONSE = Fault(0, after=True)
-TABLE = replace(ANSWER, text="See [1].\n\n| Code | Cure |\n|---|---|\n| 809 | Call IT |")
+TABLE = replace(
+    ANSWER, parts=(paragraph("See", (1,)), Table(("Code", "Cure"), (("809", "Call IT"),)))
+)
 LONG_CITED = replace(ANSWER, text="Restart the client [1]. " + "word " * 1_600)
 ENDLESS = 5
 """Refusals after which nothing of an answer was taken, nor the line that stands for it."""
