@@ -17,7 +17,7 @@ from rag.errors import ModelUnavailable, after_calls
 from rag.ports import Composer, Composition, Embedder, SearchIndex, Vocabulary
 from rag.telemetry import Attributes, describe, span
 from rag.text.words import content_words
-from rag.types import Answer, Chunk, Passage, Principal, Question, Vectors
+from rag.types import Answer, Asked, Chunk, Passage, Principal, Question, Vectors
 
 log = structlog.get_logger(__name__)
 
@@ -135,9 +135,15 @@ class Pipeline:
         )
 
     async def compose(
-        self, retrieval: Retrieval, scope: Scope, attached: Sequence[str] = ()
+        self,
+        retrieval: Retrieval,
+        scope: Scope,
+        attached: Sequence[str] = (),
+        asked: Asked | None = None,
     ) -> Answer:
         """Answer from the passages alone; ``attached`` are the texts of the question's files.
+
+        ``asked`` are the words that the question is a translation of, if it is one.
 
         Raises ModelUnavailable or ModelAnswerInvalid when the composer's model fails, and
         IndexUnavailable.
@@ -147,7 +153,7 @@ class Pipeline:
         started, question = time.perf_counter(), retrieval.question
         context = await self._widen(retrieval.passages, scope)
         composition, vocabulary = await _gather_to_the_end(
-            self._composer.compose(question, context, attached),
+            self._composer.compose(question, context, attached, asked),
             self._index.vocabulary(
                 scope.question(question), scope.readers, content_words(question)
             ),
@@ -170,6 +176,7 @@ class Pipeline:
             dropped_claims=composition.dropped_claims,
             reading=composition.reading,
             missing=composition.missing,
+            translation=composition.translation,
         )
 
     async def _widen(self, passages: tuple[Passage, ...], scope: Scope) -> tuple[Passage, ...]:

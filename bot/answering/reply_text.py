@@ -8,10 +8,11 @@ from dataclasses import replace
 from itertools import count, groupby
 from typing import TypeVar
 
+from bot.answering.routing.languages import texts_in
 from bot.domain.interactions import ConfidenceLevel, Outcome, Reply, Response, Source
 from bot.domain.messages import FoundPassage
 from bot.domain.text.markdown import clip, closes
-from rag.types import Answer, Chunk, Citation, Claim, PartKind, Passage
+from rag.types import Answer, Chunk, Citation, Claim, PartKind, Passage, Translation
 
 QUOTES_INTRO = "From the wiki:"
 UNSURE_INTRO = "This may be it, I'm not sure"
@@ -54,16 +55,27 @@ def reply_of(answer: Answer, probability: float, level: ConfidenceLevel = "sure"
     numbered = _numbered_sources(answer)
     marks = {chunk_id: number for chunk_id, (number, _) in numbered.items()}
     extractive = answer.composer == "extractive"
-    text = _quotes_text(answer.claims, marks) if extractive else _claims_text(answer, marks)
+    quoted = extractive or answer.translation is not None
+    text = _quotes_text(answer.claims, marks) if quoted else _claims_text(answer, marks)
     missing = clip(answer.missing or "", _MISSING_CHARACTERS) or None
+    translation = answer.translation if answer.translation and answer.translation.text else None
     return Reply(
-        text=_with_confidence_words(text, level, missing),
+        text=_with_confidence_words(text, level, missing) + _translation_text(translation),
         tone="found" if extractive else "answer",
         sources=tuple(dict(numbered.values()).values()),
         confidence=probability,
         confidence_level=level,
         missing=missing,
+        translation=translation,
     )
+
+
+def _translation_text(translation: Translation | None) -> str:
+    """Return the last paragraph of a reply: a translation, marked as one in its own language."""
+    if translation is None:
+        return ""
+    mark = texts_in(translation.language).translation
+    return f"\n\n_{mark}:_\n{translation.text}"
 
 
 def _with_confidence_words(text: str, level: ConfidenceLevel, missing: str | None) -> str:
@@ -77,8 +89,10 @@ def _with_confidence_words(text: str, level: ConfidenceLevel, missing: str | Non
 
 def without_missing(reply: Reply) -> Reply:
     """Return a reply without its ``missing`` part."""
-    said = f"\n\n{MISSING_INTRO} {reply.missing}"
-    return replace(reply, text=reply.text.removesuffix(said), missing=None)
+    last = _translation_text(reply.translation)
+    said = f"\n\n{MISSING_INTRO} {reply.missing}{last}"
+    text = reply.text.removesuffix(said) + last if reply.text.endswith(said) else reply.text
+    return replace(reply, text=text, missing=None)
 
 
 def refusal_of(probability: float) -> Reply:

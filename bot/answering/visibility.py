@@ -189,14 +189,18 @@ class Visibility:
     def explained(self, interaction: Interaction, outcome: Outcome) -> Outcome:
         """Return an outcome with its query, passages and ``missing`` part as far as readable."""
         trace = outcome.trace
-        route = replace(trace.route, question=self.searched_for(interaction))
+        question = self.searched_for(interaction)
+        # A translation of words that are hidden says the same as they do.
+        shown = question == trace.route.question
+        query = trace.route.search_query if shown else ""
+        route = replace(trace.route, question=question, search_query=query)
         trace = replace(trace, route=route, passages=self.keeps(trace.passages))
         return replace(outcome, response=self._of_open_pages(outcome.response), trace=trace)
 
     def _of_open_pages(self, response: Response) -> Response:
-        """Remove the ``missing`` part, which may name a closed page's content, if one is cited."""
+        """Remove what may name a closed page's content beside the text, if one is cited."""
         if isinstance(response, Reply) and not self._may_read(quoted_sources(response)):
-            return replace(response, missing=None)
+            return replace(response, missing=None, translation=None)
         return response
 
     @property

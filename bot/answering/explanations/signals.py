@@ -124,7 +124,8 @@ TIMING_NAMES: Mapping[str, str] = {
 }
 
 CALL_NAMES: Mapping[str, str] = {
-    "intent": "What kind of question it is",
+    "understand": "Understanding the question",
+    "intent": "What kind of question it is",  # until version 2 of the prompts
     "rewrite": "Completing a follow-up question",
     "answer": "Composing the answer",
     "generic": "Writing the reply",

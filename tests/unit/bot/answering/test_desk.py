@@ -34,6 +34,7 @@ from rag.pipeline import Pipeline
 from rag.ports import Composition
 from rag.types import (
     EVERYONE,
+    Asked,
     Chunk,
     Citation,
     Claim,
@@ -94,9 +95,13 @@ class FirstLine:
     missing: str | None = None
 
     async def compose(
-        self, question: str, passages: Sequence[Passage], attached: Sequence[str] = ()
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        attached: Sequence[str] = (),
+        asked: Asked | None = None,
     ) -> Composition:
-        del attached
+        del attached, asked
         self.composed += 1
         if self.fails:
             raise self.error
