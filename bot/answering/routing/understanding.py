@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import structlog
 from pydantic import BaseModel, field_validator
@@ -56,13 +57,13 @@ class Understanding(BaseModel):
     language: str
     question: str
     search_query: str = ""
-    intent: Intent
+    intent: Literal["GENERIC", "DOMAIN", "HUMAN", "UNKNOWN"]
 
     @field_validator("intent", mode="before")
     @classmethod
     def _known_or_unknown(cls, value: object) -> object:
         word = value.strip().upper() if isinstance(value, str) else ""
-        return word if word in set(Intent) else Intent.UNKNOWN
+        return word if word in set(Intent) else "UNKNOWN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ class MessageReader:
         self, told: Understanding, question: str, history: tuple[Turn, ...], rules: Reading
     ) -> Reading:
         """Return the reading with each part of the model's that passes its checks."""
-        read = replace(rules, intent=told.intent)
+        read = replace(rules, intent=Intent(told.intent))
         if not rules.certain:
             line = _one_line(told.question)
             if not is_faithful(line, question, history):
