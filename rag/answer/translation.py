@@ -12,17 +12,22 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 from rag.answer.citations import LONGEST_CLAIM, CheckedPart
 from rag.answer.guardrails import must_be_quoted
-from rag.answer.source_lines import Line, citations_of, code_claim
+from rag.answer.source_lines import Line, citations_of, code_claim, shown_words, table_claim
 from rag.answer.verbatim_facts import unsupported_facts
 from rag.text.plain_text import addresses, plain_text, visible
+from rag.text.sentences import Kind
 from rag.types import Asked, Claim
 
 _COVERED_ELSEWHERE = frozenset({"en", "de"})
 """Languages that rag.answer.guardrails knows."""
+
+_MOST_GROWTH, _SHORTEST = 2, 40
+"""A translation is at most so many times as long as its text, and so many characters more."""
 
 _SENTENCE = re.compile(r"[.!?;\n\u3002\uff01\uff1f\u0964\u061f]+")
 _WITH_DIGIT = re.compile(r"(?:[A-Za-z][A-Za-z._:/%+-]*)?\d(?:[\dA-Za-z._:/%+,-]*[\dA-Za-z%])?")
@@ -40,7 +45,7 @@ class TranslatedText:
 
 
 def quotations(checks: Iterable[CheckedPart]) -> tuple[Claim, ...]:
-    """Return the lines behind some parts as stored, one claim for each chunk, each line once.
+    """Return the lines behind some parts, one claim for each chunk, each line once.
 
     Chunks are in the order in which they are cited, lines in that of the page; a row comes below
     its table's header, a step or item below the line that introduces its list.
@@ -54,22 +59,27 @@ def quotations(checks: Iterable[CheckedPart]) -> tuple[Claim, ...]:
 
 
 def _quotation(lines: Sequence[Line]) -> Claim:
-    return Claim("\n".join(map(_as_stored, lines)), citations_of(lines))
+    runs = groupby(lines, key=lambda line: line.unit.kind)
+    shown = (text for kind, run in runs for text in _shown(kind, list(run)))
+    return Claim("\n".join(filter(None, shown)), citations_of(lines))
 
 
-def _as_stored(line: Line) -> str:
-    code = code_claim([line])
-    if code is not None:
-        return code.text
-    return f"- {line.stored}" if line.unit.kind == "item" else line.stored
+def _shown(kind: Kind, lines: Sequence[Line]) -> Iterator[str]:
+    """Yield neighbouring lines of one kind as Markdown in which no link or mention works."""
+    if kind in {"row", "code"}:
+        claim = table_claim(lines) if kind == "row" else code_claim(lines)
+        yield claim.text if claim else ""
+    else:
+        yield from (f"{'- ' * (kind == 'item')}{shown_words([line])}" for line in lines)
 
 
 def checked_translation(texts: Sequence[TranslatedText], asked: Asked) -> str:
     """Return the translations of all parts as plain text, a line for each; "" if one is unsafe.
 
-    One is unsafe that is missing or too long, whose part did not pass its own checks, that has a
-    number, code or address which neither its lines nor the question have, or that speaks for the
-    help desk or asks for secrets. In a language that no rule covers every translation is.
+    One is unsafe that is missing or too long for what it translates, whose part did not pass its
+    own checks, that loses a number or code, or has one or an address which neither its lines nor
+    the question have, or that speaks for the help desk or asks for secrets. In a language that no
+    rule covers every translation is.
     """
     if asked.language not in _COVERED_ELSEWHERE and asked.language not in _rules():
         return ""
@@ -77,29 +87,32 @@ def checked_translation(texts: Sequence[TranslatedText], asked: Asked) -> str:
     for each in texts:
         stored = each.check.claim is not None and each.check.claim.kind in {"table", "code"}
         said = "" if stored else " ".join(plain_text(each.text).split())
-        if not stored and (not each.check.kept or not _is_safe(said, each.check.lines, asked)):
+        if not stored and not _is_safe(said, each.check, asked):
             return ""
         lines += [said] if said else []
     return "\n".join(lines)
 
 
-def _is_safe(said: str, lines: Sequence[Line], asked: Asked) -> bool:
+def _is_safe(said: str, check: CheckedPart, asked: Asked) -> bool:
+    if check.claim is None or not check.kept:
+        return False
+    lines, stated = check.lines, check.claim.text
     known = [visible(asked.text), *(line.stored for line in lines)]
     known += [above.stored for line in lines for above in line.above]
     known += [" ".join(line.chunk.breadcrumb) for line in lines]
     everything = "\n".join(known).casefold()
     return (
-        0 < len(said) <= LONGEST_CLAIM
+        0 < len(said) <= min(LONGEST_CLAIM, _MOST_GROWTH * len(stated) + _SHORTEST)
         and not must_be_quoted(said)
         and not _is_forbidden(said)
         and all(each.casefold() in everything for each in addresses(said))
-        and not unsupported_facts("; ".join(_numbers_and_codes(said)), known)
+        and not unsupported_facts(_numbers_and_codes(said), known)
+        and not unsupported_facts(_numbers_and_codes(stated), [_numbers_and_codes(said)])
     )
 
 
-def _numbers_and_codes(text: str) -> Iterator[str]:
-    for match in _WITH_DIGIT.finditer(text):
-        yield _COMPOUND.sub("", match.group())
+def _numbers_and_codes(text: str) -> str:
+    return "; ".join(_COMPOUND.sub("", match.group()) for match in _WITH_DIGIT.finditer(text))
 
 
 def _is_forbidden(said: str) -> bool:

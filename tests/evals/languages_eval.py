@@ -116,16 +116,19 @@ def table(rows: Sequence[Asked]) -> Iterator[str]:
 
 
 def _summary(name: str, rows: Sequence[Asked]) -> str:
-    return _row(
-        name,
-        len(rows),
-        sum(each.found(each.by_own_words, _SEEN) for each in rows),
-        sum(bool(each.outcome.trace.route.search_query) for each in rows),
-        sum(each.found(each.pages, 1) for each in rows),
-        sum(each.found(each.pages, _SEEN) for each in rows),
-        sum(each.case.answered for each in rows),
-        sum(each.case.answered_right for each in rows),
-    ) + f"{sum(each.translated for each in rows):>11} translated"
+    return (
+        _row(
+            name,
+            len(rows),
+            sum(each.found(each.by_own_words, _SEEN) for each in rows),
+            sum(bool(each.outcome.trace.route.search_query) for each in rows),
+            sum(each.found(each.pages, 1) for each in rows),
+            sum(each.found(each.pages, _SEEN) for each in rows),
+            sum(each.case.answered for each in rows),
+            sum(each.case.answered_right for each in rows),
+        )
+        + f"{sum(each.translated for each in rows):>11} translated"
+    )
 
 
 def _row(*cells: object) -> str:
