@@ -13,8 +13,10 @@ from bot.answering.routing.understanding import (
     MessageReader,
     Reading,
     is_faithful,
+    keeps_particulars,
 )
 from bot.answering.routing.understanding import rewrite_sources as words_from
+from bot.domain.messages import Intent
 from rag.errors import ModelUnavailable
 from rag.ports import ChatModel, Completion, Prompt, Shape, Structured
 from rag.types import ModelCall, Turn
@@ -27,6 +29,7 @@ HISTORY = (
 BY_RULE = "and on linux? (VPN error 809 solved Windows)"
 GERMAN = "Wie setze ich mein Passwort zurück?"
 IN_ENGLISH = "How do I reset my password?"
+QUERY = "How do I set up the VPN on the phone?"
 
 
 def saying(question: str, intent: str = "DOMAIN") -> ScriptedModel:
@@ -217,3 +220,97 @@ def test_a_rewrite_leans_on_nothing_that_only_repeats_words_of_another() -> None
     rewrite = "How do I connect to the VPN from the office laptop on a Mac?"
 
     assert words_from(rewrite, "and on a Mac?", history) == ("e1",)
+
+
+async def test_another_language_is_searched_for_in_the_wikis(english: LanguageDetector) -> None:
+    model = translating(IN_ENGLISH)
+    asked = await read(model, GERMAN, (), english)
+    assert (asked.question, asked.language, asked.search_query) == (GERMAN, "de", IN_ENGLISH)
+    assert asked.intent is Intent.DOMAIN
+    assert len(model.prompts) == 1
+
+
+async def test_the_model_is_told_the_language_of_the_wiki() -> None:
+    model = translating("Wie setze ich es zurück?", "How do I reset it?", "en")
+    await read(model, "How do I reset my password?", (), LanguageDetector("de"))
+    assert "German (de)" in model.prompts[0].messages[-1].content
+
+
+async def test_a_question_in_the_wikis_language_asks_no_model(english: LanguageDetector) -> None:
+    model = translating(IN_ENGLISH)
+    assert await read(model, IN_ENGLISH, (), english) == Reading(IN_ENGLISH)
+    assert model.prompts == []
+
+
+async def test_a_wiki_of_many_languages_translates_nothing() -> None:
+    asked = await read(translating(IN_ENGLISH), GERMAN, (), LanguageDetector("mul"))
+    assert asked == Reading(GERMAN)
+
+
+async def test_the_model_may_find_the_language_to_be_the_wikis(english: LanguageDetector) -> None:
+    asked = await read(translating("", GERMAN, "en"), GERMAN, (), english)
+    assert (asked.language, asked.search_query) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["", "two\nlines", "Wie setze ich mein Passwort zurück?", IN_ENGLISH + " now" * 200],
+    ids=["none", "two lines", "not translated", "an answer"],
+)
+async def test_an_unusable_translation_leaves_the_question_untranslated(
+    english: LanguageDetector, query: str
+) -> None:
+    asked = await read(translating(query), GERMAN, (), english)
+    assert (asked.question, asked.language, asked.search_query) == (GERMAN, "de", "")
+    assert asked.notes == ("the model's translation of the question was not used",)
+
+
+async def test_without_a_model_the_language_is_known_all_the_same(
+    english: LanguageDetector,
+) -> None:
+    asked = await read(None, GERMAN, (), english)
+    assert (asked.language, asked.search_query, asked.asked) == ("de", "", False)
+
+
+async def test_a_follow_up_in_another_language_is_completed_and_translated(
+    english: LanguageDetector,
+) -> None:
+    history = (Turn("user", "Wie richte ich das VPN ein?", "e1"),)
+    model = translating(
+        "How do I set up the VPN on the phone?", "Wie richte ich das VPN auf dem Handy ein?"
+    )
+    asked = await read(model, "Und wie geht das auf dem Handy?", history, english)
+    assert asked.search_query == QUERY
+    assert asked.leaned_on == ("e1",)
+
+
+@pytest.mark.parametrize(
+    ("question", "query", "kept"),
+    [
+        ("Was bedeutet Fehler 809?", "What does error 809 mean?", True),
+        ("Was bedeutet Fehler 809?", "What does the error mean?", False),
+        ("Was bedeutet der Fehler?", "What does error 809 mean?", False),
+        ("VPNエラー809とは?", "What is VPN error 809?", True),
+        ("كم يومًا بعد ٣ سنوات؟", "How many days after 3 years?", True),
+        ("Was heißt „Kernzeit“ bei uns?", 'What does "Kernzeit" mean here?', True),
+        ("Was heißt „Kernzeit“ bei uns?", "What does core time mean here?", False),
+        ("Wie viele Tage habe ich?", "How many days do I have after 10 years?", False),
+    ],
+)
+def test_a_translation_keeps_numbers_codes_and_quoted_text(
+    question: str, query: str, *, kept: bool
+) -> None:
+    assert keeps_particulars(query, question, ()) is kept
+
+
+def test_a_rewrite_in_a_script_without_spaces_is_held_against_its_letters() -> None:
+    history = (Turn("user", "VPNの設定方法は?"),)
+    assert is_faithful("携帯でのVPNの設定方法は?", "携帯では?", history)
+    assert not is_faithful("社員食堂の献立を教えてください", "携帯では?", history)
+
+
+async def test_a_model_that_answers_badly_is_not_asked_to_repair_it() -> None:
+    model = ScriptedModel(lambda _: "certainly!")
+    asked = await read(model, "and on linux?", HISTORY)
+    assert asked.question == BY_RULE
+    assert [prompt.repairs for prompt in model.prompts] == [False]
