@@ -112,6 +112,7 @@ def answer_v2(
         **_shared_fields(outcome, scored=scored),
         confidence_level=confidence_level(outcome),
         missing=response.missing if isinstance(response, Reply) else None,
+        translation=_translation(response),
         escalation_message=response.text if escalated else None,
         error=(_error(response) or "internal") if status == "error" else None,
         limit=None if limit is None else schemas.LimitMet.model_validate(asdict(limit)),
@@ -166,8 +167,9 @@ class VisibleAnswer:
         pipeline = told.pipeline and pipeline_of(explained, scored=self.scored)
         if not self.seen.tells(self.asked):
             closed = {"answer": self.seen.why_closed, "sources": [], "suggestions": []}
-            missing = {"missing": None} if isinstance(told, schemas.AnswerV2) else {}
-            update = {**closed, **missing, "warnings": [], "pipeline": pipeline}
+            v2 = isinstance(told, schemas.AnswerV2)
+            beside = {"missing": None, "translation": None} if v2 else {}
+            update = {**closed, **beside, "warnings": [], "pipeline": pipeline}
             return told.model_copy(update=update)
         response = outcome.response
         offered = () if isinstance(response, Reply) else self.seen.keeps(response.suggestions)
@@ -184,6 +186,8 @@ def pipeline_of(outcome: Outcome, *, scored: bool = True) -> schemas.Pipeline:
             score=trace.route.score,
             decided_by=trace.route.decided_by,
             question=trace.route.question,
+            language=trace.route.language,
+            search_query=trace.route.search_query,
         ),
         passages=[
             schemas.Passage.model_validate(
@@ -204,6 +208,12 @@ def pipeline_of(outcome: Outcome, *, scored: bool = True) -> schemas.Pipeline:
         masked_question=trace.masked_question,
         notes=list(trace.notes),
     )
+
+
+def _translation(response: Response) -> schemas.Translation | None:
+    if not isinstance(response, Reply) or response.translation is None:
+        return None
+    return schemas.Translation.model_validate(response.translation)
 
 
 def _status_v1(outcome: Outcome, kind: AnswerType) -> Status:

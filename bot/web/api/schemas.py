@@ -104,6 +104,12 @@ class Routed(BaseModel):
     score: float
     decided_by: str
     question: str
+    language: str = Field(
+        description="BCP-47 tag of a question in another language than the wiki's, else empty."
+    )
+    search_query: str = Field(
+        description="That question in the wiki's language; empty where it was not translated."
+    )
 
 
 class Passage(BaseModel):
@@ -198,6 +204,15 @@ class LimitMet(BaseModel):
     )
 
 
+class Translation(BaseModel):
+    """A model's translation of an answer that quotes the wiki; nobody has checked it."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    language: str = Field(description="BCP-47 tag of the question's language.")
+    text: str
+
+
 class AnswerV2(AnswerBase):
     """What became of a question."""
 
@@ -208,6 +223,10 @@ class AnswerV2(AnswerBase):
     )
     missing: str | None = Field(
         description="What of the question the pages do not say, in a model's checked words."
+    )
+    translation: Translation | None = Field(
+        description="For a question in another language than the wiki's: a translation of the "
+        "quotations, with which `answer` ends, too."
     )
     escalation_message: str | None = Field(
         description="What Slack and Teams say in full: `answer`, and what is done about a person. "

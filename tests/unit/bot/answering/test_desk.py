@@ -42,6 +42,7 @@ from rag.types import (
     Passage,
     Principal,
     Question,
+    Translation,
     Turn,
 )
 from tests.fakes.builders import chunk, inquiry, message, passage
@@ -93,6 +94,7 @@ class FirstLine:
     composed: int = 0
     calls: tuple[ModelCall, ...] = ()
     missing: str | None = None
+    translation: Translation | None = None
 
     async def compose(
         self,
@@ -110,7 +112,9 @@ class FirstLine:
         best = passages[0].chunk
         line = best.text.splitlines()[0]
         claim = Claim(line, (Citation(best.id, line),))
-        return Composition((claim,), calls=self.calls, missing=self.missing)
+        return Composition(
+            (claim,), calls=self.calls, missing=self.missing, translation=self.translation
+        )
 
 
 @dataclass

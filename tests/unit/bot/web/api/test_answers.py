@@ -26,6 +26,7 @@ from rag.errors import (
     ModelUnavailable,
     RagError,
 )
+from rag.types import Translation
 from tests.fakes.bot_ports import EchoDesk
 from tests.fakes.http_server import Client, serving, settings_for
 from tests.fakes.record_rows import add_interaction
@@ -156,6 +157,8 @@ def test_the_pipeline_tells_everything_once_and_is_valid_json() -> None:
         "score": 0.9,
         "decided_by": "model",
         "question": "How do I set up the VPN?",
+        "language": "",
+        "search_query": "",
     }
     assert told["passages"][0]["signals"] == {"keyword": 5.0, "vector": 0.8}
     assert [call["prompt"] for call in told["model_calls"]] == ["intent@1", "answer@1"]
@@ -383,6 +386,16 @@ def test_version_2_tells_how_an_answer_is_meant(
     told = answer_v2("i1", "c1", replies.outcome(response), "Not sure.")
 
     assert (told.confidence_level, told.missing) == (level, missing)
+
+
+def test_version_2_tells_a_translation_apart() -> None:
+    reply = replace(replies.ANSWERED, translation=Translation("de", "Im Portal."))
+
+    told = answer_v2("i1", "c1", replies.outcome(reply), "Not sure.")
+
+    assert told.translation is not None
+    assert told.translation.model_dump() == {"language": "de", "text": "Im Portal."}
+    assert answer_v2("i1", "c1", replies.outcome(GUESS), "Not sure.").translation is None
 
 
 async def test_version_1_knows_no_guess_but_its_pages(store: Store, tmp_path: Path) -> None:
