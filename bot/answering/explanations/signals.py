@@ -125,9 +125,10 @@ TIMING_NAMES: Mapping[str, str] = {
 
 CALL_NAMES: Mapping[str, str] = {
     "understand": "Understanding the question",
-    "intent": "What kind of question it is",  # until version 2 of the prompts
+    "intent": "What kind of question it is",  # this and the next: in older records
     "rewrite": "Completing a follow-up question",
     "answer": "Composing the answer",
+    "answer_translated": "Composing and translating the answer",
     "generic": "Writing the reply",
 }
 
