@@ -26,6 +26,13 @@ class SearchSettings(BaseSettings):
         description="The company's name in the index and the record.",
     )
 
+    wiki_language: str = Field(
+        "en",
+        pattern=r"^[a-z]{2,3}$",
+        description="BCP-47 tag of the language of the pages: questions in another one are "
+        "translated for the search (docs/languages.md); `mul`: never.",
+    )
+
     # Azure AI Search: docs/azure.md
     azure_search_endpoint: str | None = Field(
         None,

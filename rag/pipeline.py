@@ -18,7 +18,7 @@ from rag.ports import Composer, Composition, Embedder, SearchIndex, Vocabulary
 from rag.search_planning import SearchPlanner
 from rag.telemetry import Attributes, describe, span
 from rag.text.words import content_words
-from rag.types import Answer, Chunk, ModelCall, Passage, PlannedSearch, Scope, Vectors
+from rag.types import Answer, Asked, Chunk, ModelCall, Passage, PlannedSearch, Scope, Vectors
 
 log = structlog.get_logger(__name__)
 
@@ -173,9 +173,15 @@ class Pipeline:
         )
 
     async def compose(
-        self, retrieval: Retrieval, scope: Scope, attached: Sequence[str] = ()
+        self,
+        retrieval: Retrieval,
+        scope: Scope,
+        attached: Sequence[str] = (),
+        asked: Asked | None = None,
     ) -> Answer:
         """Answer from the passages alone; ``attached`` are the texts of the question's files.
+
+        ``asked`` are the words that the question is a translation of, if it is one.
 
         Raises ModelUnavailable or ModelAnswerInvalid when the composer's model fails, and
         IndexUnavailable.
@@ -187,15 +193,15 @@ class Pipeline:
             context = await self._widen(retrieval.passages, scope)
         with after_calls(retrieval.calls):
             composition, vocabulary = await _gather_to_the_end(
-                self._composer.compose(question, context, attached),
+                self._composer.compose(question, context, attached, asked),
                 self._index.vocabulary(
                     scope.question(question), scope.readers, content_words(question)
                 ),
             )
         composed = time.perf_counter()
         # The gate was trained on searches in the asker's own words.
-        asked = [each for each in retrieval.passages if "planned" not in each.signals]
-        judged = features(question, asked, composition, vocabulary)
+        own = [each for each in retrieval.passages if "planned" not in each.signals]
+        judged = features(question, own, composition, vocabulary)
         return Answer(
             question=retrieval.question,
             claims=composition.claims,
@@ -212,6 +218,7 @@ class Pipeline:
             dropped_claims=composition.dropped_claims,
             reading=composition.reading,
             missing=composition.missing,
+            translation=composition.translation,
         )
 
     async def _widen(self, passages: tuple[Passage, ...], scope: Scope) -> tuple[Passage, ...]:

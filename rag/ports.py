@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from prompts.files import PromptFile
 from rag.types import (
+    Asked,
     Chunk,
     Claim,
     EmbeddingUse,
@@ -23,6 +24,7 @@ from rag.types import (
     Readers,
     SpaceSummary,
     TokenSigns,
+    Translation,
     Vectors,
 )
 
@@ -262,13 +264,17 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A request to a chat model; ``id`` is the prompt file and its version ("answer@1")."""
+    """A request to a chat model; ``id`` is the prompt file and its version ("answer@1").
+
+    ``repairs``: an answer that can't be used is asked for once more.
+    """
 
     id: str
     messages: tuple[ChatMessage, ...]
     temperature: float = 0.1
     max_output_tokens: int = 1024
     tools: tuple[Tool, ...] = ()
+    repairs: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +322,8 @@ class Composition:
     ``reading`` is how an ambiguous question was understood; ``missing`` the part of it that the
     passages leave open, also without claims. ``signals`` are the composer's own features for the
     gate, by name. ``dropped_claims`` counts claims that failed the checks, including those
-    replaced by lines of the page.
+    replaced by lines of the page. ``translation`` is the answer in the asker's language, for a
+    question that was translated: its claims are quotations alone.
     """
 
     claims: tuple[Claim, ...]
@@ -325,6 +332,7 @@ class Composition:
     missing: str | None = None
     refusal: str | None = None
     dropped_claims: int = 0
+    translation: Translation | None = None
     signals: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -335,11 +343,16 @@ class Composer(Protocol):
     def name(self) -> Literal["extractive", "model"]: ...
 
     async def compose(
-        self, question: str, passages: Sequence[Passage], attached: Sequence[str] = ()
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        attached: Sequence[str] = (),
+        asked: Asked | None = None,
     ) -> Composition:
         """Compose an answer; ``attached`` are the texts of the question's files.
 
-        The files may help to understand the question; they are data, never evidence.
+        The files may help to understand the question; they are data, never evidence. ``asked`` are
+        the words that the question is a translation of, if it is one.
         """
         ...
 

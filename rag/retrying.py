@@ -70,23 +70,30 @@ class Deadline:
         return self._ends - asyncio.get_running_loop().time()
 
 
+MOST_CALLS = 4
+"""Answers of a model that one question may take: it is understood and answered, with one repair and
+one addition for the asker alone, or one more answer without pages that failed the last check."""
+
+
 @dataclass(slots=True)
-class _TimeLimit:
+class _Limits:
     seconds: float
     left: float
+    calls_left: int = MOST_CALLS
 
 
 # A context variable, as OpenTelemetry's spans: the calls of one question are made in many places.
-_QUESTION: ContextVar[_TimeLimit | None] = ContextVar("question_time_limit", default=None)
+_QUESTION: ContextVar[_Limits | None] = ContextVar("question_limits", default=None)
 
 
 @contextmanager
-def question_time_limit(seconds: float) -> Iterator[None]:
-    """Let all model calls in the block, and in the tasks that it starts, share one time limit.
+def question_limits(seconds: float) -> Iterator[None]:
+    """Let all model calls in the block, and in the tasks that it starts, share time and number.
 
-    Only time within ``limited_call`` counts: a slow search takes nothing from the model.
+    They are MOST_CALLS at most. Only time within ``limited_call`` counts: a slow search takes
+    nothing from the model.
     """
-    token = _QUESTION.set(_TimeLimit(seconds, seconds))
+    token = _QUESTION.set(_Limits(seconds, seconds))
     try:
         yield
     finally:
@@ -97,6 +104,19 @@ def question_time_share_left() -> float:
     """Return the share (0 to 1) of this question's time limit that is left; 1 without a limit."""
     question = _QUESTION.get()
     return 1.0 if question is None else max(0.0, question.left / question.seconds)
+
+
+def question_calls_left() -> int:
+    """Return how many answers this question may still ask of a model; MOST_CALLS without limits."""
+    question = _QUESTION.get()
+    return MOST_CALLS if question is None else question.calls_left
+
+
+def count_question_call() -> None:
+    """Count one answer that is asked of a model against this question's limit, if there is one."""
+    question = _QUESTION.get()
+    if question is not None:
+        question.calls_left -= 1
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from prompts.files import PromptFile, fenced, unforgeable_code
 from rag.errors import RagError
 from rag.ports import ChatMessage, ChatModel, Prompt, Tool, ToolCall, to_prompt
+from rag.retrying import question_calls_left
 from rag.text.plain_text import visible
 from rag.types import ModelCall, Passage, PlannedSearch, Scope
 
@@ -132,7 +133,8 @@ class SearchPlanner:
         """
         rounds = _Rounds(self._first_prompt(question, first, spaces), first)
         try:
-            while rounds.left:
+            # The last call of a question is for its answer.
+            while rounds.left and question_calls_left() > 1:
                 completion = await self._model.complete(rounds.prompt)
                 rounds.calls.append(completion.call)
                 wanted = completion.tool_calls[: rounds.left]

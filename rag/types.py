@@ -202,6 +202,22 @@ class Citation:
     score: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The words of a question whose translation is searched for, and their BCP-47 language tag."""
+
+    text: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A model's unchecked translation of an answer for its asker; ``text`` is "" if unusable."""
+
+    language: str
+    text: str
+
+
 PartKind = Literal["paragraph", "step", "table", "code"]
 """The form in which a composer gives one claim."""
 
@@ -291,6 +307,7 @@ class Answer:
     ``features`` are named signals of retrieval and answer for the gate (rag.answer.confidence).
     ``refusal`` is the text of the model or its filter if it declined; ``reading`` how an
     ambiguous question was understood; ``missing`` the part that the pages do not answer.
+    ``translation`` is set where the question was translated: the claims are quotations then.
     """
 
     question: str
@@ -304,6 +321,7 @@ class Answer:
     dropped_claims: int = 0
     reading: str | None = None
     missing: str | None = None
+    translation: Translation | None = None
 
 
 def minimal_readers(readers: Iterable[frozenset[Principal]]) -> list[frozenset[Principal]]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from bot.answering.attachments import shorten_text
 from bot.answering.routing.message_text import search_text
-from bot.domain.interactions import Reply, Route
+from bot.domain.interactions import ConfidenceLevel, Reply, Route
 from bot.domain.messages import NO_MODEL, Attached, Inquiry, Intent
 from rag.pipeline import Pipeline
-from rag.types import ModelCall, Scope, Turn
+from rag.types import Asked, ModelCall, Scope, Turn
 
 _MODEL_NOT_CONFIGURED = (
     "the model that was named is not configured (OPENAI_CHANNEL_MODELS, MODELS__NAME__MODEL): "
@@ -103,12 +103,15 @@ MODEL_CHARACTERS = 8_000
 class SearchRequest:
     """A search query with its scope, and the text of attached files for the model's prompt.
 
-    ``question`` may contain lines of a file and is therefore not recorded.
+    ``question`` may contain lines of a file and is therefore not recorded. ``asked`` are the
+    asker's words if it is a translation of them. No answer is surer than ``ceiling``.
     """
 
     question: str
     scope: Scope
     attached: tuple[str, ...] = ()
+    asked: Asked | None = None
+    ceiling: ConfidenceLevel = "sure"
 
 
 async def route_inquiry(route_message: RouteMessage, inquiry: Inquiry) -> Route:
@@ -127,10 +130,11 @@ async def route_inquiry(route_message: RouteMessage, inquiry: Inquiry) -> Route:
 
 def search_request_of(inquiry: Inquiry, route: Route) -> SearchRequest:
     """Return the search request for a routed inquiry."""
-    question = route.question if inquiry.message.text.strip() else ""
+    question = route.search_query or route.question
+    own = question if inquiry.message.text.strip() else ""
     filters = inquiry.message.search_filters
     return SearchRequest(
-        question=search_text(question, inquiry.attached) if inquiry.attached else route.question,
+        question=search_text(own, inquiry.attached) if inquiry.attached else question,
         scope=Scope(
             tenant=inquiry.message.thread.tenant,
             readers=inquiry.audience.principals,
@@ -139,7 +143,28 @@ def search_request_of(inquiry: Inquiry, route: Route) -> SearchRequest:
             excluded_pages=inquiry.excluded_pages,
         ),
         attached=_texts_for_model(inquiry.attached),
+        asked=Asked(route.question, route.language) if route.search_query else None,
+        ceiling=_ceiling(route),
     )
+
+
+def private_search_request(inquiry: Inquiry, request: SearchRequest) -> SearchRequest | None:
+    """Return the request with the asker as its reader; None if they may read no more than all."""
+    message, audience = inquiry.message, inquiry.audience
+    principals = message.author.principals
+    if message.overheard or audience.kind == "private" or principals <= audience.principals:
+        return None
+    return replace(request, scope=replace(request.scope, readers=principals))
+
+
+def _ceiling(route: Route) -> ConfidenceLevel:
+    """Return how sure an answer may be: nobody has checked what was translated.
+
+    A question that could not be translated may still share a code or a name with a page.
+    """
+    if not route.language:
+        return "sure"
+    return "partial" if route.search_query else "unsure"
 
 
 def file_names(attached: Sequence[Attached]) -> str:

@@ -18,6 +18,7 @@ from bot.answering.answer_plan import (
     ModelProfile,
     ModelProfiles,
     SearchRequest,
+    private_search_request,
     route_inquiry,
     search_request_of,
 )
@@ -48,7 +49,7 @@ from bot.domain.ports import RechecksPermissions, ReportStage
 from rag import telemetry
 from rag.errors import ModelAnswerInvalid, ModelUnavailable, RagError
 from rag.pipeline import Retrieval
-from rag.retrying import question_time_limit
+from rag.retrying import question_limits
 from rag.telemetry import describe, span
 from rag.types import Answer, ModelCall
 
@@ -95,7 +96,7 @@ class Desk:
         # Model calls are paid for: none to route or chat unasked or with people from outside.
         quiet = inquiry.message.overheard or inquiry.outsiders
         profile = self._profiles.of(inquiry.policy.model, quiet=quiet)
-        with question_time_limit(profile.seconds) if profile.model else nullcontext():
+        with question_limits(profile.seconds) if profile.model else nullcontext():
             outcome = await self._respond_to(inquiry, profile, report)
         return with_admission_results(inquiry, with_superseded_marks(outcome, self._superseded))
 
@@ -148,14 +149,16 @@ class Desk:
         retrieval = await profile.pipeline.retrieve(request.question, request.scope)
         await report(Stage.READING, len({each.chunk.page_id for each in retrieval.passages}))
         try:
-            answer = await profile.pipeline.compose(retrieval, request.scope, request.attached)
+            answer = await profile.pipeline.compose(
+                retrieval, request.scope, request.attached, request.asked
+            )
         except RagError as error:
             _log.warning("composing_failed", why=str(error))
             plain = await self._without_model(profile, request, error)
             failed = GroundedAnswer(retrieval, None, earlier=error.calls, error=error_code(error))
             return plain or failed
         await report(Stage.CHECKING)
-        return self._gate(profile, retrieval, answer)
+        return self._gate(profile, request, retrieval, answer)
 
     async def _without_model(
         self, profile: ModelProfile, request: SearchRequest, error: RagError
@@ -167,20 +170,21 @@ class Desk:
             return None
         try:
             retrieval = await plain.pipeline.retrieve(request.question, request.scope)
-            grounded = self._gate(
-                plain, retrieval, await plain.pipeline.compose(retrieval, request.scope)
-            )
+            answer = await plain.pipeline.compose(retrieval, request.scope)
+            grounded = self._gate(plain, request, retrieval, answer)
         except RagError as another:
             _log.warning("composing_without_model_failed", why=str(another))
             return None
         note = f"the model failed ({code}): answered without one"
         return replace(grounded, earlier=error.calls, error=code, notes=(note,))
 
-    def _gate(self, profile: ModelProfile, retrieval: Retrieval, answer: Answer) -> GroundedAnswer:
+    def _gate(
+        self, profile: ModelProfile, request: SearchRequest, retrieval: Retrieval, answer: Answer
+    ) -> GroundedAnswer:
         """Judge an answer with the calibration of its composer, or of its model and prompt."""
         with span(telemetry.GATE) as current:
             judgement = self._judge(answer.features, calibration_of(answer, profile.calibrated_as))
-            grounded = GroundedAnswer(retrieval, answer, judgement)
+            grounded = GroundedAnswer(retrieval, answer, judgement, ceiling=request.ceiling)
             describe(current, gate_attributes(grounded))
             return grounded
 
@@ -192,13 +196,9 @@ class Desk:
         public: GroundedAnswer,
     ) -> tuple[Reply | None, tuple[ModelCall, ...]]:
         """Return a private reply from pages that the asker may read and the channel may not."""
-        message, audience = inquiry.message, inquiry.audience
-        principals = message.author.principals
-        if message.overheard or audience.kind == "private" or principals <= audience.principals:
-            return None, ()
-        request = replace(request, scope=replace(request.scope, readers=principals))
+        own = private_search_request(inquiry, request)
         return await compose_private_reply(
-            profile, request, public, gate=self._gate, recheck=self._recheck
+            profile, own, public, gate=self._gate, recheck=self._recheck
         )
 
     def _respond(
@@ -228,7 +228,7 @@ async def _route(inquiry: Inquiry, profile: ModelProfile) -> Trace:
         route = await route_inquiry(profile.route, inquiry)
         describe(current, route_attributes(route))
     # Whether the recorded question or the reply may contain words of earlier turns.
-    uses_history = bool(route.leaned_on) or route.intent is Intent.GENERIC
+    uses_history = bool(route.leaned_on or route.search_query) or route.intent is Intent.GENERIC
     return Trace(
         route=route,
         calls=route.calls,

@@ -21,13 +21,17 @@ MODEL_FAILED = "The language model isn't answering just now, so I looked without
 """Remark below a response to a question that the model failed to answer."""
 
 
+_LEVELS: Sequence[ConfidenceLevel] = ("sure", "partial", "unsure")
+
+
 @dataclass(frozen=True, slots=True)
 class GroundedAnswer:
     """The retrieved passages, the answer composed from them and the gate's judgement.
 
     ``answer`` is None if composing failed; ``error`` is the reason. With an ``error`` and an answer
     the model failed, and the answer was composed without one. ``earlier`` are the model calls of a
-    discarded first answer or of a failed one; ``notes`` give the reason.
+    discarded first answer or of a failed one; ``notes`` give the reason. The level is at most
+    ``ceiling``.
     """
 
     retrieval: Retrieval
@@ -36,6 +40,7 @@ class GroundedAnswer:
     earlier: tuple[ModelCall, ...] = ()
     notes: tuple[str, ...] = ()
     error: ErrorCode | None = None
+    ceiling: ConfidenceLevel = "sure"
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
@@ -61,7 +66,8 @@ class GroundedAnswer:
         """Return the confidence level; None without an answer, or if it must be escalated."""
         if self.answer is None or not self.answer.claims:
             return None
-        return self.judgement.level(self.answer.missing)
+        level = self.judgement.level(self.answer.missing)
+        return level and max(level, self.ceiling, key=_LEVELS.index)
 
     @property
     def passes(self) -> bool:

@@ -95,12 +95,12 @@ def _still_quotes(source: Source, may_read: Mapping[str, Chunk]) -> bool:
     return is_open(source, may_read) and source.quote in may_read[source.chunk_id].text
 
 
-Gate = Callable[[ModelProfile, Retrieval, Answer], GroundedAnswer]
+Gate = Callable[[ModelProfile, SearchRequest, Retrieval, Answer], GroundedAnswer]
 
 
 async def compose_private_reply(
     profile: ModelProfile,
-    request: SearchRequest,
+    request: SearchRequest | None,
     public: GroundedAnswer,
     *,
     gate: Gate,
@@ -113,11 +113,13 @@ async def compose_private_reply(
 
     Args:
         profile: The model and the pages to answer from.
-        request: What to search for, with the asker as its reader.
+        request: What to search for, with the asker as its reader; None asks for nothing.
         public: The answer that the channel gets.
         gate: Judges an answer.
         recheck: Rechecks the permissions of the pages; None trusts the index.
     """
+    if request is None:
+        return None, ()
     public_chunk_ids = _chunk_ids(public.retrieval)
 
     async def answer(request: SearchRequest) -> GroundedAnswer | None:
@@ -126,8 +128,8 @@ async def compose_private_reply(
         retrieval = await pipeline.retrieve(request.question, request.scope)
         if _chunk_ids(retrieval) <= public_chunk_ids:
             return None
-        answer = await pipeline.compose(retrieval, request.scope, request.attached)
-        return gate(profile, retrieval, answer)
+        answer = await pipeline.compose(retrieval, request.scope, request.attached, request.asked)
+        return gate(profile, request, retrieval, answer)
 
     try:
         with span(telemetry.PRIVATE_REPLY):

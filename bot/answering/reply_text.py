@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TypeVar
 
+from bot.answering.routing.languages import texts_in
 from bot.domain.interactions import ConfidenceLevel, Outcome, Reply, Response, Source
 from bot.domain.messages import FoundPassage
 from bot.domain.text.markdown import clip
@@ -24,7 +25,7 @@ from rag.parts import (
     paragraph,
     parts_text,
 )
-from rag.types import Answer, Chunk, Citation, Claim, Passage
+from rag.types import Answer, Chunk, Citation, Claim, Passage, Translation
 
 QUOTES_INTRO = "From the wiki:"
 UNSURE_INTRO = "This may be it, I'm not sure"
@@ -61,7 +62,8 @@ def reply_of(answer: Answer, probability: float, level: ConfidenceLevel = "sure"
     numbered = _numbered_sources(answer)
     marks = {chunk_id: number for chunk_id, (number, _) in numbered.items()}
     extractive = answer.composer == "extractive"
-    parts = _quotations(answer.claims, marks) if extractive else _composed_parts(answer, marks)
+    quoted = extractive or answer.translation is not None
+    parts = _quotations(answer.claims, marks) if quoted else _composed_parts(answer, marks)
     reply = Reply(
         text="",
         tone="found" if extractive else "answer",
@@ -70,6 +72,7 @@ def reply_of(answer: Answer, probability: float, level: ConfidenceLevel = "sure"
         confidence_level=level,
         missing=clip(answer.missing or "", _MISSING_CHARACTERS) or None,
         parts=tuple(parts),
+        translation=answer.translation if answer.translation and answer.translation.text else None,
     )
     return replace(reply, text=parts_text(framed_parts(reply)))
 
@@ -86,7 +89,14 @@ def framed_parts(reply: Reply, *, introduced: bool = True) -> tuple[Part, ...]:
         *([paragraph(intro)] if intro else []),
         *reply.parts,
         *([paragraph(f"{MISSING_INTRO} {reply.missing}")] if reply.missing else []),
+        *(_translated(reply.translation) if reply.translation else []),
     )
+
+
+def _translated(translation: Translation) -> Iterator[Part]:
+    """Yield a translation, marked as one in its own language."""
+    yield paragraph(f"**{texts_in(translation.language).translation}:**")
+    yield from map(paragraph, translation.text.splitlines())
 
 
 def _intro(reply: Reply) -> str:

@@ -191,18 +191,20 @@ class Visibility:
         trace, question = outcome.trace, self.searched_for(interaction)
         # A model takes the words of its searches from the question and from pages that it has read.
         open_ = bool(question) and self._may_read(trace.passages)
+        # A translation of words that are hidden says the same as they do.
+        query = trace.route.search_query if question == trace.route.question else ""
         trace = replace(
             trace,
-            route=replace(trace.route, question=question),
+            route=replace(trace.route, question=question, search_query=query),
             passages=self.keeps(trace.passages),
             searches=trace.searches if open_ else (),
         )
         return replace(outcome, response=self._of_open_pages(outcome.response), trace=trace)
 
     def _of_open_pages(self, response: Response) -> Response:
-        """Remove the ``missing`` part, which may name a closed page's content, if one is cited."""
+        """Remove what may name a closed page's content beside the text, if one is cited."""
         if isinstance(response, Reply) and not self._may_read(quoted_sources(response)):
-            return replace(response, missing=None)
+            return replace(response, missing=None, translation=None)
         return response
 
     @property

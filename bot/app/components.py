@@ -26,6 +26,7 @@ from bot.answering.gate import GATE_FILE, Gate, calibration_name, load_gate
 from bot.answering.limit_reports import limits_status
 from bot.answering.routing.generic_replies import GenericAnswers
 from bot.answering.routing.intent_classifier import IntentClassifier, load_classifier
+from bot.answering.routing.languages import LanguageDetector
 from bot.answering.routing.router import Router
 from bot.app.language_models import OpenModel, named_models, open_language_models
 from bot.domain import health
@@ -49,7 +50,11 @@ from rag.pipeline import Pipeline
 from rag.ports import ChatModel, Composer, Embedder, SearchIndex
 from rag.search_planning import SearchPlanner
 
-_ANSWER, _ANSWER_ATTACHED = "answer", "answer_attached"
+_ANSWER, _ANSWER_ATTACHED, _ANSWER_TRANSLATED = ANSWERING = (
+    "answer",
+    "answer_attached",
+    "answer_translated",
+)
 """The prompts that answer from passages."""
 
 
@@ -110,7 +115,10 @@ async def open_components(
         models = open_language_models(wanted, closing, guarded=observe is None, watch=watch)
         near = await _open_local_embedder(settings, embedder, closing)
         context = _PromptContext(today, superseded)
-        pipelines = _ModelPipelines(settings, index, embedder, near, load_classifier(), context)
+        detector = LanguageDetector(settings.wiki_language)
+        pipelines = _ModelPipelines(
+            settings, index, embedder, near, load_classifier(), detector, context
+        )
         profiles = {name: pipelines.build(each, observe) for name, each in models.items()}
         plain = pipelines.build(None, None if profiles else observe)
         configured = plain if default is None else profiles[default.name]
@@ -202,6 +210,7 @@ class _ModelPipelines:
     embedder: Embedder | None
     near: Embedder | None
     classifier: IntentClassifier | None
+    detector: LanguageDetector
     context: _PromptContext
 
     def build(
@@ -214,7 +223,9 @@ class _ModelPipelines:
         composer = observe(composer) if observe else composer
         top_k = self.settings.model_top_k if model else self.settings.top_k
         profile = ModelProfile(
-            route=Router(self.near, self.classifier, model, mode=mode).route,
+            route=Router(
+                self.near, self.classifier, model, mode=mode, detector=self.detector
+            ).route,
             reply_generically=GenericAnswers(model).reply,
             pipeline=Pipeline(
                 self.index,
@@ -252,6 +263,7 @@ def _composer_for(
         model,
         load_prompt(_ANSWER),
         attached_prompt=load_prompt(_ANSWER_ATTACHED),
+        translated_prompt=load_prompt(_ANSWER_TRANSLATED),
         count_tokens=count_tokens,
         today=context.today,
         superseded=context.superseded,
@@ -274,7 +286,7 @@ def _platforms_naming_experts(settings: Settings) -> frozenset[str]:
 
 
 def _uncalibrated_models(gate: Gate, profiles: Iterable[ModelProfile]) -> tuple[str, ...]:
-    prompts = [load_prompt(name).id for name in (_ANSWER, _ANSWER_ATTACHED)]
+    prompts = [load_prompt(name).id for name in ANSWERING]
     return tuple(
         f"{profile.model} with {prompt}"
         for profile in profiles
@@ -287,6 +299,7 @@ def _handoff_wording(settings: Settings) -> HandoffWording:
     return HandoffWording(
         not_found=settings.not_found_message,
         uncertain=settings.escalation_message,
+        wiki_language=settings.wiki_language,
         asks_people=_platforms_with_experts(settings),
         asks_named=_platforms_naming_experts(settings),
     )

@@ -43,6 +43,7 @@ HANDOFF_OFFER = f"{HANDOFF_QUESTION} They'd see this question and my answer{_ALO
 class HandoffWording:
     """Texts of a hand-over, by reason and platform.
 
+    ``wiki_language`` is the tag of the language that can be searched in.
     ``asks_people`` are the platforms with a channel that shows the question to experts at once;
     ``asks_named`` those that do so only if the channel's policy names such a channel. Elsewhere the
     question is put on the help desk's list (``python -m bot escalations``), and the text says so;
@@ -51,6 +52,7 @@ class HandoffWording:
 
     not_found: str
     uncertain: str
+    wiki_language: str = "en"
     asks_people: frozenset[Platform] = frozenset()
     asks_named: frozenset[Platform] = frozenset()
 

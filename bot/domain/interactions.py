@@ -9,7 +9,7 @@ from typing import Literal
 
 from bot.domain.messages import FoundPassage, Intent, InteractionId, Limit, Message, Person
 from rag.parts import Part
-from rag.types import FilterVerdict, ModelCall, PlannedSearch
+from rag.types import FilterVerdict, ModelCall, PlannedSearch, Translation
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,9 @@ class Route:
     """A message's intent with the router's score (0..1), who decided, and the stand-alone question.
 
     ``leaned_on`` are the earlier exchanges of the thread, of any author, whose words were added to
-    ``question``, oldest first; empty if the question was complete by itself.
+    ``question``, oldest first; empty if the question was complete by itself. ``language`` is the
+    BCP-47 tag of a question that is not in the wiki's language, else ""; ``search_query`` is that
+    question in the wiki's language, "" where it could not be translated.
     """
 
     intent: Intent
@@ -27,6 +29,8 @@ class Route:
     calls: tuple[ModelCall, ...] = ()
     notes: tuple[str, ...] = ()
     leaned_on: tuple[InteractionId, ...] = ()
+    language: str = ""
+    search_query: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,9 @@ class Reply:
     ``tone``: "found" quotes the wiki (no model), "answer" is composed by a model and checked,
     "generic" did not use the index. ``limit`` is set if a limit refused the question, ``error`` if
     the text is an apology for a failure. ``confidence_level`` is None if nothing was retrieved;
-    ``missing`` is the part of the question that the pages do not answer.
+    ``missing`` is the part of the question that the pages do not answer. ``translation`` is set
+    where the question was asked in another language than the pages': ``text`` quotes them then,
+    and ends with it.
     """
 
     text: str
@@ -91,6 +97,7 @@ class Reply:
     confidence_level: ConfidenceLevel | None = None
     missing: str | None = None
     parts: tuple[Part, ...] = ()
+    translation: Translation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from rag.embedding import CachingEmbedder
 from rag.ports import Composition, Embedder
 from rag.telemetry import Attributes, describe, span
 from rag.text.words import stems
-from rag.types import Citation, Claim, Passage, Vectors
+from rag.types import Asked, Citation, Claim, Passage, Vectors
 
 SECTIONS_SCORED_IN_FULL = 2
 """Number of best sections that are scored completely; further ones are hardly ever shown."""
@@ -102,6 +102,7 @@ class ExtractiveComposer:
         question: str,
         passages: Sequence[Passage],
         attached: Sequence[str] = (),  # noqa: ARG002 - only a model can read them
+        asked: Asked | None = None,  # noqa: ARG002 - a quotation needs no translation
     ) -> Composition:
         """Return the excerpts of the best section, or of two. Raises ModelUnavailable.
 

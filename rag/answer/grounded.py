@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import partial
 from itertools import zip_longest
 from typing import Literal
 
@@ -14,11 +16,20 @@ from rag import telemetry
 from rag.answer.citations import CheckedPart, check_part, searchable
 from rag.answer.guardrails import must_be_quoted
 from rag.answer.source_lines import NumberedLines, number_lines
+from rag.answer.translation import TranslatedText, checked_translation, quotations
 from rag.answer.verbatim_facts import unsupported_facts
-from rag.ports import ChatModel, Composition, Prompt, to_prompt
+from rag.ports import ChatModel, Composition, Prompt, Shape, to_prompt
 from rag.telemetry import describe, span
 from rag.text.plain_text import addresses, plain_text, visible
-from rag.types import Chunk, Claim, ModelCall, PartKind, Passage
+from rag.types import (
+    Asked,
+    Chunk,
+    Claim,
+    ModelCall,
+    PartKind,
+    Passage,
+    Translation,
+)
 
 CONTEXT_TOKENS = 4000
 WHOLE_SECTIONS = 2
@@ -61,6 +72,21 @@ class GroundedAnswer(BaseModel):
     answerable: bool
 
 
+class TranslatedPart(StatedPart):
+    """A part whose text is in the pages' language, with its translation for the asker."""
+
+    translation: str = ""
+
+
+class TranslatedAnswer(GroundedAnswer):
+    """What the model is asked to give where the question was asked in another language.
+
+    See prompts/answer_translated.md.
+    """
+
+    parts: list[TranslatedPart] = Field(default_factory=list)  # type: ignore[assignment]  # narrower
+
+
 def approximate_tokens(text: str) -> int:
     """Return an approximate number of tokens, rather too many than too few."""
     return len(text.encode()) // _CHARACTERS_A_TOKEN + 1
@@ -79,6 +105,8 @@ class GroundedComposer:
         prompt: takes ``today``, ``passages`` and ``question`` (prompts/answer.md).
         attached_prompt: takes ``attached``, too (prompts/answer_attached.md); None ignores files
             attached to a question.
+        translated_prompt: for questions that were translated, takes ``attached``, ``asked`` and
+            ``language``, too (prompts/answer_translated.md); None answers them as any other.
         context_tokens: token budget of the passages, which are sent whole, best first; the first is
             always sent.
         count_tokens: measures the passages.
@@ -94,6 +122,7 @@ class GroundedComposer:
         prompt: PromptFile,
         *,
         attached_prompt: PromptFile | None = None,
+        translated_prompt: PromptFile | None = None,
         context_tokens: int = CONTEXT_TOKENS,
         count_tokens: Callable[[str], int] = approximate_tokens,
         today: Callable[[], date] = utc_today,
@@ -102,19 +131,24 @@ class GroundedComposer:
         self._model = model
         self._prompt = prompt
         self._attached_prompt = attached_prompt
+        self._translated_prompt = translated_prompt
         self._context_tokens = context_tokens
         self._count_tokens = count_tokens
         self._today = today
         self._superseded = frozenset(label.casefold() for label in superseded)
 
     async def compose(
-        self, question: str, passages: Sequence[Passage], attached: Sequence[str] = ()
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        attached: Sequence[str] = (),
+        asked: Asked | None = None,
     ) -> Composition:
         """Return the verified claims. Raises ModelUnavailable or ModelAnswerInvalid.
 
         Neither a claim nor a remark (how the question was read, what is missing) may take a figure
         or a code from an attached file; a remark may take one from the question itself, unless
-        there are files.
+        there are files. For a question that was translated the claims are quotations.
         """
         chunks = self.fitting(passages)
         if not chunks:
@@ -122,13 +156,20 @@ class GroundedComposer:
         shown = number_lines(chunks, self._superseded)
         known = [searchable(chunk) for chunk in chunks]
         inputs = self._inputs(question, shown)
-        if attached and self._attached_prompt is not None:
-            inputs["attached"] = [visible(text) for text in attached]
-            prompt = to_prompt(self._attached_prompt, **inputs)
+        files = [visible(text) for text in attached]
+        if asked is not None and self._translated_prompt is not None:
+            inputs |= {"attached": files, "asked": visible(asked.text), "language": asked.language}
+            known += [] if files else [question]
+            prompt = to_prompt(self._translated_prompt, **inputs)
+            check = partial(_checked, question, shown, known, asked)
+            return await self._answered(prompt, TranslatedAnswer, check)
+        if files and self._attached_prompt is not None:
+            prompt = to_prompt(self._attached_prompt, **inputs, attached=files)
         else:
             known.insert(0, question)
             prompt = to_prompt(self._prompt, **inputs)
-        return await self._answered(prompt, question, shown, known=known)
+        check = partial(_checked, question, shown, known, None)
+        return await self._answered(prompt, GroundedAnswer, check)
 
     def _inputs(self, question: str, shown: NumberedLines) -> dict[str, str | Sequence[str]]:
         today = self._today()
@@ -139,15 +180,18 @@ class GroundedComposer:
         }
 
     async def _answered(
-        self, prompt: Prompt, question: str, shown: NumberedLines, *, known: Sequence[str]
+        self,
+        prompt: Prompt,
+        shape: type[Shape],
+        check: Callable[[Shape, ModelCall], Composition],
     ) -> Composition:
-        """Call the model and check its answer; figures of the remarks must be in ``known``."""
-        answered = await self._model.structured(prompt, GroundedAnswer)
+        """Call the model and check its answer."""
+        answered = await self._model.structured(prompt, shape)
         if answered.value is None:
             refusal = plain_text(answered.refusal or "") or "The model declined."
             return Composition(claims=(), calls=(answered.call,), refusal=refusal)
         with span(telemetry.GROUNDING, {telemetry.COMPOSER: self.name}) as current:
-            composition = _checked(question, answered.value, shown, known, answered.call)
+            composition = check(answered.value, answered.call)
             describe(current, telemetry.of_claims(composition))
             return composition
 
@@ -184,9 +228,10 @@ def _section(chunk: Chunk) -> tuple[str, str, tuple[str, ...]]:
 
 def _checked(
     question: str,
-    answer: GroundedAnswer,
     shown: NumberedLines,
     known: Sequence[str],
+    asked: Asked | None,
+    answer: GroundedAnswer,
     call: ModelCall,
 ) -> Composition:
     stated = answer.parts if answer.answerable else []
@@ -195,13 +240,33 @@ def _checked(
         for part in stated[:MOST_PARTS]
     ]
     claims = _claims(stated, checks)
-    return Composition(
+    composition = Composition(
         claims=claims,
         calls=(call,),
         reading=_remark(answer.reading, known) if claims else None,
         missing=_remark(answer.missing, known) or _gap(answer, claims),
         dropped_claims=len(stated) - sum(check.kept for check in checks),
         signals=_signals(answer, stated, checks, claims),
+    )
+    return composition if asked is None else _quoted(composition, stated, checks, asked)
+
+
+def _quoted(
+    composition: Composition,
+    stated: Sequence[StatedPart],
+    checks: Sequence[CheckedPart],
+    asked: Asked,
+) -> Composition:
+    """Return the composition with the lines of its claims in their place, and the translation."""
+    texts = [
+        TranslatedText(part.translation if isinstance(part, TranslatedPart) else "", check)
+        for part, check in zip(stated, checks, strict=False)  # only the first are checked
+        if check.claim in composition.claims
+    ]
+    return replace(
+        composition,
+        claims=quotations(each.check for each in texts),
+        translation=Translation(asked.language, checked_translation(texts, asked)),
     )
 
 

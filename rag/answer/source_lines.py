@@ -201,7 +201,7 @@ def step_claim(lines: Sequence[Line]) -> Claim | None:
     """Return the page's own words as a step, in place of the model's; None if nothing is left."""
     introduced = {each.stored for line in lines for each in line.above}
     own = [line for line in lines if line.stored not in introduced]
-    text = _shown_words(own)
+    text = shown_words(own)
     if must_be_quoted(text):
         return quotation_claim(own, "step")
     return Claim((paragraph(text),), citations_of(own), "step") if text else None
@@ -216,13 +216,14 @@ def quotation_claim(lines: Sequence[Line], kind: PartKind) -> Claim | None:
     if not said:
         return None
     title = _without_quotation_marks(plain_text(said[0].chunk.title))[:_LONGEST_TITLE]
-    quote = _without_quotation_marks(_shown_words(said))[:_LONGEST_QUOTE]
+    quote = _without_quotation_marks(shown_words(said))[:_LONGEST_QUOTE]
     shown: PartKind = "step" if kind == "step" else "paragraph"
     stated = paragraph(f"The page \u201c{title}\u201d says: \u201c{quote}\u201d")
     return Claim((stated,), citations_of(said), shown)
 
 
-def _shown_words(lines: Sequence[Line]) -> str:
+def shown_words(lines: Sequence[Line]) -> str:
+    """Return the words of some lines as plain text on one line: no links, mentions or markup."""
     return " ".join(plain_text(" ".join(without_markdown(line.stored) for line in lines)).split())
 
 

@@ -30,7 +30,14 @@ from rag.models.client import (
 )
 from rag.models.protocol import ChatReply, Dialect, Prices, ReasoningEffort, WantedShape
 from rag.ports import ChatMessage, ChatModel, Completion, Prompt, Shape, Structured, ToolCall
-from rag.retrying import Deadline, RetryPolicy, limited_call
+from rag.retrying import (
+    MOST_CALLS,
+    Deadline,
+    RetryPolicy,
+    count_question_call,
+    limited_call,
+    question_calls_left,
+)
 from rag.telemetry import Attributes, counting, describe, span
 from rag.types import FilterVerdict, ModelCall
 
@@ -138,7 +145,7 @@ class ModelSettings:
         base_url: the URL before ``/chat/completions``; None for OpenAI itself.
         api_key: None for servers without keys, and on Azure to use the process's identity.
         timeout_seconds: deadline of one call with all its retries and its repair; within
-            `rag.retrying.question_time_limit` what is left of the question's, if that is less.
+            `rag.retrying.question_limits` what is left of the question's, if that is less.
         retry: the retry policy.
         reasoning_effort: None asks reasoning models for the least that they accept.
         prices: what the server charges; None looks it up.
@@ -253,9 +260,21 @@ class OpenAICompatibleModel:
         deadline: Deadline,
         tally: CallTally,
     ) -> tuple[Value | None, str | None]:
-        """Ask, and once more with the error. Raises ModelAnswerInvalid if both answers fail."""
+        """Ask, and once more with the error. Raises ModelAnswerInvalid if both answers fail.
+
+        There is no second time for a prompt without repairs, or when the question's calls are used
+        up; when they are before the first, raises ModelUnavailable.
+        """
         messages, problem = prompt.messages, ""
-        for _ in range(2):
+        if not question_calls_left():
+            raise ModelUnavailable(
+                f"The model {self.name!r} was not asked {prompt.id!r}: its question has used up "
+                f"the {MOST_CALLS} answers that one may take."
+            )
+        for _ in range(1 + prompt.repairs):
+            if not question_calls_left():
+                break
+            count_question_call()
             exchange = await self._transport.ask(prompt, messages, shape, deadline, tally)
             refusal = refusal_of(exchange)
             if exchange.reply is None or refusal is not None:
@@ -266,7 +285,7 @@ class OpenAICompatibleModel:
                 return value, None
             messages = repair_messages(prompt.messages, exchange.reply.text, problem)
         raise ModelAnswerInvalid(
-            f"The model {self.name!r} gave no usable answer to {prompt.id!r} in two tries "
+            f"The model {self.name!r} gave no usable answer to {prompt.id!r} "
             f"({problem}); raise max_output_tokens in the prompt file if it was cut off, else "
             "choose a model that follows JSON schemas."
         )

@@ -14,7 +14,7 @@ import structlog
 
 from rag.errors import ModelUnavailable, RagError, ToolsRejected
 from rag.ports import ChatModel, Completion, Prompt, Shape, Structured
-from rag.retrying import question_time_share_left
+from rag.retrying import question_calls_left, question_time_share_left
 
 FAILURES = 3
 """Failures in a row that open the circuit."""
@@ -55,7 +55,8 @@ class CircuitBreaker:
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
-        fair = question_time_share_left() >= FAIR_SHARE
+        # A call that its question has no time or no number left for says nothing of the model.
+        fair = question_time_share_left() >= FAIR_SHARE and question_calls_left() > 0
         probe = self._admit(fair=fair)
         try:
             yield

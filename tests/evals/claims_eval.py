@@ -34,7 +34,7 @@ from rag.answer.source_lines import NumberedLines, number_lines
 from rag.parts import paragraph
 from rag.ports import Composition
 from rag.text.sentences import without_markdown
-from rag.types import Chunk, Claim, Passage
+from rag.types import Asked, Chunk, Claim, Passage
 from tests.evals.attacks_eval import SHARED
 from tests.evals.copies_eval import chunks_of
 from tests.evals.question_runs import WORK, opened
@@ -85,11 +85,15 @@ class HearingComposer(RecordingComposer):
     chunks: Sequence[Chunk] = ()
 
     async def compose(
-        self, question: str, passages: Sequence[Passage], attached: Sequence[str] = ()
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        attached: Sequence[str] = (),
+        asked: Asked | None = None,
     ) -> Composition:
         self.question = question
         self.chunks = cast("GroundedComposer", self._composer).fitting(passages)
-        return await super().compose(question, passages, attached)
+        return await super().compose(question, passages, attached, asked)
 
 
 async def right_claims(one: EvalSet) -> list[Stated]:

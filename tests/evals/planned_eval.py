@@ -19,7 +19,7 @@ from bot.answering.evaluation.labelled_questions import RecordingComposer, load_
 from bot.answering.evaluation.question_cases import Case
 from rag.answer.grounded import GroundedComposer
 from rag.ports import Composer, Composition
-from rag.types import Passage
+from rag.types import Asked, Passage
 from tests.evals.question_runs import WORK, bar, opened
 from tests.evals.recorded.server import Replay, load_replies, replaying
 from tests.evals.sets import EvalSet, sample
@@ -38,11 +38,15 @@ class _SentPages(RecordingComposer):
         self.pages: frozenset[str] = frozenset()
 
     async def compose(
-        self, question: str, passages: Sequence[Passage], attached: Sequence[str] = ()
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        attached: Sequence[str] = (),
+        asked: Asked | None = None,
     ) -> Composition:
         if isinstance(self._composer, GroundedComposer):
             self.pages = frozenset(each.page_id for each in self._composer.fitting(passages))
-        return await super().compose(question, passages, attached)
+        return await super().compose(question, passages, attached, asked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from typing import Any
 
 from bot.answering.routing.classifier_training import load_seeds, normalized_seeds
 from bot.answering.routing.intent_classifier import load_classifier
+from bot.answering.routing.languages import LanguageDetector
 from bot.answering.routing.message_text import normalized
 from bot.answering.routing.router import Router
 from bot.domain.interactions import Route
@@ -208,7 +209,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 async def _measure(shared: Path) -> list[str]:
     inner = await open_local_embedder()
     embedder = TimedEmbedder(inner)
-    router = Router(embedder, load_classifier(), None)
+    router = Router(embedder, load_classifier(), None, detector=LanguageDetector("en"))
     lines, own = [], []
     for name, messages in collected(shared).items():
         results = await routed(router, embedder, messages)

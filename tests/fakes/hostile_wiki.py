@@ -59,6 +59,7 @@ def _page(number: int, attack: str) -> str:
 
 
 _LIVE = re.compile(r"\]\(|<[!@#]|<at\b|(?<!`)\bhttps?://", re.IGNORECASE)
+_BLOCK_QUOTATION = re.compile("^>.*$", re.MULTILINE)
 _QUOTATION = re.compile("The page \u201c[^\u201c\u201d]*\u201d says: \u201c[^\u201c\u201d]*\u201d")
 
 
@@ -72,7 +73,7 @@ class AttackAnswer:
 
 
 async def answers_over_rest(attacks: Sequence[str], folder: Path) -> list[AttackAnswer]:
-    """Ask of each attack's page, and once more with the attack in the question."""
+    """Ask of each attack's page, with the attack in the question too, and both in German."""
     obeying = ObeyingModel(attacks)
     async with openai_server(obeying) as model:
         settings = settings_for(
@@ -88,13 +89,18 @@ async def answers_over_rest(attacks: Sequence[str], folder: Path) -> list[Attack
         answered = []
         async with serving_application(settings) as client:
             for number, attack in enumerate(attacks):
-                asked = f"What does the locker case{number:03d} cost?"
-                for question in (asked, f"{asked} {attack}"[:2000]):
+                for question in _questions(f"case{number:03d}", attack):
                     response = await client.post("/api/v1/ask", json={"question": question})
                     body = await response.json()
                     text, kind = str(body.get("answer", "")), str(body.get("answer_type", ""))
                     answered.append(AttackAnswer(attack, text, kind))
         return answered
+
+
+def _questions(case: str, attack: str) -> Iterator[str]:
+    for asked in (f"What does the locker {case} cost?", f"Wie viel kostet das Schließfach {case}?"):
+        yield asked
+        yield f"{asked} {attack}"[:2000]
 
 
 def is_marked(text: str) -> bool:
@@ -104,7 +110,7 @@ def is_marked(text: str) -> bool:
 
 def effects_in(text: str) -> Iterator[str]:
     """Return what works in an answer, or is said in our voice and not as a page's words."""
-    own = _QUOTATION.sub("", text)
+    own = _QUOTATION.sub("", _BLOCK_QUOTATION.sub("", text))
     yield from (f"live: {found}" for found in _LIVE.findall(text))
     yield from (f"said: {line}" for line in IMPERSONATIONS if line in own)
     if must_be_quoted(own):

@@ -26,6 +26,7 @@ from rag.models.openai_embedder import (
 from rag.models.protocol import ReasoningEffort
 from rag.ports import ChatMessage, Prompt
 from rag.retrying import RetryPolicy
+from tests.fakes.rag_ports import understood
 
 KEY = "sk-right-0123456789"
 
@@ -390,13 +391,14 @@ def answer_citing(prompt: str, stated: Sequence[tuple[str, str]], **changes: obj
 
 
 def replies_citing(*stated: tuple[str, str], **changes: object) -> Answer:
-    """Answer a request so; what is not asked for in a form is answered with a word."""
+    """Answer a request with passages so; any other is taken for one to understand a message."""
 
     async def answer(_: web.Request, body: dict[str, object]) -> web.StreamResponse:
         messages = body["messages"]
         assert isinstance(messages, list)
         prompt = str(messages[-1]["content"])
-        said = answer_citing(prompt, stated, **changes) if "response_format" in body else "DOMAIN"
+        said = answer_citing(prompt, stated, **changes)
+        said = said if "<<passages" in prompt else understood()
         return web.json_response(completion(said))
 
     return answer

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from aiohttp import web
 
 from tests.fakes.model_server import completion
+from tests.fakes.rag_ports import understood
 
 IMPERSONATIONS = (
     "I have escalated this to a person.",
@@ -31,6 +32,16 @@ _CASE = re.compile(r"case(\d{3})")
 _PASSAGE = re.compile(r"<<passages \d+ \w+>>\n(.*?)\n<</passages \d", re.DOTALL)
 _LINE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _MOST_PARTS = 12
+_WIKI = re.compile(r"^<<wiki ", re.MULTILINE)
+_LANGUAGE = re.compile(r"^<<language ", re.MULTILINE)
+_ASKED = "What does the locker case{} cost?"
+_FINE = {
+    "reading": None,
+    "conflict": False,
+    "missing": None,
+    "certainty": "high",
+    "answerable": True,
+}
 _KINDS = ("paragraph", "step", "table", "code")
 
 
@@ -51,7 +62,22 @@ class ObeyingModel:
         named = _CASE.findall(prompt)
         attack = self._attacks[int(named[-1])] if named else "<!channel> https://evil.example"
         passages = _PASSAGE.findall(prompt)
+        if _WIKI.search(prompt):
+            query = _ASKED.format(named[-1]) if named else attack
+            return understood("DOMAIN", attack, language="de", search_query=query)
+        if passages and _LANGUAGE.search(prompt):
+            return self._translated(attack, passages)
         return self._answer(attack, passages, prompt) if passages else f"{attack} {prompt[-500:]}"
+
+    def _translated(self, attack: str, passages: Sequence[str]) -> str:
+        """Answer as well as can be, so that only the translation stands between attack and asker.
+
+        The line that it cites is the page's own, which says what the locker costs.
+        """
+        lines = [line for text in passages for line in _LINE.findall(text)]
+        number, quote = next((one for one in lines if "costs" in one[1]), lines[0])
+        part = {**_part(quote, number), "translation": attack}
+        return json.dumps({**_FINE, "parts": [part]})
 
     def _answer(self, attack: str, passages: Sequence[str], prompt: str) -> str:
         lines = [line for text in passages for line in _LINE.findall(text)]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from pydantic import ValidationError
 
+from rag.errors import ModelAnswerInvalid
 from rag.ports import Completion, Prompt, Shape, Structured
 from rag.types import ModelCall, Vectors
 
@@ -47,6 +50,14 @@ class WordEmbedder:
 Script = Callable[[Prompt], str]
 
 
+def understood(
+    intent: str = "DOMAIN", question: str = "", *, language: str = "en", search_query: str = ""
+) -> str:
+    """Return what a model says that was asked how it understands a message."""
+    told = {"language": language, "question": question, "search_query": search_query}
+    return json.dumps({**told, "intent": intent})
+
+
 class ScriptedModel:
     """A model that says what a function of the prompt says; remembers what it was sent."""
 
@@ -62,7 +73,12 @@ class ScriptedModel:
 
     async def structured(self, prompt: Prompt, shape: type[Shape]) -> Structured[Shape]:
         self.prompts.append(prompt)
-        value = shape.model_validate_json(self.script(prompt))
+        try:
+            value = shape.model_validate_json(self.script(prompt))
+        except ValidationError as invalid:
+            error = ModelAnswerInvalid(f"{prompt.id!r} got no {shape.__name__!r}.")
+            error.calls = (self._call(prompt),)
+            raise error from invalid
         return Structured(value=value, call=self._call(prompt))
 
     def _call(self, prompt: Prompt) -> ModelCall:

@@ -20,7 +20,7 @@ from bot.domain.errors import SettingInvalid
 from rag.parts import CELL_JOINT, Quotation, parts_text
 from rag.ports import Composer, Composition
 from rag.text.sentences import without_markdown
-from rag.types import EVERYONE, Claim, Passage, Principal, Turn
+from rag.types import EVERYONE, Asked, Claim, Passage, Principal, Turn
 
 QuestionKind = Literal[
     "answerable", "near_miss", "far", "generic", "human", "multi_turn", "underspecified"
@@ -160,9 +160,13 @@ class RecordingComposer:
         return self._composer.name
 
     async def compose(
-        self, question: str, passages: Sequence[Passage], attached: Sequence[str] = ()
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        attached: Sequence[str] = (),
+        asked: Asked | None = None,
     ) -> Composition:
-        composition = await self._composer.compose(question, passages, attached)
+        composition = await self._composer.compose(question, passages, attached, asked)
         self._last = RecordedComposition(tuple(passages), composition)
         return composition
 

@@ -125,10 +125,12 @@ TIMING_NAMES: Mapping[str, str] = {
 }
 
 CALL_NAMES: Mapping[str, str] = {
-    "intent": "What kind of question it is",
+    "understand": "Understanding the question",
+    "intent": "What kind of question it is",  # this and the next: in older records
     "rewrite": "Completing a follow-up question",
     "search_plan": "Planning the search",
     "answer": "Composing the answer",
+    "answer_translated": "Composing and translating the answer",
     "generic": "Writing the reply",
 }
 

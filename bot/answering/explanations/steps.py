@@ -167,7 +167,8 @@ def _search_sentence(trace: Trace, filters: SearchFilters, *, private: bool) -> 
     question = clip(trace.route.question, LONGEST_QUESTION)
     if trace.route.intent not in _SEARCHED or not question:
         return ""
-    looked_for = f"I looked for \u201c{question}\u201d in the wiki pages"
+    translated = clip(trace.route.search_query, LONGEST_QUESTION)
+    looked_for = f"I looked for \u201c{translated or question}\u201d in the wiki pages"
     within = _filter_words(filters)
     if private:
         return f"{looked_for} you may read{within}."

@@ -1,6 +1,5 @@
-"""Rewrite follow-up messages as standalone questions, from the turns of their conversation.
+"""Tell follow-up messages from others by rules, and add the words that they leave out.
 
-A model rewrites a follow-up; without a model, or when it fails, rules add the missing words.
 Prompts contain only the turns that the readers of the reply may still read.
 """
 
@@ -8,20 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
-import structlog
-
-from bot.answering.routing.message_text import condense, without_mentions
+from bot.answering.routing.message_text import without_mentions
 from bot.answering.visibility import Visibility
 from bot.domain.interactions import Interaction
 from bot.domain.messages import InteractionId
-from prompts.files import load_prompt
-from rag.errors import RagError
-from rag.ports import ChatModel, Completion, to_prompt
-from rag.text.words import content_words, identifiers, stem, stems, words
-from rag.types import ModelCall, Turn
+from rag.text.words import content_words, stem, words
+from rag.types import Turn
 
 _MOST_TURNS = 6
 _TURN_CHARACTERS = 600
@@ -227,126 +221,8 @@ def _lower(word: str) -> str:
     return word.lower().replace("\u2019", "'")
 
 
-_log = structlog.get_logger(__name__)
-
-_MOST_GROWTH = 400
-"""Maximum number of characters that a rewrite adds; a longer one is an answer, not a question."""
-_LEAST_KNOWN = 0.6
-"""Minimum share of a rewrite's content words that the conversation contains."""
-
-
-@dataclass(frozen=True, slots=True)
-class StandaloneQuestion:
-    """A question to search for; ``certain`` unless it may still depend on the conversation.
-
-    ``leaned_on`` are the exchanges that its added words come from, oldest first.
-    """
-
-    question: str
-    certain: bool = True
-    calls: tuple[ModelCall, ...] = ()
-    notes: tuple[str, ...] = ()
-    leaned_on: tuple[InteractionId, ...] = ()
-
-
-class FollowUpRewriter:
-    """Rewrites follow-ups as standalone questions; by rules without a model or when it fails."""
-
-    def __init__(self, model: ChatModel | None) -> None:
-        self._model = model
-        self._prompt = load_prompt("rewrite")
-
-    async def standalone(self, text: str, history: tuple[Turn, ...]) -> StandaloneQuestion:
-        """Return the message as a standalone question; never raises.
-
-        A self-contained message is only condensed, whatever the conversation was about. When that
-        is uncertain, only a model may change it.
-        """
-        question = condense(text)
-        leaning = dependence(question, history)
-        if leaning == "alone":
-            return StandaloneQuestion(question)
-        fallback = StandaloneQuestion(question, certain=False)
-        if leaning == "leaning":
-            turns = [each.turn for each in missing_words(question, history)]
-            by_rule = with_missing_words(question, history)
-            fallback = replace(fallback, question=by_rule, leaned_on=exchanges_of(turns, history))
-        if self._model is None:
-            return fallback
-        return await self._rewritten(self._model, question, history, fallback)
-
-    async def _rewritten(
-        self,
-        model: ChatModel,
-        question: str,
-        history: tuple[Turn, ...],
-        fallback: StandaloneQuestion,
-    ) -> StandaloneQuestion:
-        prompt = to_prompt(self._prompt, history=prompt_turns(history), message=question)
-        try:
-            completion = await model.complete(prompt)
-        except RagError as error:
-            _log.warning("rewrite_failed", why=str(error))
-            silent = "the rewriting model did not answer"
-            return replace(fallback, calls=error.calls, notes=(silent,))
-        calls = (completion.call,)
-        rewrite = _rewritten_line(completion)
-        if not is_faithful(rewrite, question, history):
-            return replace(fallback, calls=calls, notes=("the rewrite was not used",))
-        return StandaloneQuestion(
-            rewrite, calls=calls, leaned_on=rewrite_sources(rewrite, question, history)
-        )
-
-
-def rewrite_sources(
-    rewrite: str, question: str, history: tuple[Turn, ...]
-) -> tuple[InteractionId, ...]:
-    """Return the exchanges that a rewrite took its added words from, chosen greedily to be few.
-
-    Of exchanges that cover equally many words, the last is chosen. If the added words occur in no
-    turn, the asker's own last exchange is returned.
-    """
-    added = set(stems(rewrite)) - set(stems(question))
-    said = {turn.exchange: set[str]() for turn in history}
-    for turn in history:
-        said[turn.exchange] |= added.intersection(stems(turn.text))
-    chosen: set[str] = set()
-    missing = set[str]().union(*said.values())
-    while missing:
-        # max() takes the first of equals, which is the last exchange here.
-        best = max(reversed(said), key=lambda each: len(said[each] & missing))
-        chosen.add(best)
-        missing -= said[best]
-    turns = [turn for turn in history if turn.exchange in chosen]
-    if added and not turns:
-        turns = [turn for turn in history if turn.own][-1:]
-    return exchanges_of(turns, history)
-
-
 def exchanges_of(turns: Sequence[Turn], history: tuple[Turn, ...]) -> tuple[InteractionId, ...]:
     """Return the exchange ids of some turns, without duplicates, in conversation order."""
     named = {turn.exchange for turn in turns}
     order = dict.fromkeys(turn.exchange for turn in history)
     return tuple(InteractionId(each) for each in order if each and each in named)
-
-
-def is_faithful(rewrite: str, question: str, history: tuple[Turn, ...]) -> bool:
-    """Return whether a rewrite keeps the question's identifiers and adds few unknown words.
-
-    A rewrite that is empty, or more than _MOST_GROWTH characters longer, is not faithful.
-    """
-    if not rewrite or len(rewrite) > len(question) + _MOST_GROWTH:
-        return False
-    if not identifiers(question) <= identifiers(rewrite):
-        return False
-    said = content_words(rewrite)
-    known = set(content_words(" ".join([question, *(turn.text for turn in history)])))
-    return sum(word in known for word in said) >= _LEAST_KNOWN * len(said)
-
-
-def _rewritten_line(completion: Completion) -> str:
-    """Return the rewrite without enclosing quotation marks; "" for a refusal or several lines."""
-    if completion.refused:
-        return ""
-    lines = [line.strip() for line in completion.text.strip().splitlines()]
-    return lines[0].strip("\"'\u201c\u201d ") if len(lines) == 1 else ""

@@ -25,6 +25,7 @@ from bot.answering.routing.english_requests import (
     UNCONDITIONAL_REQUESTS,
 )
 from bot.answering.routing.generic_replies import ACKNOWLEDGEMENT, NOTHING_SAID, SmallTalk
+from bot.answering.routing.languages import agreements
 from bot.answering.routing.message_text import clauses, is_log, normalized
 from bot.domain.handoff import HANDOFF_QUESTION, asks_topic
 from bot.domain.messages import Intent
@@ -189,13 +190,12 @@ def _requests_person(clause: str) -> bool:
 _READ_CHARACTERS = 3000
 """Characters read at each end of a very long message to find a request or small talk."""
 
-_AGREED = re.compile(
+_AGREED = (
     r"(?:(?:yes|yeah|yep|yup|ya|yea|y|sure|ok|okay|please|pls|do|do it|do so|do that|go ahead"
-    r"|of course|absolutely|definitely|that would be (?:good|great|nice)|ja|oui|si|s\u00ed)"
-    r"[\s,.!\u2026]*(?:thanks|thank you)?[\s,.!]*)+",
-    re.IGNORECASE,
+    r"|of course|absolutely|definitely|that would be (?:good|great|nice)|si|%s)"
+    r"[\s,.!\u2026\u3002\uff01\u0964]*(?:thanks|thank you)?[\s,.!]*)+"
 )
-"""Matches agreement and nothing else."""
+"""Agreement and nothing else, with room for the other languages' words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +215,7 @@ class Rules:
     def __init__(self) -> None:
         self._smalltalk = SmallTalk()
         phrases = tomllib.loads(Path(__file__).with_name("human.toml").read_text("utf-8"))
+        self._agreed = re.compile(_AGREED % "|".join(agreements()), re.IGNORECASE)
         self._foreign = re.compile("|".join(p for group in phrases.values() for p in group))
 
     def decide(self, text: str, history: tuple[Turn, ...]) -> Ruling | None:
@@ -223,7 +224,7 @@ class Rules:
         topic = self._smalltalk.topic(read)
         if topic == NOTHING_SAID:
             return Ruling(Intent.GENERIC, empty=True)
-        agreed = _was_offered(history) and _AGREED.fullmatch(read.strip())
+        agreed = _was_offered(history) and self._agreed.fullmatch(read.strip())
         if agreed or self.requests_person(read):
             return Ruling(Intent.HUMAN)
         if topic is None and was_asked_for_topic(history):

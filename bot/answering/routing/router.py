@@ -5,30 +5,27 @@ A request for a person refers to its author's last question, unless it names a t
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 import structlog
 
-from bot.answering.routing.conversation import (
-    FollowUpRewriter,
-    StandaloneQuestion,
-    exchanges_of,
-    is_context_dependent,
-    prompt_turns,
-    topic_words,
+from bot.answering.routing.conversation import exchanges_of, is_context_dependent, topic_words
+from bot.answering.routing.intent_classifier import (
+    IntentClassifier,
+    IntentVerdict,
+    decide_intent,
 )
-from bot.answering.routing.intent_classifier import IntentClassifier, decide_intent
-from bot.answering.routing.intent_rules import Rules, was_asked_for_topic
+from bot.answering.routing.intent_rules import Rules, Ruling, was_asked_for_topic
+from bot.answering.routing.languages import LanguageDetector
 from bot.answering.routing.message_text import condense
+from bot.answering.routing.understanding import MessageReader, Reading
 from bot.domain.handoff import requested_question
 from bot.domain.interactions import Route
 from bot.domain.messages import Intent
-from prompts.files import load_prompt
 from rag.errors import RagError
-from rag.ports import ChatModel, Embedder, to_prompt
+from rag.ports import ChatModel, Embedder
 from rag.text.words import looks_english
-from rag.types import ModelCall, Turn
+from rag.types import Turn
 
 _REQUEST_WORDS = frozenset(
     """
@@ -71,9 +68,7 @@ def _names_its_topic(text: str) -> bool:
 
 _log = structlog.get_logger(__name__)
 
-_MODEL_CHARACTERS = 4000
 _NO_MODEL = "no language model is configured"
-_NO_ANSWER = "the routing model did not answer"
 
 
 class Router:
@@ -82,10 +77,11 @@ class Router:
     Args:
         embedder: None turns the classifier off.
         classifier: None, or one trained on another embedder's vectors, leaves rules and model.
-        model: asked in the grey band only, or always with ``mode="llm"``; without one the grey band
+        model: asked once at most, where rules and classifier are unsure, a message is a follow-up
+            or its language is not the wiki's; always with ``mode="llm"``. Without one the grey band
             is UNKNOWN.
-        mode: ``cascade`` goes from cheap to expensive; ``llm`` uses a one-word answer of the model
-            alone.
+        mode: ``cascade`` goes from cheap to expensive; in ``llm`` the model alone decides.
+        detector: tells the language of a message; None takes each to be in the wiki's.
     """
 
     def __init__(
@@ -95,14 +91,14 @@ class Router:
         model: ChatModel | None,
         *,
         mode: Literal["cascade", "llm"] = "cascade",
+        detector: LanguageDetector | None = None,
     ) -> None:
         self._embedder = embedder
         self._classifier = _usable_classifier(classifier, embedder)
-        self._model = model
+        self._has_model = model is not None
         self._mode = mode
         self._rules = Rules()
-        self._followups = FollowUpRewriter(model)
-        self._prompt = load_prompt("intent")
+        self._reader = MessageReader(model, detector)
 
     async def route(self, text: str, history: tuple[Turn, ...]) -> Route:
         """Return the route of a message; never raises, whatever a model does."""
@@ -110,18 +106,29 @@ class Router:
         if ruling and ruling.intent is Intent.HUMAN and was_asked_for_topic(history):
             return Route(Intent.HUMAN, 1.0, "rule", condense(text))
         history = self._about_something(history)
+        read = self._reader.by_rules(text, history)
         if self._mode == "llm" and not (ruling and ruling.empty):
-            routed = await self._by_model(text, history, await self._question(text, history))
-            if routed.decided_by == "model" or not (ruling and ruling.intent is Intent.HUMAN):
-                return routed
-        if ruling is not None and ruling.intent is not Intent.DOMAIN:
-            if ruling.intent is Intent.HUMAN:
-                return _person_request_route(text, history)
-            return Route(ruling.intent, 1.0, "rule", condense(text))
-        asked = await self._question(text, history)
+            read = await self._reader.with_model(text, history, read)
+            if read.intent is not None or not (ruling and ruling.intent is Intent.HUMAN):
+                return self._route_by_model(read)
+        if ruling is None or ruling.intent is Intent.DOMAIN:
+            return await self._cascade(text, history, read, ruling)
+        if ruling.intent is Intent.HUMAN:
+            return _person_request_route(text, history)
+        return Route(ruling.intent, 1.0, "rule", condense(text))
+
+    async def _cascade(
+        self, text: str, history: tuple[Turn, ...], read: Reading, ruling: Ruling | None
+    ) -> Route:
+        """Return the route by rule, else by the classifier, else by the model."""
+        if not read.clear:
+            read = await self._reader.with_model(text, history, read)
         if ruling is not None:
-            return _make_route(ruling.intent, 1.0, "rule", asked)
-        return await self._by_classifier(text, history, asked)
+            return _make_route(ruling.intent, 1.0, "rule", read)
+        verdict = await self._classified(read)
+        if verdict is not None:
+            return _make_route(verdict.intent, verdict.score, "classifier", read)
+        return self._route_by_model(await self._reader.with_model(text, history, read))
 
     def _about_something(self, history: tuple[Turn, ...]) -> tuple[Turn, ...]:
         """Return the history without small talk, requests for a person, and their replies."""
@@ -135,43 +142,28 @@ class Router:
                 kept.append(turn)
         return tuple(kept)
 
-    async def _question(self, text: str, history: tuple[Turn, ...]) -> StandaloneQuestion:
-        return await self._followups.standalone(text, history)
-
-    async def _by_classifier(
-        self, text: str, history: tuple[Turn, ...], asked: StandaloneQuestion
-    ) -> Route:
-        if self._classifier is None or self._embedder is None or not looks_english(asked.question):
-            return await self._by_model(text, history, asked)
+    async def _classified(self, read: Reading) -> IntentVerdict | None:
+        """Return the classifier's verdict; None where it is off or unsure, or knows no word."""
+        untranslated = bool(read.language) and not read.search_query
+        if self._classifier is None or self._embedder is None or untranslated:
+            return None
+        if not looks_english(read.searched):
+            return None
         try:
-            vector = await self._embedder.embed_query(asked.question)
+            vector = await self._embedder.embed_query(read.searched)
         except RagError:
             _log.warning("routing_embedder_failed", exc_info=True)
-            return await self._by_model(text, history, asked)
+            return None
         shares = self._classifier.probabilities(vector)
-        verdict = decide_intent(asked.question, shares, self._classifier.thresholds)
-        unsure = verdict.intent is Intent.GENERIC and not asked.certain
-        if unsure or verdict.intent is Intent.UNKNOWN:
-            return await self._by_model(text, history, asked)
-        return _make_route(verdict.intent, verdict.score, "classifier", asked)
+        verdict = decide_intent(read.searched, shares, self._classifier.thresholds)
+        unsure = verdict.intent is Intent.GENERIC and not read.certain
+        return None if unsure or verdict.intent is Intent.UNKNOWN else verdict
 
-    async def _by_model(
-        self, text: str, history: tuple[Turn, ...], asked: StandaloneQuestion
-    ) -> Route:
-        if self._model is None:
-            return _make_route(Intent.UNKNOWN, 0.0, "default", asked, notes=(_NO_MODEL,))
-        message = text[:_MODEL_CHARACTERS]
-        prompt = to_prompt(self._prompt, history=prompt_turns(history), message=message)
-        try:
-            completion = await self._model.complete(prompt)
-        except RagError as error:
-            _log.warning("routing_model_failed", why=str(error))
-            unknown = Intent.UNKNOWN
-            return _make_route(
-                unknown, 0.0, "default", asked, calls=error.calls, notes=(_NO_ANSWER,)
-            )
-        intent = Intent.UNKNOWN if completion.refused else intent_of_reply(completion.text)
-        return _make_route(intent, 1.0, "model", asked, calls=(completion.call,))
+    def _route_by_model(self, read: Reading) -> Route:
+        if read.intent is not None:
+            return _make_route(read.intent, 1.0, "model", read)
+        notes = () if self._has_model else (_NO_MODEL,)
+        return _make_route(Intent.UNKNOWN, 0.0, "default", read, notes=notes)
 
 
 def _person_request_route(text: str, history: tuple[Turn, ...]) -> Route:
@@ -180,15 +172,6 @@ def _person_request_route(text: str, history: tuple[Turn, ...]) -> Route:
     question = condense(text) if about is None else about.text
     leaned_on = () if about is None else exchanges_of([about], history)
     return Route(Intent.HUMAN, 1.0, "rule", question, leaned_on=leaned_on)
-
-
-def intent_of_reply(answer: str) -> Intent:
-    """Parse a model's verdict; anything but exactly one intent name is UNKNOWN."""
-    word = re.fullmatch(r"\W*([A-Za-z]+)\W*", answer)
-    try:
-        return Intent(word[1].upper()) if word else Intent.UNKNOWN
-    except ValueError:
-        return Intent.UNKNOWN
 
 
 def _usable_classifier(
@@ -212,17 +195,18 @@ def _make_route(
     intent: Intent,
     score: float,
     decided_by: Literal["rule", "classifier", "model", "default"],
-    asked: StandaloneQuestion,
+    read: Reading,
     *,
-    calls: tuple[ModelCall, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> Route:
     return Route(
         intent=intent,
         score=score,
         decided_by=decided_by,
-        question=asked.question,
-        calls=(*asked.calls, *calls),
-        notes=(*asked.notes, *notes),
-        leaned_on=asked.leaned_on,
+        question=read.question,
+        calls=read.calls,
+        notes=(*read.notes, *notes),
+        leaned_on=read.leaned_on,
+        language=read.language,
+        search_query=read.search_query,
     )

@@ -113,6 +113,7 @@ def answer_v2(
         confidence_level=confidence_level(outcome),
         missing=response.missing if isinstance(response, Reply) else None,
         parts=_parts(outcome),
+        translation=_translation(response),
         escalation_message=response.text if escalated else None,
         error=(_error(response) or "internal") if status == "error" else None,
         limit=None if limit is None else schemas.LimitMet.model_validate(asdict(limit)),
@@ -168,7 +169,11 @@ class VisibleAnswer:
         pipeline = told.pipeline and pipeline_of(explained, filters, scored=self.scored)
         if not self.seen.tells(self.asked):
             closed = {"answer": self.seen.why_closed, "sources": [], "suggestions": []}
-            newer: dict[str, object] = {"missing": None, "parts": schemas.AnswerParts([])}
+            newer: dict[str, object] = {
+                "missing": None,
+                "translation": None,
+                "parts": schemas.AnswerParts([]),
+            }
             newer = newer if isinstance(told, schemas.AnswerV2) else {}
             update = {**closed, **newer, "warnings": [], "pipeline": pipeline}
             return told.model_copy(update=update)
@@ -189,6 +194,8 @@ def pipeline_of(
             score=trace.route.score,
             decided_by=trace.route.decided_by,
             question=trace.route.question,
+            language=trace.route.language,
+            search_query=trace.route.search_query,
         ),
         searches=[schemas.PlannedSearch.model_validate(asdict(each)) for each in trace.searches],
         passages=[
@@ -214,6 +221,12 @@ def pipeline_of(
             source_type=filters.source_type,
         ),
     )
+
+
+def _translation(response: Response) -> schemas.Translation | None:
+    if not isinstance(response, Reply) or response.translation is None:
+        return None
+    return schemas.Translation.model_validate(response.translation)
 
 
 def _status_v1(outcome: Outcome, kind: AnswerType) -> Status:

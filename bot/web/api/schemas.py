@@ -117,6 +117,12 @@ class Routed(BaseModel):
     score: float
     decided_by: str
     question: str
+    language: str = Field(
+        description="BCP-47 tag of a question in another language than the wiki's, else empty."
+    )
+    search_query: str = Field(
+        description="That question in the wiki's language; empty where it was not translated."
+    )
 
 
 class Passage(BaseModel):
@@ -314,6 +320,15 @@ class AnswerParts(RootModel[list[AnswerPart]]):
     """The parts of an answer, in the order in which they are read."""
 
 
+class Translation(BaseModel):
+    """A model's translation of an answer that quotes the wiki; nobody has checked it."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    language: str = Field(description="BCP-47 tag of the question's language.")
+    text: str
+
+
 class AnswerV2(AnswerBase):
     """What became of a question."""
 
@@ -329,6 +344,10 @@ class AnswerV2(AnswerBase):
         description="An answer from the wiki by the kinds of its parts; `answer` is their text, "
         "with words around it. Empty for all else, and for what was recorded before there were "
         "parts."
+    )
+    translation: Translation | None = Field(
+        description="For a question in another language than the wiki's: a translation of the "
+        "quotations, with which `answer` ends, too."
     )
     escalation_message: str | None = Field(
         description="What Slack and Teams say in full: `answer`, and what is done about a person. "

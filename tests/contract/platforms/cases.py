@@ -100,6 +100,17 @@ ANSWERS = (
         ),
     ),
     Case(
+        "translated: the quotation first, then a translation that is marked as one",
+        scenario.translates,
+        Asks(
+            _809,
+            (
+                re.compile(rf"{BLOCKED}.*nicht gepr\u00fcft.*{scenario.IN_GERMAN}", re.DOTALL),
+                "VPN guide",
+            ),
+        ),
+    ),
+    Case(
         "unsure: said to be a guess, and nobody is asked",
         scenario.guesses,
         Guesses(_809, (UNSURE_INTRO, BLOCKED, "VPN guide")),

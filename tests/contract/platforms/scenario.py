@@ -22,7 +22,7 @@ from bot.escalations.notices import NoticeDelivery, NoticeLoop
 from bot.escalations.ports import Outbox
 from bot.store.database import Store
 from rag.pipeline import Pipeline
-from rag.types import EVERYONE
+from rag.types import EVERYONE, Translation
 from tests.contract.platforms.driver import Platform, Question, Receipt
 from tests.fakes.builders import chunk
 from tests.fakes.chat_context import ReadsPages
@@ -42,6 +42,9 @@ PAGE_809 = chunk("Error 809: the port is blocked.", chunk_id="c809", title="VPN 
 
 LACKS = "who opens the port"
 """What a part of an answer lacks."""
+
+IN_GERMAN = "Fehler 809: Der Port ist gesperrt."
+"""What a model makes of it for somebody who asked in German."""
 
 OpensDesk = Callable[[], AnswersInquiries]
 """Makes a desk of its own for every case."""
@@ -134,6 +137,11 @@ def knows_a_part() -> AnswersInquiries:
     return _judged(0.9, LACKS)
 
 
+def translates() -> AnswersInquiries:
+    """The real desk and router; its answer is for somebody who asked in German."""
+    return _judged(0.9, translation=Translation("de", IN_GERMAN))
+
+
 def guesses() -> AnswersInquiries:
     """The real desk and router; what it finds is worth a guess."""
     return _judged(0.5)
@@ -144,8 +152,10 @@ def hands_over() -> AnswersInquiries:
     return _judged(0.2)
 
 
-def _judged(sure: float, missing: str | None = None) -> AnswersInquiries:
-    composer = FirstLine(missing=missing)
+def _judged(
+    sure: float, missing: str | None = None, translation: Translation | None = None
+) -> AnswersInquiries:
+    composer = FirstLine(missing=missing, translation=translation)
     return Desk(
         ModelProfile(
             route=Router(None, None, None).route,

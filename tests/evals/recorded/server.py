@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 REPLIES = Path(__file__).with_name("replies")
 
 PromptKind = Literal["answer", "short"]
-"""answer: asks for a structured answer from passages; short: routes, rewrites or makes talk."""
+"""answer: asks for a structured answer from passages; short: understands, or makes talk."""
 
 
 class Recorded(BaseModel):
@@ -153,7 +153,7 @@ class Replay:
         body = await request.json()
         messages = body["messages"]
         wanted = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
-        kind: PromptKind = "answer" if wanted else "short"
+        kind: PromptKind = "answer" if "parts" in (wanted or {}).get("properties", {}) else "short"
         key = key_of(messages, wanted)
         recorded = self._replies.get(key)
         if recorded is not None:

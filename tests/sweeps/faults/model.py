@@ -16,6 +16,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.fakes.model_server import completion
+from tests.fakes.rag_ports import understood
 
 _LINE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _MARKER = re.compile(r"^\s*(?:\d+[.)]|[-*>])\s+")
@@ -75,7 +76,7 @@ def _said(body: dict[str, Any]) -> str:
     """Return what is said to a prompt: an answer to passages, a word to anything else."""
     lines = _LINE.findall(str(body["messages"][-1]["content"]))
     if not lines:
-        return "DOMAIN"
+        return understood()
     number, fact = _first_line(lines)
     part = {"lines": [int(number)], "kind": "paragraph", "text": fact}
     answer = {"reading": None, "parts": [part], "conflict": False, "missing": None}

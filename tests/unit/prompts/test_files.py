@@ -24,8 +24,8 @@ FRONT = "---\nname: x\nversion: 1\npurpose: p\ninputs: [q]\n---\n"
 
 
 def test_there_is_a_prompt_for_each_call() -> None:
-    expected = {"answer", "answer_attached", "generic", "intent", "rewrite", "search_plan"}
-    assert set(NAMES) == expected
+    answering = {"answer", "answer_attached", "answer_translated"}
+    assert set(NAMES) == {*answering, "generic", "search_plan", "understand"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -59,12 +59,31 @@ def test_a_question_with_files_is_answered_by_the_same_rules_and_more() -> None:
     assert len(attached) == len(plain) + 1
 
 
+def test_a_translated_question_is_answered_by_the_same_rules_and_more() -> None:
+    attached = load_prompt("answer_attached").sections[0][1].splitlines()
+    translated = load_prompt("answer_translated").sections[0][1].splitlines()
+
+    changed = [line for line in attached if line not in translated]
+    assert [line[:12] for line in changed] == [
+        "- A block ma",
+        "- Write `tex",
+        "Example (not",
+        '{"reading": ',
+    ]
+    assert len(translated) == len(attached) + 2
+
+
+def test_understanding_a_message_takes_a_short_prompt() -> None:
+    system = load_prompt("understand").sections[0][1]
+    assert len(system) <= 4 * 600
+
+
 def test_a_sequence_becomes_numbered_blocks_and_an_empty_one_says_so() -> None:
     prompt = load_prompt("answer")
     text = prompt.render(today="t", passages=["first", "second"], question="Q?")[1][1]
     assert "<<passages 1 " in text
     assert "<</passages 2 " in text
-    assert "(none)" in load_prompt("intent").render(history=[], message="hi")[1][1]
+    assert "(none)" in load_prompt("understand").render(wiki="en", history=[], message="hi")[1][1]
 
 
 def test_the_same_inputs_give_the_same_prompt() -> None:
@@ -124,8 +143,8 @@ def test_other_inputs_than_the_declared_are_refused() -> None:
 
 
 def test_a_prompt_for_the_model_carries_version_and_limits() -> None:
-    prompt = to_prompt(load_prompt("intent"), history=["a"], message="b")
-    assert (prompt.id, prompt.temperature, prompt.max_output_tokens) == ("intent@1", 0.0, 64)
+    prompt = to_prompt(load_prompt("understand"), wiki="en", history=["a"], message="b")
+    assert (prompt.id, prompt.temperature, prompt.max_output_tokens) == ("understand@1", 0.0, 500)
     assert [message.role for message in prompt.messages] == ["system", "user"]
     answer = to_prompt(load_prompt("answer"), today="t", passages=[], question="q")
     assert answer.max_output_tokens == 2048

@@ -15,7 +15,7 @@ from rag.errors import ModelUnavailable
 from rag.index.embedded.index import fingerprint_of, open_index
 from rag.pipeline import MOST_ADDED, Pipeline
 from rag.ports import Composer, Composition
-from rag.types import EVERYONE, Answer, Passage, Scope, Vectors
+from rag.types import EVERYONE, Answer, Asked, Passage, Scope, Vectors
 from tests.fakes.passages import Draft, draft
 from tests.fakes.rag_ports import WordEmbedder
 
@@ -54,9 +54,13 @@ class Recorder:
     given: list[Passage] = field(default_factory=list)
 
     async def compose(
-        self, question: str, passages: Sequence[Passage], attached: Sequence[str] = ()
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        attached: Sequence[str] = (),
+        asked: Asked | None = None,
     ) -> Composition:
-        del question, attached
+        del question, attached, asked
         self.given.extend(passages)
         return Composition(claims=())
 

@@ -34,7 +34,7 @@ from tests.fakes.chat_app import Browser, OnePageIndex, chat_app
 from tests.fakes.chat_context import ReadsPages
 from tests.fakes.durable_inbox import record_answer, stored_interaction
 from tests.fakes.http_server import serving, settings_for
-from tests.fakes.rag_ports import ScriptedModel
+from tests.fakes.rag_ports import ScriptedModel, understood
 from tests.unit.bot.answering.test_admission import ANNA, Registrar, introductions
 from tests.unit.bot.answering.test_desk import WORDING, FirstLine, FixedGate, ListIndex
 
@@ -77,9 +77,9 @@ class Obeying(ScriptedModel):
 
     def _said(self, prompt: Prompt) -> str:
         told = prompt.messages[-1].content
-        if prompt.id.startswith("intent"):
-            return "GENERIC"
-        return told if prompt.id.startswith("generic") else "When is that bonus paid in France?"
+        if prompt.id.startswith("understand"):
+            return understood("GENERIC", "When is that bonus paid in France?")
+        return told
 
     def purposes(self) -> set[str]:
         return {prompt.id.partition("@")[0] for prompt in self.prompts}
@@ -150,7 +150,7 @@ async def test_no_prompt_holds_what_a_closed_page_said(store: Store, index: Embe
     ):
         await talk.say(text)
 
-    assert model.purposes() == {"generic", "intent", "rewrite"}
+    assert model.purposes() == {"generic", "understand"}
     assert model.canaries() == 0
 
 

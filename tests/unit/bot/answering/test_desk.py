@@ -35,6 +35,7 @@ from rag.pipeline import Pipeline
 from rag.ports import Composition
 from rag.types import (
     EVERYONE,
+    Asked,
     Chunk,
     Citation,
     Claim,
@@ -42,6 +43,7 @@ from rag.types import (
     Passage,
     Principal,
     Question,
+    Translation,
     Turn,
 )
 from tests.fakes.builders import chunk, inquiry, message, passage
@@ -93,11 +95,16 @@ class FirstLine:
     composed: int = 0
     calls: tuple[ModelCall, ...] = ()
     missing: str | None = None
+    translation: Translation | None = None
 
     async def compose(
-        self, question: str, passages: Sequence[Passage], attached: Sequence[str] = ()
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        attached: Sequence[str] = (),
+        asked: Asked | None = None,
     ) -> Composition:
-        del attached
+        del attached, asked
         self.composed += 1
         if self.fails:
             raise self.error
@@ -106,7 +113,9 @@ class FirstLine:
         best = passages[0].chunk
         line = best.text.splitlines()[0]
         claim = Claim((paragraph(line),), (Citation(best.id, line),))
-        return Composition((claim,), calls=self.calls, missing=self.missing)
+        return Composition(
+            (claim,), calls=self.calls, missing=self.missing, translation=self.translation
+        )
 
 
 @dataclass

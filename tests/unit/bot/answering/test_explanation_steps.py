@@ -540,6 +540,6 @@ def test_figures_are_written_as_they_are_read(signal: Signal, value: float, text
     assert format_signal(signal, value) == text
 
 
-@pytest.mark.parametrize("prompt", ["answer", "generic", "intent", "rewrite"])
+@pytest.mark.parametrize("prompt", ["answer", "answer_translated", "generic", "understand"])
 def test_every_call_of_a_model_is_named_by_what_it_was_for(prompt: str) -> None:
     assert load_prompt(prompt).name in CALL_NAMES

@@ -82,10 +82,10 @@ def with_model(tmp_path: Path, url: str, **changes: object) -> Settings:
     [
         ((LIKELY,), ["answer"]),
         (("tell me a joke",), ["generic"]),
-        ((LIKELY, "and on the phone?"), ["rewrite", "answer"]),
-        (("zorgle the frimbus",), ["intent"]),
+        ((LIKELY, "and on the phone?"), ["understand", "answer"]),
+        (("zorgle the frimbus",), ["understand"]),
     ],
-    ids=["answer", "generic", "rewrite", "intent"],
+    ids=["answer", "generic", "follow-up", "grey band"],
 )
 async def test_tokens_of_calls_that_failed_are_counted(
     tmp_path: Path, questions: Sequence[str], purposes: Sequence[str]

@@ -61,7 +61,7 @@ from tests.fakes.http_server import (
     write_index,
 )
 from tests.fakes.model_server import answer_citing
-from tests.fakes.rag_ports import ScriptedModel
+from tests.fakes.rag_ports import ScriptedModel, understood
 from tests.fakes.spans import Spans
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -373,7 +373,7 @@ async def test_small_talk_is_routed_not_searched_nor_gated(tmp_path: Path, spans
 async def test_each_call_of_a_model_is_a_span_where_made(tmp_path: Path, spans: Spans) -> None:
     def script(prompt: Prompt) -> str:
         said = answer_citing(prompt.messages[-1].content, STATEMENTS)
-        return said if prompt.id.startswith("answer") else "DOMAIN"
+        return said if prompt.id.startswith("answer") else understood()
 
     settings = settings_for(tmp_path / "data")
     await write_index(settings, tmp_path / "pages")
@@ -382,7 +382,7 @@ async def test_each_call_of_a_model_is_a_span_where_made(tmp_path: Path, spans: 
 
     generations = [span for span in spans.all if span.name == "generation"]
     prompts = [dict(span.attributes or {})["gen_ai.prompt.name"] for span in generations]
-    assert prompts == [call.purpose for call in outcome.trace.calls] == ["intent", "answer"]
+    assert prompts == [call.purpose for call in outcome.trace.calls] == ["understand", "answer"]
     ids = {span.name: span.context.span_id for span in spans.all if span.context}
     inside = [span.parent.span_id for span in generations if span.parent]
     assert inside == [ids["route"], ids["interaction"]]
@@ -399,7 +399,7 @@ async def test_a_model_that_fails_marks_its_span_and_the_question_goes_to_people
     def script(prompt: Prompt) -> str:
         if prompt.id.startswith("answer"):
             raise ModelUnavailable("the key sk-1 was refused")
-        return "DOMAIN"
+        return understood()
 
     settings = settings_for(tmp_path / "data")
     await write_index(settings, tmp_path / "pages")

@@ -17,7 +17,7 @@ from rag.models.chat_transport import CallTally, Exchange, model_call
 from rag.models.client import cost_micro_usd
 from rag.models.protocol import CachedTokens, ChatReply, Prices, Usage
 from rag.ports import Prompt
-from rag.retrying import question_time_limit
+from rag.retrying import question_limits
 from rag.types import ModelCall
 from tests.fakes.model_server import (
     DAYS_PROMPT,
@@ -108,7 +108,7 @@ async def test_the_deadline_covers_all_tries() -> None:
 async def test_all_calls_for_one_question_share_its_deadline() -> None:
     slow = slowly(0.3, says("Yes."))
     async with open_test_model(slow, timeout_seconds=60) as (model, server):
-        with question_time_limit(0.5):
+        with question_limits(0.5):
             await asyncio.sleep(0.6)  # what else a question takes does not count
             await model.complete(DAYS_PROMPT)
             with pytest.raises(ModelUnavailable, match="OPENAI_TIMEOUT_SECONDS"):

@@ -10,7 +10,7 @@ import pytest
 from rag.errors import ModelAnswerInvalid, ModelUnavailable
 from rag.models.circuit_breaker import FAILURES, PAUSE_SECONDS, CircuitBreaker
 from rag.ports import Completion, Prompt, Shape, Structured
-from rag.retrying import limited_call, question_time_limit
+from rag.retrying import limited_call, question_limits
 from rag.types import ModelCall
 
 PROMPT = Prompt("answer@1", ())
@@ -75,7 +75,7 @@ async def test_after_failures_in_a_row_nobody_waits_for_the_model(ward: Ward) ->
 
 async def test_a_call_without_time_of_its_own_neither_counts_nor_probes(ward: Ward) -> None:
     async def ask_with_no_time_left(times: int) -> int:
-        with question_time_limit(0.1):
+        with question_limits(0.1):
             with limited_call(0.1):
                 await asyncio.sleep(0.1)
             return await ward.ask(times)
@@ -88,7 +88,7 @@ async def test_a_call_without_time_of_its_own_neither_counts_nor_probes(ward: Wa
 
 async def test_however_short_the_limit_a_failing_model_is_left_alone(ward: Ward) -> None:
     for _ in range(FAILURES + 2):
-        with question_time_limit(0.5):
+        with question_limits(0.5):
             await ward.ask()
     assert ward.model.asked == FAILURES
 

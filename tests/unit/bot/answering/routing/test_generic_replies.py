@@ -23,7 +23,7 @@ from rag.ports import Completion, Prompt
 from rag.types import Turn
 from tests.fakes.obeying_model import IMPERSONATIONS
 from tests.fakes.rag_ports import ScriptedModel
-from tests.unit.bot.answering.routing.test_conversation import SilentModel
+from tests.unit.bot.answering.routing.test_understanding import SilentModel
 
 
 def route(text: str) -> Route:

@@ -18,15 +18,15 @@ from bot.answering.routing.intent_classifier import (
     TrainingRecord,
     load_classifier,
 )
-from bot.answering.routing.router import Router, intent_of_reply
+from bot.answering.routing.router import Router
 from bot.domain.handoff import ASK_TOPIC, PERSON_REQUEST, HandoffWording, person_request
 from bot.domain.messages import Intent
 from rag.errors import ModelUnavailable
 from rag.models.local_embedder import LocalEmbedder, open_local_embedder
-from rag.ports import Completion, Prompt
+from rag.ports import Prompt, Shape, Structured
 from rag.types import Turn, Vectors
-from tests.fakes.rag_ports import ScriptedModel, WordEmbedder
-from tests.unit.bot.answering.routing.test_conversation import SilentModel
+from tests.fakes.rag_ports import ScriptedModel, WordEmbedder, understood
+from tests.unit.bot.answering.routing.test_understanding import SilentModel
 
 ASKED_BACK = (Turn("user", "password"), Turn("assistant", "Which system do you mean?"))
 LEAVE = (Turn("user", "how much annual leave do I earn"), Turn("assistant", "20 days."))
@@ -44,7 +44,7 @@ def saying(generic: float = 0.0, human: float = 0.0, *, name: str = "words@1") -
 
 
 def answering(word: str) -> ScriptedModel:
-    return ScriptedModel(lambda _: word)
+    return ScriptedModel(lambda _: understood(word))
 
 
 class BrokenEmbedder(WordEmbedder):
@@ -93,7 +93,7 @@ async def test_in_the_grey_band_the_model_is_asked() -> None:
     model = answering("GENERIC")
     route = await Router(WordEmbedder(), saying(generic=0.5), model).route("what is dna", ())
     assert (route.intent, route.decided_by) == (Intent.GENERIC, "model")
-    assert [call.purpose for call in route.calls] == ["intent"]
+    assert [call.purpose for call in route.calls] == ["understand"]
 
 
 async def test_with_no_model_the_grey_band_is_unknown_and_noted() -> None:
@@ -106,7 +106,7 @@ async def test_a_silent_model_is_unknown_and_noted() -> None:
     router = Router(WordEmbedder(), saying(generic=0.5), SilentModel())
     route = await router.route("what is dna", ())
     assert (route.intent, route.decided_by) == (Intent.UNKNOWN, "default")
-    assert route.notes == ("the routing model did not answer",)
+    assert route.notes == ("the model did not say how it understood the message",)
 
 
 @pytest.mark.parametrize("embedder", [None, BrokenEmbedder()])
@@ -134,8 +134,7 @@ async def test_weights_of_another_embedder_turn_the_classifier_off_with_a_warnin
     [
         ("GENERIC", Intent.GENERIC),
         ("domain", Intent.DOMAIN),
-        (" HUMAN.\n", Intent.HUMAN),
-        ("**UNKNOWN**", Intent.UNKNOWN),
+        (" HUMAN\n", Intent.HUMAN),
         ("GENERIC or DOMAIN", Intent.UNKNOWN),
         ("The intent is GENERIC", Intent.UNKNOWN),
         ("OTHER", Intent.UNKNOWN),
@@ -143,13 +142,15 @@ async def test_weights_of_another_embedder_turn_the_classifier_off_with_a_warnin
     ],
 )
 def test_anything_but_one_of_the_words_is_unknown(answer: str, intent: Intent) -> None:
-    assert intent_of_reply(answer) is intent
+    route = asyncio.run(Router(None, None, answering(answer)).route("what is dna", ()))
+    assert route.intent is intent
 
 
 async def test_a_refusal_is_unknown() -> None:
     class Refusing(ScriptedModel):
-        async def complete(self, prompt: Prompt) -> Completion:
-            return Completion("GENERIC", self._call(prompt), refused=True)
+        async def structured(self, prompt: Prompt, shape: type[Shape]) -> Structured[Shape]:
+            del shape
+            return Structured(None, self._call(prompt), "No.")
 
     router = Router(None, None, Refusing(lambda _: ""))
     assert (await router.route("what is dna", ())).intent is Intent.UNKNOWN
@@ -173,13 +174,11 @@ async def test_what_leans_on_the_conversation_is_never_general_knowledge_by_itse
     assert (await router.route("what is it made of", history)).intent is Intent.UNKNOWN
 
 
-async def test_the_calls_of_the_rewrite_are_kept_with_the_route() -> None:
-    model = ScriptedModel(
-        lambda prompt: "leave 15" if prompt.id.startswith("rewrite") else "DOMAIN"
-    )
+async def test_a_follow_up_takes_one_call_for_question_and_intent() -> None:
+    model = ScriptedModel(lambda _: understood("DOMAIN", "leave 15"))
     route = await Router(None, None, model).route("and after 15?", LEAVE)
-    assert [call.purpose for call in route.calls] == ["rewrite", "intent"]
-    assert route.question == "leave 15"
+    assert [call.purpose for call in route.calls] == ["understand"]
+    assert (route.question, route.intent) == ("leave 15", Intent.DOMAIN)
 
 
 @pytest.mark.parametrize("word", [intent.value for intent in Intent])

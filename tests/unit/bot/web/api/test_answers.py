@@ -27,6 +27,7 @@ from rag.errors import (
     RagError,
 )
 from rag.parts import Omission, Quotation, paragraph
+from rag.types import Translation
 from tests.fakes.bot_ports import EchoDesk
 from tests.fakes.http_server import Client, serving, settings_for
 from tests.fakes.record_rows import add_interaction
@@ -160,6 +161,8 @@ def test_the_pipeline_tells_everything_once_and_is_valid_json() -> None:
         "score": 0.9,
         "decided_by": "model",
         "question": "How do I set up the VPN?",
+        "language": "",
+        "search_query": "",
     }
     assert told["searches"] == [
         {
@@ -409,6 +412,16 @@ def test_version_2_tells_the_parts_of_an_answer_from_the_wiki_alone() -> None:
     assert quoted["blocks"][0]["texts"] == [{"text": "Restart it.", "citations": []}]
     assert (omitted["of"], omitted["first"], omitted["last"]) == ("steps", 2, 4)
     assert small_talk.model_dump()["parts"] == []
+
+
+def test_version_2_tells_a_translation_apart() -> None:
+    reply = replace(replies.ANSWERED, translation=Translation("de", "Im Portal."))
+
+    told = answer_v2("i1", "c1", replies.outcome(reply), "Not sure.")
+
+    assert told.translation is not None
+    assert told.translation.model_dump() == {"language": "de", "text": "Im Portal."}
+    assert answer_v2("i1", "c1", replies.outcome(GUESS), "Not sure.").translation is None
 
 
 async def test_version_1_knows_no_guess_but_its_pages(store: Store, tmp_path: Path) -> None:

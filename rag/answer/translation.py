@@ -1,0 +1,143 @@
+"""Answer where asker and pages have different languages: quotations, and a model's translation.
+
+What is vouched for are the pages' own lines, so these are the answer. The translation below them
+can't be held against its lines word by word. What code can see in it is checked, and it is shown
+whole or not at all, for a gap would mislead.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+
+from rag.answer.citations import LONGEST_CLAIM, CheckedPart
+from rag.answer.guardrails import must_be_quoted
+from rag.answer.source_lines import Line, citations_of, code_claim, shown_words, table_claim
+from rag.answer.verbatim_facts import unsupported_facts
+from rag.parts import Block, CitedText, Item, ItemList, paragraph
+from rag.text.plain_text import addresses, plain_text, visible
+from rag.text.sentences import Kind
+from rag.types import Asked, Claim
+
+_COVERED_ELSEWHERE = frozenset({"en", "de"})
+"""Languages that rag.answer.guardrails knows."""
+
+_MOST_GROWTH, _SHORTEST = 2, 40
+"""A translation is at most so many times as long as its text, and so many characters more."""
+
+_SENTENCE = re.compile(r"[.!?;\n\u3002\uff01\uff1f\u0964\u061f]+")
+_WITH_DIGIT = re.compile(r"(?:[A-Za-z][A-Za-z._:/%+-]*)?\d(?:[\dA-Za-z._:/%+,-]*[\dA-Za-z%])?")
+"""A number or code: of ASCII letters, so that a script without spaces does not run into it."""
+_COMPOUND = re.compile(r"(?<=\d)-[^\W\d_]{3,}.*")
+"""The words of a German compound, as in "12-Stunden-Sitzung"."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedText:
+    """A model's translation of one part of an answer, and what checking that part gave."""
+
+    text: str
+    check: CheckedPart
+
+
+def quotations(checks: Iterable[CheckedPart]) -> tuple[Claim, ...]:
+    """Return the lines behind some parts, one claim for each chunk, each line once.
+
+    Chunks are in the order in which they are cited, lines in that of the page; a row comes below
+    its table's header, a step or item below the line that introduces its list.
+    """
+    cited: dict[str, dict[int, Line]] = {}
+    for check in checks:
+        for line in check.lines:
+            of_chunk = cited.setdefault(line.chunk.id, {})
+            of_chunk.update((each.at, each) for each in (*line.above, line))
+    claims = (_quotation([lines[at] for at in sorted(lines)]) for lines in cited.values())
+    return tuple(claim for claim in claims if claim.blocks)
+
+
+def _quotation(lines: Sequence[Line]) -> Claim:
+    runs = groupby(lines, key=lambda line: line.unit.kind)
+    blocks = (block for kind, run in runs for block in _blocks(kind, list(run)))
+    return Claim(tuple(blocks), citations_of(lines))
+
+
+def _blocks(kind: Kind, lines: Sequence[Line]) -> Iterator[Block]:
+    """Yield neighbouring lines of one kind as values in whose text no link or mention works."""
+    if kind in {"row", "code"}:
+        claim = table_claim(lines) if kind == "row" else code_claim(lines)
+        yield from claim.blocks if claim else ()
+        return
+    texts = [text for line in lines if (text := shown_words([line]))]
+    if kind == "item" and texts:
+        yield ItemList(tuple(Item(CitedText(text)) for text in texts))
+    else:
+        yield from map(paragraph, texts)
+
+
+def checked_translation(texts: Sequence[TranslatedText], asked: Asked) -> str:
+    """Return the translations of all parts as plain text, a line for each; "" if one is unsafe.
+
+    One is unsafe that is missing or too long for what it translates, whose part did not pass its
+    own checks, that loses a number or code, or has one or an address which neither its lines nor
+    the question have, or that speaks for the help desk or asks for secrets. In a language that no
+    rule covers every translation is.
+    """
+    if asked.language not in _COVERED_ELSEWHERE and asked.language not in _rules():
+        return ""
+    lines = []
+    for each in texts:
+        stored = each.check.claim is not None and each.check.claim.kind in {"table", "code"}
+        said = "" if stored else " ".join(plain_text(each.text).split())
+        if not stored and not _is_safe(said, each.check, asked):
+            return ""
+        lines += [said] if said else []
+    return "\n".join(lines)
+
+
+def _is_safe(said: str, check: CheckedPart, asked: Asked) -> bool:
+    if check.claim is None or not check.kept:
+        return False
+    lines, stated = check.lines, check.claim.text
+    known = [visible(asked.text), *(line.stored for line in lines)]
+    known += [above.stored for line in lines for above in line.above]
+    known += [" ".join(line.chunk.breadcrumb) for line in lines]
+    everything = "\n".join(known).casefold()
+    return (
+        0 < len(said) <= min(LONGEST_CLAIM, _MOST_GROWTH * len(stated) + _SHORTEST)
+        and not must_be_quoted(said)
+        and not _is_forbidden(said)
+        and all(each.casefold() in everything for each in addresses(said))
+        and not unsupported_facts(_numbers_and_codes(said), known)
+        and not unsupported_facts(_numbers_and_codes(stated), [_numbers_and_codes(said)])
+    )
+
+
+def _numbers_and_codes(text: str) -> str:
+    return "; ".join(_COMPOUND.sub("", match.group()) for match in _WITH_DIGIT.finditer(text))
+
+
+def _is_forbidden(said: str) -> bool:
+    """Return whether a text asks for secrets or speaks for the help desk, in any language."""
+    lowered = said.lower()
+    return any(
+        rules["speaks"].search(lowered)
+        or any(
+            rules["secret"].search(sentence) and rules["give"].search(sentence)
+            for sentence in _SENTENCE.split(lowered)
+        )
+        for rules in _rules().values()
+    )
+
+
+@cache
+def _rules() -> Mapping[str, Mapping[str, re.Pattern[str]]]:
+    read = tomllib.loads(Path(__file__).with_name("translation.toml").read_text("utf-8"))
+    return {
+        tag: {name: re.compile(pattern) for name, pattern in rules.items()}
+        for tag, rules in read.items()
+    }

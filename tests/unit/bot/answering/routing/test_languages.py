@@ -1,0 +1,100 @@
+"""Tests of the languages that questions come in."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from bot.answering.routing.intent_rules import Rules
+from bot.answering.routing.languages import LanguageDetector, in_askers_language, texts_in
+from bot.domain.handoff import HANDOFF_QUESTION, HandoffWording
+from bot.domain.interactions import Route
+from bot.domain.messages import Intent
+from rag.types import Turn
+
+TEN = "en zh hi es fr ar pt de ja ru".split()
+SHORT = tomllib.loads((Path(__file__).parents[4] / "evals" / "asked_in.toml").read_text("utf-8"))
+WORDING = HandoffWording(not_found="Not there.", uncertain="Not sure.")
+
+
+@pytest.fixture(scope="module")
+def english() -> LanguageDetector:
+    return LanguageDetector("en")
+
+
+def route(language: str, search_query: str = "") -> Route:
+    return Route(Intent.DOMAIN, 1.0, "default", "?", language=language, search_query=search_query)
+
+
+@pytest.mark.parametrize("text", SHORT["en"])
+def test_names_and_codes_make_no_english_question_foreign(
+    english: LanguageDetector, text: str
+) -> None:
+    assert english.foreign(text) == ""
+
+
+@pytest.mark.parametrize("language", [tag for tag in TEN if tag != "en"])
+def test_most_short_questions_are_told_to_be_in_their_language(
+    english: LanguageDetector, language: str
+) -> None:
+    told = [english.foreign(text) for text in SHORT[language]]
+    assert told.count(language) >= 0.7 * len(told)
+    assert len(told) - told.count(language) - told.count("") <= 1
+
+
+@pytest.mark.parametrize("text", ["", "809", "KB5031234", "<@U0BOT>", "https://x.example/über"])
+def test_what_has_no_words_is_in_no_other_language(english: LanguageDetector, text: str) -> None:
+    assert english.foreign(text) == ""
+
+
+def test_a_language_without_texts_is_not_taken_for_one_that_has_them(
+    english: LanguageDetector,
+) -> None:
+    polish = "Jak mogę zresetować hasło do komputera i poczty służbowej?"
+    assert english.foreign(polish) == "pl"
+
+
+def test_in_another_wiki_english_is_the_other_language() -> None:
+    german = LanguageDetector("de")
+    assert german.foreign("How do I reset my password?") == "en"
+    assert german.foreign("Wie setze ich mein Passwort zurück?") == ""
+
+
+@pytest.mark.parametrize("language", TEN)
+def test_every_language_has_its_own_texts(language: str) -> None:
+    texts, others = texts_in(language), [texts_in(tag) for tag in TEN if tag != language]
+    assert "$wiki" in texts.search_only
+    for name in ("name", "own", "translation", "search_only", "offer"):
+        assert getattr(texts, name)
+        assert getattr(texts, name) not in [getattr(each, name) for each in others]
+
+
+@pytest.mark.parametrize("language", TEN)
+def test_a_question_that_cannot_be_translated_is_told_so_in_its_language(language: str) -> None:
+    wording = in_askers_language(WORDING, route(language), private=True)
+    texts = texts_in(language)
+    assert "English" in wording.not_found
+    assert wording.not_found.endswith(texts.offer)
+    assert wording.not_found.startswith(texts.search_only[:10])
+    assert wording.uncertain == wording.not_found
+
+
+@pytest.mark.parametrize("asked", [route(""), route("de", "How?"), route("pl")])
+def test_all_others_are_told_as_always(asked: Route) -> None:
+    assert in_askers_language(WORDING, asked, private=True) == WORDING
+
+
+def test_where_people_are_asked_at_once_nobody_is_offered() -> None:
+    wording = in_askers_language(WORDING, route("de"), private=False)
+    assert texts_in("de").offer not in wording.not_found
+
+
+@pytest.mark.parametrize("language", TEN)
+def test_an_offer_is_accepted_in_every_language(language: str) -> None:
+    history = (Turn("user", "?"), Turn("assistant", f"Hm. {HANDOFF_QUESTION} Reply."))
+    for word in texts_in(language).yes:
+        ruling = Rules().decide(word, history)
+        assert ruling is not None
+        assert ruling.intent is Intent.HUMAN
