@@ -16,6 +16,7 @@ from hypothesis import is_hypothesis_test, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling, Scheduling
 
+from tests.fakes.set_up_once import set_up_once
 from tests.fakes.spans import Spans
 
 # No deadline: a busy machine is no counterexample. Tests draw the same examples each time, so that
@@ -130,6 +131,13 @@ def _plain_tracebacks() -> None:
     renderer = structlog.get_config()["processors"][-1]
     if isinstance(renderer, structlog.dev.ConsoleRenderer):
         renderer.exception_formatter = structlog.dev.plain_traceback
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _set_up_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        set_up_once(patch, tmp_path_factory.mktemp("once"))
+        yield
 
 
 @pytest.fixture(scope="session")
