@@ -24,6 +24,9 @@ from tests.fakes.spans import Spans
 settings.register_profile("test", deadline=None, max_examples=25, derandomize=True)
 settings.register_profile("sweeps", deadline=None, max_examples=300)
 
+OBJECTS_BETWEEN_COLLECTIONS = 20_000
+"""At the default of 700, it is a twelfth of the time of tests that make whole applications."""
+
 ENOUGH_MEGABYTES = 600
 MORE_MEGABYTES = 100
 
@@ -52,6 +55,7 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
         gc.collect()
         gc.freeze()
+        gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

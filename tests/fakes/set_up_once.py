@@ -1,17 +1,19 @@
 """Do once in a worker what every application of a test would repeat, with the same result.
 
 A worker makes some thousand applications and records. The network of the embedder, the code of
-page templates, the description of the API and an empty record are the same in all of them, and
-making them takes most of the processor time of such a test.
+page templates, what browsers are sent packed, the description of the API and an empty record are
+the same in all of them, and making them takes most of the processor time of such a test.
 """
 
 from __future__ import annotations
 
+import gzip
 import shutil
 import sys
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from jinja2 import BytecodeCache
@@ -63,6 +65,8 @@ def set_up_once(patch: pytest.MonkeyPatch, folder: Path) -> None:
         patch.setattr(local_embedder, "MiniLM", cache(local_embedder.MiniLM))
     if api := sys.modules.get("bot.web.api"):
         patch.setattr(api, "openapi_document", cache(api.openapi_document))
+    if pages := sys.modules.get("bot.web.pages"):
+        patch.setattr(pages, "gzip", SimpleNamespace(compress=cache(gzip.compress)))
     if templates := sys.modules.get("aiohttp_jinja2"):
         setup = partial(templates.setup, bytecode_cache=MemoryBytecodeCache())
         patch.setattr(templates, "setup", setup)
