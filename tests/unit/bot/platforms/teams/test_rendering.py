@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -25,6 +24,7 @@ from bot.platforms.teams.rendering.answers import answer_activities, buttons_of
 from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity, sensitivity_of
 from bot.platforms.teams.rendering.text import ACTIVITY_BUDGET, CONTENT_BUDGET, size
 from rag.types import ModelCall
+from tests.fakes.costs import costs_in_proportion
 from tests.fakes.desk import ANSWER, HANDED_OVER, LOCAL, OFFERED, TRACE, VPN
 from tests.fakes.teams.names import APP_ID, ENTRA
 from tests.fakes.teams.posts import check_activity
@@ -243,14 +243,10 @@ def test_lines_stay_lines() -> None:
 @pytest.mark.parametrize("piece", ["a\n\n", "a\n", SMALL_TABLE, "|", "`a", "[1]", "**", "> "])
 @pytest.mark.parametrize("around", ["{}", "|a|b|\n|-|-|\n{}", "```\n{}\n```"])
 def test_what_somebody_wrote_at_length_does_not_hold_up_everybody(piece: str, around: str) -> None:
-    def seconds(characters: int) -> float:
-        text = around.format(piece * (characters // len(piece)))
-        began = time.process_time()
-        shown(replace(ANSWER, text=text))
-        return time.process_time() - began
+    def show(text: str) -> None:
+        shown(replace(ANSWER, text=around.format(text)))
 
-    short = max(0.03, min(seconds(5_000), seconds(5_000)))
-    assert seconds(20_000) < 8 * short, "four times the text costs four times as much"
+    assert costs_in_proportion(show, piece, 20_000)
 
 
 def test_what_looks_like_a_mark_in_code_cites_nothing() -> None:
