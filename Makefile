@@ -10,6 +10,8 @@ PLAYGROUND := tests/playground/node_modules
 
 # Several workers share the cores: numpy's threads would wait for each other.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# Every worker imports everything: where byte code may not be kept, each compiles it in each run.
+KEPT_CODE := PYTHONDONTWRITEBYTECODE=
 
 .PHONY: run test sweeps check format evals bench chaos train infra size map lock clean help
 
@@ -20,10 +22,10 @@ run: $(RUN) ## Serve the sample company on http://127.0.0.1:3978
 	@$(BIN)/python -m bot serve --sample
 
 test: $(DEV) $(PLAYGROUND)/.installed ## Run all tests; no account, no network
-	@$(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist loadgroup $(ARGS)
+	@$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m pytest -n 3 --dist loadgroup $(ARGS)
 
 sweeps: $(DEV) ## Run the long sweeps, which make test runs in small: events, kills, attacks
-	@$(ONE_THREAD) $(BIN)/python -m pytest --sweeps -n 2 --dist loadgroup $(ARGS)
+	@$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m pytest --sweeps -n 2 --dist loadgroup $(ARGS)
 
 check: $(DEV) ## Format, lint, types, import rules
 	@$(BIN)/ruff format --check .

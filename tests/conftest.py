@@ -16,12 +16,16 @@ from hypothesis import is_hypothesis_test, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling, Scheduling
 
+from tests.fakes.set_up_once import set_up_once
 from tests.fakes.spans import Spans
 
 # No deadline: a busy machine is no counterexample. Tests draw the same examples each time, so that
 # a change is not stopped by what it has not touched; sweeps look for new ones.
 settings.register_profile("test", deadline=None, max_examples=25, derandomize=True)
 settings.register_profile("sweeps", deadline=None, max_examples=300)
+
+OBJECTS_BETWEEN_COLLECTIONS = 20_000
+"""At the default of 700, it is a twelfth of the time of tests that make whole applications."""
 
 ENOUGH_MEGABYTES = 600
 MORE_MEGABYTES = 100
@@ -51,6 +55,7 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
         gc.collect()
         gc.freeze()
+        gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -130,6 +135,13 @@ def _plain_tracebacks() -> None:
     renderer = structlog.get_config()["processors"][-1]
     if isinstance(renderer, structlog.dev.ConsoleRenderer):
         renderer.exception_formatter = structlog.dev.plain_traceback
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _set_up_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        set_up_once(patch, tmp_path_factory.mktemp("once"))
+        yield
 
 
 @pytest.fixture(scope="session")

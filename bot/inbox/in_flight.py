@@ -191,7 +191,7 @@ log = structlog.get_logger(__name__)
 
 _LONGEST_WRITE_SECONDS = 20.0
 _STOPPED_WRITE_SECONDS = 2.0
-_GAP_SECONDS = 0.1
+WRITE_PAUSE_SECONDS = 0.1
 """Pause before each write: nobody reads faster, and each write delays the answer itself."""
 
 
@@ -264,7 +264,7 @@ class Progress:
             if shown is not None and shown.stage is not Stage.DONE:
                 await self._attempt(shown, self._show(shown))
             with suppress(TimeoutError):
-                async with asyncio.timeout(_GAP_SECONDS):
+                async with asyncio.timeout(WRITE_PAUSE_SECONDS):
                     await self._ending.wait()
                 return
             activities = list(self._activities)

@@ -107,14 +107,15 @@ def test_a_wrong_setting_stops_the_start_with_one_line(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.usefixtures("served")
-def test_a_second_server_on_the_same_data_directory_stops_with_the_cure(sample_data: Path) -> None:
-    done = run(sample_data, "serve")
+def test_a_second_server_on_the_same_data_directory_stops_with_the_cure(served: Served) -> None:
+    done = run(served.data_dir, "serve")
 
     assert done.returncode == 2
     assert "Another server runs on FRONTDESK_DATA_DIR=" in done.stderr
     assert "DATABASE_URL" in done.stderr
     assert done.stderr.count("\n") == 1
+    with urlopen(f"{served.url}/ready", timeout=30) as answer:  # noqa: S310 - ours
+        assert answer.status == HTTPStatus.OK
 
 
 @pytest.mark.usefixtures("served")

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import docx
+from pypdf import PdfReader, PdfWriter
 
 from rag.types import (
     Chunk,
@@ -129,6 +130,15 @@ def pdf_of(drawn: Sequence[str]) -> bytes:
         )
         objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
     return _file(objects)
+
+
+def encrypted(plain: bytes) -> bytes:
+    """Return a PDF that asks for a password before it shows what the plain one does."""
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(plain)))
+    writer.encrypt(user_password="opensesame", algorithm="AES-256")
+    stream = io.BytesIO()
+    writer.write(stream)
+    return stream.getvalue()
 
 
 def word(*parts: tuple[str, str]) -> bytes:

@@ -2,8 +2,8 @@
 
 The whole application answers a warm-up question and then three traced ones; what is traced ends
 when its outcome is recorded. Threads that the application starts are traced too. The way is what
-all of them pass: a beat of background work falls into one or another. The platforms are the doubles
-of the tests.
+all of them pass: a beat of background work falls into one or another. No stage is recorded on the
+way, as none is on a fast machine. The platforms are the doubles of the tests.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from bot.domain.interactions import Reply
 from bot.domain.outcomes import is_unfinished
 from bot.domain.settings import Settings
+from bot.inbox import in_flight
 from bot.platforms import teams as adapter
 from bot.store.database import Store
 from tests.contract.platforms.driver import Question
@@ -45,6 +46,9 @@ QUESTIONS = (
     "how long does a voucher for the guest Wi-Fi last",
     "what does VPN error 809 mean",
 )
+
+NO_STAGE_SECONDS = 600.0
+"""The pause before stages are recorded: longer than a question takes on a slow machine."""
 
 Ask = Callable[[str], Awaitable[object]]
 
@@ -155,7 +159,8 @@ def _web(folder: Path, client: object) -> Ask:
 async def _traced(settings: Settings, platform: Callable[[object], Ask]) -> Way:
     await write_index(settings, settings.data_dir / "wiki")
     way = Way()
-    with way.watching():
+    with pytest.MonkeyPatch.context() as patch, way.watching():
+        patch.setattr(in_flight, "WRITE_PAUSE_SECONDS", NO_STAGE_SECONDS)
         async with serving_application(settings) as client, opened(settings) as store:
             ask = platform(client)
             await ask(QUESTIONS[0])

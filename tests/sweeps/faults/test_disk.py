@@ -34,7 +34,7 @@ from tests.sweeps.faults.server import (
     until_ready,
     waiting_case,
 )
-from tests.sweeps.sizes import SWEEP, sizes
+from tests.sweeps.sizes import sizes
 
 _BLOCK = bytes(65536)
 
@@ -228,10 +228,9 @@ def without_log(damage: Damage, file: Path) -> None:
     damage(file)
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [overwrite_pages, *(pytest.param(each, marks=SWEEP) for each in (overwrite, cut, delete))],
-)
+@pytest.mark.sweep
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("damage", [overwrite_pages, overwrite, cut, delete])
 async def test_unfinished_work_is_done_whatever_became_of_the_engine_s_file(
     damage: Damage, data_dir: Path, slack: FakeSlack, model: QuotingModel, asker: Client
 ) -> None:
@@ -250,10 +249,9 @@ async def test_unfinished_work_is_done_whatever_became_of_the_engine_s_file(
     assert bool(moved) == (damage is not delete)
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [overwrite_half, *(pytest.param(each, marks=SWEEP) for each in (overwrite, overwrite_pages))],
-)
+@pytest.mark.sweep
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("damage", [overwrite_half, overwrite, overwrite_pages])
 async def test_a_damaged_record_stops_the_start_and_names_the_cure(
     damage: Damage, data_dir: Path
 ) -> None:
@@ -273,6 +271,7 @@ async def test_a_damaged_record_stops_the_start_and_names_the_cure(
     assert record.read_bytes() == damaged
 
 
+@pytest.mark.sweep
 async def test_a_second_server_on_a_data_directory_stops_and_leaves_the_first_alone(
     data_dir: Path, asker: Client
 ) -> None:

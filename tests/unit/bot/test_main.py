@@ -11,6 +11,7 @@ import structlog
 
 from bot.__main__ import main
 from bot.domain.settings import Settings
+from bot.store.database import migrate, sqlite_url
 
 COMMANDS = (["ask", "hello"], ["serve"], ["escalations"], ["channels"])
 
@@ -64,6 +65,22 @@ def test_a_record_that_is_no_database_is_refused_in_one_line(
     refused = capsys.readouterr().err
     assert "Move the file away" in refused
     assert refused.count("\n") == 1
+
+
+def test_a_record_of_which_half_is_rubbish_is_refused_and_stays_as_it_is(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    migrate(sqlite_url(data_dir))
+    record = data_dir / "frontdesk.sqlite"
+    half = record.stat().st_size // 2
+    damaged = record.read_bytes()[:half] + b"\xff" * half
+    record.write_bytes(damaged)
+
+    assert main(["serve"]) == 2
+    refused = capsys.readouterr().err
+    assert "frontdesk.sqlite" in refused
+    assert "Move the file away" in refused
+    assert record.read_bytes() == damaged
 
 
 def test_an_address_that_is_not_this_machines_is_refused_with_its_own_cure(

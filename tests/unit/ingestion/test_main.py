@@ -16,7 +16,7 @@ import pytest
 from ingestion.__main__ import main
 from ingestion.records.leases import file_lease
 from rag.errors import ModelFilesInvalid
-from tests.fakes.ingestion import pdf, word
+from tests.fakes.ingestion import encrypted, pdf, word
 from tests.sweeps.sizes import sizes
 
 ROOT = Path(__file__).parents[3]
@@ -313,13 +313,13 @@ def test_a_folder_that_is_known_is_synced_again_with_all_that_is_known(
 ) -> None:
     main(["folder", str(docs), "--space", "HR"])
     (docs / "leave.md").write_text("# Leave\n\nThirty-one days.\n")
-    (docs / "broken.pdf").write_bytes(b"%PDF-broken")
+    (docs / "closed.pdf").write_bytes(encrypted(pdf(["Secret terms."])))
     capsys.readouterr()
 
     assert main(["sync", "--all"]) == 1
     told = capsys.readouterr().out
     assert "Space HR: 0 added, 1 changed" in told
-    assert "Failed: broken.pdf" in told
+    assert "Failed: closed.pdf" in told
     assert main(["status"]) == 0
     told = capsys.readouterr().out
     assert "all spaces, by command line: done; 0 added, 1 changed" in told

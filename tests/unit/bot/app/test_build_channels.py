@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -310,8 +309,10 @@ async def test_what_was_not_told_before_the_server_ended_is_told_once_by_the_nex
 
 
 async def test_of_all_who_claim_at_once_on_slack_the_board_and_the_api_one_has_it(
-    slack: FakeSlack, settings: Settings
+    slack: FakeSlack, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A busy machine may need longer for all of them than Slack waits for one.
+    monkeypatch.setattr("bot.platforms.slack.actions.interactivity.ACCEPT_SECONDS", 600.0)
     crowd = [f"U0CROWD{number:03d}" for number in range(8)]
     for number, user in enumerate(crowd):
         email = f"p{number}@acme.example"
@@ -320,26 +321,24 @@ async def test_of_all_who_claim_at_once_on_slack_the_board_and_the_api_one_has_i
         path = await asked(client, slack)
         board = path.replace("/api/v1", "/board")
         (card,) = slack.in_channel(PEOPLE)
-        pressed = [Visitor(slack, client, user).click(card, "Claim") for user in crowd * 2]
+        pressed = [Visitor(slack, client, user).click(card, "Claim") for user in crowd * 5]
         by_api = [client.post(f"{path}/claim", json={}, headers=BEARER) for _ in range(10)]
         by_board = [
             client.post(board, data={"act": "claim"}, headers=BEARER, allow_redirects=False)
             for _ in range(10)
         ]
-        presses, answers = await asyncio.gather(
+        _, answers = await asyncio.gather(
             asyncio.gather(*pressed), asyncio.gather(*by_api, *by_board)
         )
         case = await (await client.get(path, headers=BEARER)).json()
         owner, name = case["owner_id"], case["owner_name"]
         losers = [user for user in crowd if f"{slack.people[user].email}" != owner]
-        # On a busy machine Slack is told of some presses that they came to nothing.
-        taken = Counter(u for u, each in zip(crowd * 2, presses, strict=True) if each.status == 200)
-        await wait_until(lambda: all(len(slack.whispered(u)) >= taken[u] for u in losers))
+        await wait_until(lambda: len([p for p in slack.posts if p.only_for]) >= 5 * len(losers))
         await wait_until(lambda: f"*Claimed by {name}*" in card.shown)
 
+    whispers = {user: [p.shown for p in slack.whispered(user)] for user in losers}
     said = f"{name} has it already. Leave it to them, or ask them to release it."
-    assert all(len(slack.whispered(user)) <= 2 for user in losers)
-    assert {post.shown for user in losers for post in slack.whispered(user)} == {said}
+    assert {tuple(each) for each in whispers.values()} == {(said,) * 5}
     refused = {answer.status for answer in answers}
     assert refused <= ({200, 303} if owner == "admin" else {409})
     assert [step["step"] for step in case["history"]] == ["open", "claim"]

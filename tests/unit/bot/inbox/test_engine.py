@@ -6,8 +6,9 @@ It is a singleton: one test at a time in a process.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -198,14 +199,25 @@ async def test_the_engine_sees_no_word_of_question_or_answer(store: Store, tmp_p
         assert not words_in(tmp_path, "engine.sqlite")
 
 
+HEADER = 100
+
+
 def spoil(folder: Path, fate: str) -> None:
-    for each in folder.glob("engine.sqlite*"):
+    file = folder / "engine.sqlite"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = file.read_bytes()
+    for each in folder.glob(f"{file.name}*"):
         each.unlink()
     if fate == "damaged":
-        (folder / "engine.sqlite").write_bytes(b"not a database, but long enough" * 1000)
+        file.write_bytes(b"not a database, but long enough" * 1000)
+    elif fate == "damaged behind its header":
+        file.write_bytes(before[:HEADER] + b"\xff" * (len(before) - HEADER))
 
 
-@pytest.mark.parametrize(("fate", "moved_away"), [("damaged", 1), ("deleted", 0)])
+@pytest.mark.parametrize(
+    ("fate", "moved_away"), [("damaged", 1), ("damaged behind its header", 1), ("deleted", 0)]
+)
 async def test_whatever_becomes_of_the_engines_file_the_record_is_worked_off(
     store: Store, tmp_path: Path, fate: str, moved_away: int
 ) -> None:

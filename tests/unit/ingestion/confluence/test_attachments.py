@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import resource
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pypdf import PdfReader, PdfWriter
 
 from ingestion.confluence.attachments import AttachmentReader, csv_rows
 from ingestion.errors import PageUnreadable
 from ingestion.types import Code, Document, Heading, Paragraph, Table
 from tests.fakes.confluence.memory_wiki import SiteWiki
 from tests.fakes.confluence.site import Site
-from tests.fakes.ingestion import pdf, word
+from tests.fakes.ingestion import encrypted, pdf, word
 
 MB = 1024 * 1024
 
@@ -95,13 +93,8 @@ async def test_what_cannot_be_read_says_why(name: str, content: bytes, reason: s
 
 
 async def test_an_encrypted_pdf_says_so() -> None:
-    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf(["Secret"]))))
-    writer.encrypt(user_password="opensesame", algorithm="AES-256")
-    stream = io.BytesIO()
-    writer.write(stream)
-
     with pytest.raises(PageUnreadable, match="save it without a password"):
-        await read("a.pdf", stream.getvalue())
+        await read("a.pdf", encrypted(pdf(["Secret"])))
 
 
 async def test_too_large_a_file_is_not_fetched() -> None:

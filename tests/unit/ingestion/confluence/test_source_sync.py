@@ -18,7 +18,7 @@ from ingestion.types import Extent, Report
 from rag.types import EVERYONE
 from tests.fakes.confluence.memory_wiki import SITE, SiteWiki
 from tests.fakes.confluence.site import ADMIN, Site
-from tests.fakes.ingestion import MemoryIndex
+from tests.fakes.ingestion import MemoryIndex, encrypted, pdf
 from tests.unit.ingestion.confluence.space_wiki import ANYBODY, INCLUDE
 
 
@@ -96,6 +96,18 @@ async def test_a_deleted_page_goes_with_its_files(synced: Synced) -> None:
     synced.site.trash(page)
 
     assert (await synced.run()).removed == (page, f"{page}/{file.id}")
+
+
+async def test_an_encrypted_file_is_named_as_failed_and_the_rest_is_read(synced: Synced) -> None:
+    page = synced.site.create("IT", "Contract", "<p>Attached.</p>").id
+    file = synced.site.attach(page, "contract.pdf", encrypted(pdf(["Secret terms."]))).id
+
+    report = await synced.run()
+
+    assert report.added == (page,)
+    (line,) = [line for line in report_lines(report) if line.startswith("Failed")]
+    assert f"{page}/{file}" in line
+    assert "password" in line
 
 
 async def test_who_changed_it_comes_along(synced: Synced) -> None:

@@ -12,7 +12,7 @@ from ingestion.documents.converter_process import text_of_pdf
 from ingestion.documents.pdf_layout import Line, table_at
 from ingestion.errors import PageUnreadable
 from ingestion.types import Heading, ItemList, Paragraph, Table
-from tests.fakes.ingestion import pdf, pdf_of
+from tests.fakes.ingestion import encrypted, pdf, pdf_of
 
 PAGES = (
     (
@@ -109,11 +109,8 @@ def _written(writer: PdfWriter) -> bytes:
 
 
 def test_an_encrypted_file_is_unreadable_with_the_cure() -> None:
-    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf(("Secret",)))))
-    writer.encrypt(user_password="opensesame", algorithm="AES-256")
-
     with pytest.raises(PageUnreadable, match="save it without a password"):
-        pdf_document(_written(writer))
+        pdf_document(encrypted(pdf(("Secret",))))
 
 
 def test_a_file_locked_only_against_changes_is_read() -> None:

@@ -24,17 +24,21 @@ from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visitor import Visitor
 
 
-@pytest.fixture
-def settings(slack: FakeSlack) -> Settings:
+@pytest.fixture(scope="session")
+def acme() -> Settings:
     return load_settings(
         _env_file=None,
         slack_bot_token=TOKEN,
         slack_signing_secret=SECRET,
-        slack_api_url=slack.url,
         slack_team_id=TEAM,
         slack_escalation_channel="C0PEOPLE0",
         tenant="acme",
     )
+
+
+@pytest.fixture
+def settings(acme: Settings, slack: FakeSlack) -> Settings:
+    return acme.model_copy(update={"slack_api_url": slack.url})
 
 
 @pytest.fixture

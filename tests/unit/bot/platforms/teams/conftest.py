@@ -50,7 +50,7 @@ async def file_host() -> AsyncIterator[FileHost]:
         yield host
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def settings() -> Settings:
     return load_settings(
         _env_file=None,

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from aiohttp import ClientResponse, FormData
 
 from bot.domain.errors import StoreUnavailable
 from bot.store.database import Store
-from bot.web.api import openapi_document as api_document
+from bot.web.api import openapi_document
 from bot.web.api.documents import DOCUMENT_OPERATIONS, DocumentsApi
 from bot.web.api.operations import Operation
 from bot.web.forms import upload_limits
@@ -27,6 +28,7 @@ JSON = {"Content-Type": "application/json"}
 EVIL = {"Origin": "https://evil.example"}
 SPACES = "/api/v1/documents"
 PAGE = {"title": 'Leave: "28" days', "content": "# Leave\n\n---\nAsk HR.", "labels": ["hr", "- x"]}
+documented_api = cache(openapi_document)
 
 
 def form(
@@ -155,12 +157,12 @@ async def test_every_documented_response_is_given_as_documented(
         assert text == ""
         return
     model.model_validate_json(text)
-    promised = api_document()["paths"][operation.path][operation.method.lower()]["responses"]
+    promised = documented_api()["paths"][operation.path][operation.method.lower()]["responses"]
     assert response.content_type in promised[str(status)]["content"]
 
 
 def test_the_body_of_an_upload_is_documented_as_a_form_with_a_file() -> None:
-    whole = api_document()
+    whole = documented_api()
     body = whole["paths"]["/api/v1/documents/{space}"]["post"]["requestBody"]["content"]
 
     assert list(body) == ["multipart/form-data", "application/json"]

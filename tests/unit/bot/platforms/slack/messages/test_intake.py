@@ -78,6 +78,24 @@ async def test_a_direct_message_is_private_and_addressed(ann: Visitor, inbox: Ke
     assert (inbox.only.private, inbox.only.overheard) == (True, False)
 
 
+async def test_a_question_is_acknowledged_while_its_answer_is_blocked(
+    slack: FakeSlack, channel: SlackChannel, store: Store
+) -> None:
+    """Slack waits three seconds, and an answer may take longer."""
+    desk = Reads()
+    async with bot_at(slack, channel, store, desk) as bot:
+        alice = bot.person()
+        in_channel = await alice.say(HELP, "vpn?", mention=True)
+        directly = await alice.say(alice.direct, "wifi?")
+        await alice.command(HELP, "/frontdesk", "ask what is a vpn?")
+        await wait_until(lambda: len(desk.read) == 3)
+        assert all_well(alice)
+        assert not slack.answers(HELP, in_channel)
+        desk.gate.set()
+        for place, ts in ((HELP, in_channel), (alice.direct, directly)):
+            await wait_until_posted(store, interaction_id_of(place, ts))
+
+
 async def test_talk_that_nobody_addressed_to_the_bot_is_left_alone(
     alice: Visitor, inbox: KeepingInbox
 ) -> None:

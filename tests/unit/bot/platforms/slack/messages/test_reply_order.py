@@ -44,6 +44,10 @@ async def at_once(_: str) -> None:
     await asyncio.sleep(0)
 
 
+STEPS_OF_A_TURN = 10
+"""Steps of the event loop in which a turn that waits for nothing has come and gone."""
+
+
 def asked(number: int) -> Message:
     return question(id=f"1700000000.{number:06d}")
 
@@ -72,12 +76,19 @@ def test_what_is_ready_goes_out_in_the_order_of_the_questions(ready: list[int]) 
 
 async def test_an_earlier_question_that_takes_long_is_waited_for_only_once() -> None:
     turns, went = ReplyOrder(at_once, patience_seconds=0.05), list[int]()
-    turns.begun(asked(1))
-    for number in (2, 3, 4):
+
+    async def reply(number: int) -> None:
         async with turns.turn(asked(number)):
             went.append(number)
-    async with turns.turn(asked(1)):
-        went.append(1)
+
+    turns.begun(asked(1))
+    await reply(2)
+    for number in (3, 4, 1):
+        later = asyncio.create_task(reply(number))
+        for _ in range(STEPS_OF_A_TURN):
+            await asyncio.sleep(0)
+        assert later.done(), f"{number} waits for the first question once more"
+        await later
     assert went == [2, 3, 4, 1]
 
 
