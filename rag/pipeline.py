@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -14,9 +14,11 @@ from rag.answer.confidence import features
 from rag.answer.sections import section_of
 from rag.embedding import embed_question
 from rag.errors import ModelUnavailable, after_calls
-from rag.ports import Composer, Composition, Embedder, SearchIndex, Vocabulary
+from rag.ports import Composer, Composition, Embedder, KnowsWords, SearchIndex, Vocabulary
 from rag.telemetry import Attributes, describe, span
-from rag.text.words import content_words
+from rag.text.definitions import asked_term, defined_terms
+from rag.text.spelling import MOST_WORDS, likely_spelling, respelled, spelled_words
+from rag.text.words import content_words, stems
 from rag.types import Answer, Chunk, Passage, Principal, Question, Vectors
 
 log = structlog.get_logger(__name__)
@@ -49,11 +51,15 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The passages found for a question, best first, and the duration of the search."""
+    """The passages found for a question, best first, and the duration of the search.
+
+    ``question`` is what was searched for; ``corrected``: its spelling is not as it was typed.
+    """
 
     question: str
     passages: tuple[Passage, ...]
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+    corrected: bool = False
 
 
 class Pipeline:
@@ -66,6 +72,8 @@ class Pipeline:
         top_k: the number of passages to retrieve.
         similarity_floor: the cosine below which a passage without a keyword match is irrelevant;
             if all passages are, nothing is composed and no model is called.
+        is_word: whether a word is common English, whose spelling is right although the index does
+            not hold it; None leaves questions as they were typed.
     """
 
     def __init__(
@@ -76,18 +84,22 @@ class Pipeline:
         *,
         top_k: int = 5,
         similarity_floor: float = 0.2,
+        is_word: Callable[[str], bool] | None = None,
     ) -> None:
         self._index = index
         self._embedder = embedder
         self._composer = composer
         self._top_k = top_k
         self._floor = similarity_floor
+        self._is_word = is_word
 
-    async def retrieve(self, question: str, scope: Scope, *, k: int | None = None) -> Retrieval:
-        """Return the passages for a question. Raises IndexUnavailable.
+    async def retrieve(
+        self, typed: str, scope: Scope, *, k: int | None = None, corrects: bool = True
+    ) -> Retrieval:
+        """Return the passages for a question, its spelling corrected if ``corrects``.
 
         If the embedder is unavailable, the search uses keywords alone; the gate notices by the
-        missing vector signals.
+        missing vector signals. Raises IndexUnavailable.
         """
         wanted = k or self._top_k
         searched: Attributes = {
@@ -96,6 +108,8 @@ class Pipeline:
         }
         with span(telemetry.RETRIEVAL, searched) as current:
             started = time.perf_counter()
+            question = await self.respell(typed, scope) if corrects else typed
+            spelled = time.perf_counter()
             vector, tokens = await self._embed(question)
             embedded = time.perf_counter()
             passages = await self._index.search(
@@ -103,7 +117,8 @@ class Pipeline:
                 scope.readers,
                 wanted,
             )
-            embed_ms = (embedded - started) * 1000
+            passages = _definition_first(question, passages)
+            embed_ms = (embedded - spelled) * 1000
             search_ms = (time.perf_counter() - embedded) * 1000
             found: Attributes = {
                 telemetry.RETRIEVAL_FOUND: len(passages),
@@ -111,7 +126,38 @@ class Pipeline:
                 telemetry.RETRIEVAL_SEARCH_MS: search_ms,
             }
             describe(current, found)
-            return Retrieval(question, passages, {"embed": embed_ms, "search": search_ms})
+            timings = {"embed": embed_ms, "search": search_ms}
+            if corrects:
+                timings["spelling"] = (spelled - started) * 1000
+            return Retrieval(question, passages, timings, corrected=question != typed)
+
+    async def respell(self, question: str, scope: Scope) -> str:
+        """Return a question with its mistyped words as chunks within the scope spell them.
+
+        A word is mistyped if no such chunk holds it in any form, it is not common English, and one
+        spelling in those chunks is likelier than all others. Raises IndexUnavailable.
+        """
+        if self._is_word is None or not isinstance(self._index, KnowsWords):
+            return question
+        words = [word for word in spelled_words(question) if not self._is_word(word)]
+        if not words or len(words) > MOST_WORDS:
+            return question
+        similar = await self._index.similar_words(scope.question(question), scope.readers, words)
+        likely = {word: likely_spelling(spellings) for word, spellings in similar.items()}
+        return respelled(question, {word: right for word, right in likely.items() if right})
+
+    async def names_something(self, question: str, scope: Scope) -> bool:
+        """Return whether most words of a question name titles, headings or terms within the scope.
+
+        False with an index that cannot tell. Raises IndexUnavailable.
+        """
+        if not isinstance(self._index, KnowsWords):
+            return False
+        spelled = await self.respell(question, scope)
+        words = asked_term(spelled) or frozenset(stems(spelled))
+        asked = scope.question(spelled)
+        named = await self._index.name_in(asked, scope.readers, content_words(spelled))
+        return 2 * len(named & words) > len(words)
 
     async def has_pages(self, tenant: str) -> bool:
         """Return whether a tenant has indexed pages, whoever may read them.
@@ -211,6 +257,21 @@ async def _gather_to_the_end(
         if isinstance(vocabulary, BaseException):
             raise vocabulary
     return composition, vocabulary
+
+
+def _definition_first(question: str, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
+    """Move the best passage that defines the term a question asks for to the front.
+
+    It takes the best score, so that passages stay ordered by it.
+    """
+    term = asked_term(question)
+    if not term:
+        return passages
+    for at, passage in enumerate(passages):
+        if term in defined_terms(passage.chunk.text):
+            first = replace(passage, score=passages[0].score)
+            return (first, *passages[:at], *passages[at + 1 :])
+    return passages
 
 
 def _page(passage: Passage) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 from pydantic import BaseModel
 
 from prompts.files import PromptFile
+from rag.text.spelling import Spelling
 from rag.types import (
     Chunk,
     Claim,
@@ -100,6 +101,30 @@ class ReadsChunks(Protocol):
         self, tenant: str, ids: Collection[str], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         """Return chunks by id; those that don't exist or are not readable are left out."""
+        ...
+
+
+@runtime_checkable
+class KnowsWords(Protocol):
+    """Optional capability of an index: look up words in the chunks that a search could find.
+
+    Like counts, no answer depends on a chunk that the readers may not read. Raises
+    IndexUnavailable.
+    """
+
+    async def similar_words(
+        self, question: Question, readers: frozenset[Principal], words: Sequence[str]
+    ) -> Mapping[str, tuple[Spelling, ...]]:
+        """Return, for each word that no chunk holds in any form, the words that are spelt alike.
+
+        A word that some chunk holds is left out.
+        """
+        ...
+
+    async def name_in(
+        self, question: Question, readers: frozenset[Principal], words: Sequence[str]
+    ) -> frozenset[str]:
+        """Return the stems of those words that make up whole titles, headings or defined terms."""
         ...
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from bot.answering.answer_plan import ModelProfile, SearchRequest
+from bot.answering.answer_plan import ModelProfile, SearchRequest, retrieve
 from bot.answering.asker_identity import Reader
 from bot.answering.grounded_answer import GroundedAnswer
 from bot.answering.permission_recheck import failing_pages, recheck_answer
@@ -121,7 +121,7 @@ async def compose_private_reply(
     public_chunk_ids = _chunk_ids(public.retrieval)
 
     async def answer(request: SearchRequest) -> GroundedAnswer | None:
-        retrieval = await profile.pipeline.retrieve(request.question, request.scope)
+        retrieval = await retrieve(profile.pipeline, request)
         if _chunk_ids(retrieval) <= public_chunk_ids:
             return None
         answer = await profile.pipeline.compose(retrieval, request.scope, request.attached)

@@ -247,9 +247,18 @@ class _ModelPipelines:
                 composer,
                 top_k=top_k,
                 similarity_floor=self.settings.similarity_floor,
+                is_word=_word_test(self.near) if self.settings.spelling else None,
             ),
             model=model.name if model else "",
         )
+
+
+def _word_test(embedder: Embedder | None) -> Callable[[str], bool] | None:
+    """Return whether a word is common English: one that the installed embedder does not split."""
+    if embedder is None:
+        return None
+    count_tokens = embedder.count_tokens
+    return lambda word: count_tokens(word) == 1
 
 
 def _composer_for(

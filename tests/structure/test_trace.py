@@ -8,7 +8,7 @@ import pytest
 
 from tests.structure.trace import WAYS
 
-MOST_FILES = {"the web": 88, "Slack": 90, "Teams": 99}
+MOST_FILES = {"the web": 91, "Slack": 93, "Teams": 102}
 """Files that an answered question passes, with up to four that only a busy machine passes, which
 records a stage on the way. The aim is 60 for Slack and 70 for Teams."""
 

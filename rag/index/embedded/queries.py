@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from rag.index.embedded.schema import COLUMNS, TABLES, chunk_of, encode_numbers
+from rag.index.embedded.terms import Readable, Terms
 from rag.index.embedded.vectors import VectorCache, read_facts, token_similarity
 from rag.index.hybrid_search import (
     RERANKED,
@@ -23,6 +24,8 @@ from rag.index.hybrid_search import (
     shared_word_pairs,
 )
 from rag.ports import Vocabulary
+from rag.text.spelling import Spelling
+from rag.text.words import content_words
 from rag.types import (
     Chunk,
     Fingerprint,
@@ -59,6 +62,7 @@ class Reader:
         self._connection = connection
         self._weights = weights
         self._memory = VectorCache(dimensions)
+        self._terms = Terms(connection)
 
     def search(
         self, question: Question, principals: frozenset[Principal], k: int
@@ -136,17 +140,29 @@ class Reader:
     def vocabulary(
         self, question: Question, principals: frozenset[Principal], words: Sequence[str]
     ) -> Vocabulary:
-        self.refresh()
-        scopes = encode_numbers(
-            permitted_scopes(self._memory.scopes.values(), question, principals)
-        )
-        excluded = encode_numbers(self._excluded(question))
+        readable = self._readable(question, principals)
         (chunks,) = self._connection.execute(
             "SELECT count(*) FROM places WHERE scope IN (SELECT value FROM json_each(?)) "
             "AND page NOT IN (SELECT value FROM json_each(?))",
-            (scopes, excluded),
+            (readable.scopes, readable.excluded),
         ).fetchone()
-        return Vocabulary(chunks, {word: self._frequency(word, scopes, excluded) for word in words})
+        return Vocabulary(chunks, {word: self._frequency(word, readable) for word in words})
+
+    def similar_words(
+        self, question: Question, principals: frozenset[Principal], words: Sequence[str]
+    ) -> dict[str, tuple[Spelling, ...]]:
+        readable = self._readable(question, principals)
+        return self._terms.similar(words, content_words(question.text), readable)
+
+    def name_in(
+        self, question: Question, principals: frozenset[Principal], words: Sequence[str]
+    ) -> frozenset[str]:
+        return self._terms.name_in(words, self._readable(question, principals))
+
+    def _readable(self, question: Question, principals: frozenset[Principal]) -> Readable:
+        self.refresh()
+        scopes = permitted_scopes(self._memory.scopes.values(), question, principals)
+        return Readable(encode_numbers(scopes), encode_numbers(self._excluded(question)))
 
     def _excluded(self, question: Question) -> list[int]:
         numbers: list[int] = []
@@ -253,12 +269,12 @@ class Reader:
         )
         return {row[-1]: chunk_of(row) for row in rows}
 
-    def _frequency(self, word: str, scopes: str, excluded: str) -> int:
+    def _frequency(self, word: str, readable: Readable) -> int:
         (count,) = self._connection.execute(
             "SELECT count(*) FROM words JOIN places ON places.chunk = words.rowid "
             "WHERE words MATCH ? AND places.scope IN (SELECT value FROM json_each(?)) "
             "AND places.page NOT IN (SELECT value FROM json_each(?))",
-            (fts5_match_any((word,)), scopes, excluded),
+            (fts5_match_any((word,)), readable.scopes, readable.excluded),
         ).fetchone()
         return int(count)
 
