@@ -109,6 +109,14 @@ class Omission:
         return f"\u2026 steps {self.first} to {self.last} on the page"
 
 
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A model's unchecked translation of an answer for its asker; ``text`` is "" if unusable."""
+
+    language: str
+    text: str
+
+
 Block = Paragraph | ItemList | Table | Code
 
 

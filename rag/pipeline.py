@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -14,11 +14,14 @@ from rag.answer.confidence import features
 from rag.answer.sections import section_of
 from rag.embedding import embed_question
 from rag.errors import IndexUnavailable, ModelUnavailable, after_calls
-from rag.ports import Composer, Composition, Embedder, SearchIndex, Vocabulary
+from rag.ports import Composer, Composition, Embedder, KnowsWords, SearchIndex, Vocabulary
 from rag.search_planning import SearchPlanner
+from rag.search_scope import Asked, PlannedSearch, Scope
 from rag.telemetry import Attributes, describe, span
-from rag.text.words import content_words
-from rag.types import Answer, Asked, Chunk, ModelCall, Passage, PlannedSearch, Scope, Vectors
+from rag.text.definitions import asked_term, defined_terms
+from rag.text.spelling import MOST_WORDS, likely_spelling, respelled, spelled_words
+from rag.text.words import content_words, stems
+from rag.types import Answer, Chunk, ModelCall, Passage, Vectors
 
 log = structlog.get_logger(__name__)
 
@@ -33,6 +36,7 @@ MOST_ADDED = 12
 class Retrieval:
     """The passages found for a question, best first, and the duration of the search.
 
+    ``question`` is what was searched for; ``corrected``: its spelling is not as it was typed.
     ``searches`` are those that a model made after the first, ``calls`` its calls for them, and
     ``notes`` say why there may be none.
     """
@@ -43,6 +47,7 @@ class Retrieval:
     searches: tuple[PlannedSearch, ...] = ()
     calls: tuple[ModelCall, ...] = ()
     notes: tuple[str, ...] = ()
+    corrected: bool = False
 
 
 class Pipeline:
@@ -56,6 +61,8 @@ class Pipeline:
         similarity_floor: the cosine below which a passage without a keyword match is irrelevant;
             if all passages are, nothing is composed and no model is called.
         planner: lets a model search again after each first search; None searches once.
+        is_word: whether a word is common English, whose spelling is right although the index does
+            not hold it; None leaves questions as they were typed.
     """
 
     def __init__(
@@ -67,6 +74,7 @@ class Pipeline:
         top_k: int = 5,
         similarity_floor: float = 0.2,
         planner: SearchPlanner | None = None,
+        is_word: Callable[[str], bool] | None = None,
     ) -> None:
         self._index = index
         self._embedder = embedder
@@ -74,6 +82,8 @@ class Pipeline:
         self._top_k = top_k
         self._floor = similarity_floor
         self._planner = planner
+
+        self._is_word = is_word
 
     def without_planning(self) -> Pipeline:
         """Return this pipeline with the first search alone, which calls no model."""
@@ -83,20 +93,31 @@ class Pipeline:
             self._composer,
             top_k=self._top_k,
             similarity_floor=self._floor,
+            is_word=self._is_word,
         )
 
-    async def retrieve(self, question: str, scope: Scope) -> Retrieval:
-        """Return the passages for a question. Raises IndexUnavailable.
+    async def retrieve(self, typed: str, scope: Scope, *, corrects: bool = True) -> Retrieval:
+        """Return the passages for a question, its spelling corrected if ``corrects``.
 
         If the embedder is unavailable, the search uses keywords alone; the gate notices by the
-        missing vector signals.
+        missing vector signals. Raises IndexUnavailable.
         """
-        first = await self._search_once(question, scope)
-        if self._planner is None:
-            return first
         started = time.perf_counter()
-        plan = await self._planner.plan(
-            question, first.passages, await self._spaces(scope), scope, self._relevant
+        question = await self.respell(typed, scope) if corrects else typed
+        spelling = {"spelling": (time.perf_counter() - started) * 1000} if corrects else {}
+        first = await self._search_once(question, scope)
+        first = replace(
+            first,
+            passages=_definition_first(question, first.passages),
+            timings_ms={**spelling, **first.timings_ms},
+            corrected=question != typed,
+        )
+        return first if self._planner is None else await self._planned(first, scope, self._planner)
+
+    async def _planned(self, first: Retrieval, scope: Scope, planner: SearchPlanner) -> Retrieval:
+        started = time.perf_counter()
+        plan = await planner.plan(
+            first.question, first.passages, await self._spaces(scope), scope, self._relevant
         )
         return replace(
             first,
@@ -145,6 +166,34 @@ class Pipeline:
             }
             describe(current, found)
             return Retrieval(question, passages, {"embed": embed_ms, "search": search_ms})
+
+    async def respell(self, question: str, scope: Scope) -> str:
+        """Return a question with its mistyped words as chunks within the scope spell them.
+
+        A word is mistyped if no such chunk holds it in any form, it is not common English, and one
+        spelling in those chunks is likelier than all others. Raises IndexUnavailable.
+        """
+        if self._is_word is None or not isinstance(self._index, KnowsWords):
+            return question
+        words = [word for word in spelled_words(question) if not self._is_word(word)]
+        if not words or len(words) > MOST_WORDS:
+            return question
+        similar = await self._index.similar_words(scope.question(question), scope.readers, words)
+        likely = {word: likely_spelling(spellings) for word, spellings in similar.items()}
+        return respelled(question, {word: right for word, right in likely.items() if right})
+
+    async def names_something(self, question: str, scope: Scope) -> bool:
+        """Return whether most words of a question name titles, headings or terms within the scope.
+
+        False with an index that cannot tell. Raises IndexUnavailable.
+        """
+        if not isinstance(self._index, KnowsWords):
+            return False
+        spelled = await self.respell(question, scope)
+        words = asked_term(spelled) or frozenset(stems(spelled))
+        asked = scope.question(spelled)
+        named = await self._index.name_in(asked, scope.readers, content_words(spelled))
+        return 2 * len(named & words) > len(words)
 
     async def has_pages(self, tenant: str) -> bool:
         """Return whether a tenant has indexed pages, whoever may read them.
@@ -260,6 +309,21 @@ async def _gather_to_the_end(
         if isinstance(vocabulary, BaseException):
             raise vocabulary
     return composition, vocabulary
+
+
+def _definition_first(question: str, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
+    """Move the best passage that defines the term a question asks for to the front.
+
+    It takes the best score, so that passages stay ordered by it.
+    """
+    term = asked_term(question)
+    if not term:
+        return passages
+    for at, passage in enumerate(passages):
+        if term in defined_terms(passage.chunk.text):
+            first = replace(passage, score=passages[0].score)
+            return (first, *passages[:at], *passages[at + 1 :])
+    return passages
 
 
 def _page(passage: Passage) -> tuple[str, str]:

@@ -9,8 +9,10 @@ from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 from pydantic import BaseModel
 
 from prompts.files import PromptFile
+from rag.parts import Translation
+from rag.search_scope import Asked
+from rag.text.spelling import Spelling
 from rag.types import (
-    Asked,
     Chunk,
     Claim,
     EmbeddingUse,
@@ -24,7 +26,6 @@ from rag.types import (
     Readers,
     SpaceSummary,
     TokenSigns,
-    Translation,
     Vectors,
 )
 
@@ -102,6 +103,30 @@ class ReadsChunks(Protocol):
         self, tenant: str, ids: Collection[str], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         """Return chunks by id; those that don't exist or are not readable are left out."""
+        ...
+
+
+@runtime_checkable
+class KnowsWords(Protocol):
+    """Optional capability of an index: look up words in the chunks that a search could find.
+
+    Like counts, no answer depends on a chunk that the readers may not read. Raises
+    IndexUnavailable.
+    """
+
+    async def similar_words(
+        self, question: Question, readers: frozenset[Principal], words: Sequence[str]
+    ) -> Mapping[str, tuple[Spelling, ...]]:
+        """Return, for each word that no chunk holds in any form, the words that are spelt alike.
+
+        A word that some chunk holds is left out.
+        """
+        ...
+
+    async def name_in(
+        self, question: Question, readers: frozenset[Principal], words: Sequence[str]
+    ) -> frozenset[str]:
+        """Return the stems of those words that make up whole titles, headings or defined terms."""
         ...
 
 

@@ -20,8 +20,9 @@ from prompts.files import PromptFile, fenced, unforgeable_code
 from rag.errors import RagError
 from rag.ports import ChatMessage, ChatModel, Prompt, Tool, ToolCall, to_prompt
 from rag.retrying import question_calls_left
+from rag.search_scope import PlannedSearch, Scope
 from rag.text.plain_text import visible
-from rag.types import ModelCall, Passage, PlannedSearch, Scope
+from rag.types import ModelCall, Passage
 
 MOST_SEARCHES = 3
 """The most searches that a model makes for a question, failed ones included."""

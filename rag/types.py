@@ -10,14 +10,14 @@ import json
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import datetime
 from functools import lru_cache
 from typing import Literal, NewType, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.parts import Block, Omission, parts_text
+from rag.parts import Block, Omission, Translation, parts_text
 
 Principal = NewType("Principal", str)
 """A user or group that may read: ``everyone``, ``user:ID`` or ``group:ID``."""
@@ -105,42 +105,6 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """The limits of a search: tenant, the readers' principals, and the filters of `Question`."""
-
-    tenant: str
-    readers: frozenset[Principal]
-    spaces: frozenset[str] | None = None
-    source_type: str | None = None
-    excluded_pages: frozenset[str] = frozenset()
-    label: str | None = None
-    changed_since: datetime | None = None
-
-    def question(self, text: str) -> Question:
-        """Return a search question limited to this scope, without vectors."""
-        return Question(
-            text=text,
-            tenant=self.tenant,
-            spaces=self.spaces,
-            source_type=self.source_type,
-            excluded_pages=self.excluded_pages,
-            label=self.label,
-            changed_since=self.changed_since,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedSearch:
-    """A search that a model made for a question in its own words, and how much it found."""
-
-    query: str
-    space: str | None
-    label: str | None
-    changed_since: date | None
-    found: int
-
-
-@dataclass(frozen=True, slots=True)
 class Passage:
     """A search result: a chunk with the index's raw signals by name.
 
@@ -200,22 +164,6 @@ class Citation:
     chunk_id: str
     quote: str
     score: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The words of a question whose translation is searched for, and their BCP-47 language tag."""
-
-    text: str
-    language: str
-
-
-@dataclass(frozen=True, slots=True)
-class Translation:
-    """A model's unchecked translation of an answer for its asker; ``text`` is "" if unusable."""
-
-    language: str
-    text: str
 
 
 PartKind = Literal["paragraph", "step", "table", "code"]

@@ -6,15 +6,22 @@ messages are routed without a model. A message with a file is taken to be about 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import structlog
 
 from bot.answering.attachments import shorten_text
 from bot.answering.routing.message_text import search_text
 from bot.domain.interactions import ConfidenceLevel, Reply, Route
 from bot.domain.messages import NO_MODEL, Attached, Inquiry, Intent
-from rag.pipeline import Pipeline
-from rag.types import Asked, ModelCall, Scope, Turn
+from rag.errors import RagError
+from rag.pipeline import Pipeline, Retrieval
+from rag.search_scope import Asked, Scope
+from rag.types import ModelCall, Turn
+
+_log = structlog.get_logger(__name__)
 
 _MODEL_NOT_CONFIGURED = (
     "the model that was named is not configured (OPENAI_CHANNEL_MODELS, MODELS__NAME__MODEL): "
@@ -114,34 +121,48 @@ class SearchRequest:
     ceiling: ConfidenceLevel = "sure"
 
 
-async def route_inquiry(route_message: RouteMessage, inquiry: Inquiry) -> Route:
+_NAMED = "the question names a page, a section or a term of the wiki"
+
+_POLITE = re.compile(r"\b(?:(?:can|could|would|will) you|do you know)\b", re.IGNORECASE)
+_ABOUT_BOT = re.compile(r"\b(?:you|yours?|yourself)\b", re.IGNORECASE)
+
+
+async def route_inquiry(profile: ModelProfile, inquiry: Inquiry) -> Route:
     """Route an inquiry; one with an attached file is never small talk.
 
-    For a file without a message text, the route's question is the file's name.
+    Nor is it general knowledge if it names something that its audience may read, unless a rule says
+    so. For a file without a message text, the route's question is the file's name.
     """
     text, attached = inquiry.message.text, inquiry.attached
     if attached and not text.strip():
         return Route(Intent.DOMAIN, 1.0, "rule", file_names(attached))
-    route = await route_message(text, inquiry.history)
-    if attached and route.intent is Intent.GENERIC:
+    route = await profile.route(text, inquiry.history)
+    if route.intent is not Intent.GENERIC:
+        return route
+    if attached:
         return replace(route, intent=Intent.UNKNOWN)
+    if route.decided_by != "rule" and await _names_something(profile.pipeline, inquiry, route):
+        return replace(route, intent=Intent.UNKNOWN, notes=(*route.notes, _NAMED))
     return route
+
+
+async def _names_something(pipeline: Pipeline, inquiry: Inquiry, route: Route) -> bool:
+    if _ABOUT_BOT.search(_POLITE.sub(" ", route.question)):
+        return False
+    try:
+        return await pipeline.names_something(route.question, _scope_of(inquiry))
+    except RagError as error:
+        _log.warning("naming_words_unknown", why=str(error))
+        return False
 
 
 def search_request_of(inquiry: Inquiry, route: Route) -> SearchRequest:
     """Return the search request for a routed inquiry."""
     question = route.search_query or route.question
     own = question if inquiry.message.text.strip() else ""
-    filters = inquiry.message.search_filters
     return SearchRequest(
         question=search_text(own, inquiry.attached) if inquiry.attached else question,
-        scope=Scope(
-            tenant=inquiry.message.thread.tenant,
-            readers=inquiry.audience.principals,
-            spaces=filters.within(inquiry.policy.spaces),
-            source_type=filters.source_type,
-            excluded_pages=inquiry.excluded_pages,
-        ),
+        scope=_scope_of(inquiry),
         attached=_texts_for_model(inquiry.attached),
         asked=Asked(route.question, route.language) if route.search_query else None,
         ceiling=_ceiling(route),
@@ -165,6 +186,26 @@ def _ceiling(route: Route) -> ConfidenceLevel:
     if not route.language:
         return "sure"
     return "partial" if route.search_query else "unsure"
+
+
+def _scope_of(inquiry: Inquiry) -> Scope:
+    filters = inquiry.message.search_filters
+    return Scope(
+        tenant=inquiry.message.thread.tenant,
+        readers=inquiry.audience.principals,
+        spaces=filters.within(inquiry.policy.spaces),
+        source_type=filters.source_type,
+        excluded_pages=inquiry.excluded_pages,
+    )
+
+
+async def retrieve(pipeline: Pipeline, request: SearchRequest) -> Retrieval:
+    """Search for what was asked; lines of files and translations are searched for as they stand.
+
+    Raises IndexUnavailable.
+    """
+    typed = not request.attached and request.asked is None
+    return await pipeline.retrieve(request.question, request.scope, corrects=typed)
 
 
 def file_names(attached: Sequence[Attached]) -> str:

@@ -19,6 +19,7 @@ from bot.answering.answer_plan import (
     ModelProfiles,
     SearchRequest,
     private_search_request,
+    retrieve,
     route_inquiry,
     search_request_of,
 )
@@ -146,7 +147,7 @@ class Desk:
     ) -> GroundedAnswer:
         """Retrieve, compose and gate. Raises RagError if the search fails."""
         await report(Stage.SEARCHING)
-        retrieval = await profile.pipeline.retrieve(request.question, request.scope)
+        retrieval = await retrieve(profile.pipeline, request)
         await report(Stage.READING, len({each.chunk.page_id for each in retrieval.passages}))
         try:
             answer = await profile.pipeline.compose(
@@ -169,7 +170,7 @@ class Desk:
         if not (model_failed and self._falls_back and profile.model) or plain.model:
             return None
         try:
-            retrieval = await plain.pipeline.retrieve(request.question, request.scope)
+            retrieval = await retrieve(plain.pipeline, request)
             answer = await plain.pipeline.compose(retrieval, request.scope)
             grounded = self._gate(plain, request, retrieval, answer)
         except RagError as another:
@@ -212,10 +213,8 @@ class Desk:
             return escalate("unavailable", error=grounded.error)
         if answer.refusal is not None:
             return refusal_of(probability)
-        if level is not None and grounded.passes:
-            return reply_of(answer, probability, level)
-        asked_back = clarify(answer.question, grounded.retrieval.passages, probability)
-        if asked_back is not None:
+        found, passes = grounded.retrieval.passages, grounded.passes
+        if asked_back := clarify(answer.question, found, probability, passes=passes):
             return asked_back
         if level is not None:
             return reply_of(answer, probability, level)
@@ -225,7 +224,7 @@ class Desk:
 async def _route(inquiry: Inquiry, profile: ModelProfile) -> Trace:
     started = time.perf_counter()
     with span(telemetry.ROUTE) as current:
-        route = await route_inquiry(profile.route, inquiry)
+        route = await route_inquiry(profile, inquiry)
         describe(current, route_attributes(route))
     # Whether the recorded question or the reply may contain words of earlier turns.
     uses_history = bool(route.leaned_on or route.search_query) or route.intent is Intent.GENERIC

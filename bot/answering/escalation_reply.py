@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from bot.answering.grounded_answer import GroundedAnswer
+from bot.answering.grounded_answer import GroundedAnswer, naming_pages
 from bot.answering.reply_text import option_label, suggestions_of
 from bot.answering.routing.intent_rules import names_no_topic
 from bot.answering.routing.languages import in_askers_language
@@ -148,21 +148,28 @@ _LEAST_SCORE_SHARE = 0.75
 _MOST_OPTIONS = 4
 
 
-def clarify(question: str, passages: Sequence[Passage], probability: float) -> Clarification | None:
+def clarify(
+    question: str, passages: Sequence[Passage], probability: float, *, passes: bool = False
+) -> Clarification | None:
     """Return a clarification for a broad question that fits several pages; else None.
 
     Broad means at most three content words. A page is a candidate when its title or section
     shares one of them, title, section and text together have all of them, and its score is at
     least 0.75 of the best.
+
+    An answer that ``passes`` the gate is replaced only where pages share the question's words in
+    title or section (``naming_pages``).
     """
     asked = set(stems(question))
     if not asked or len(asked) > _MOST_SUBJECTS or not passages:
         return None
+    sharing = naming_pages(question, [each.chunk for each in passages])
     # Reversed, so that the best passage of each page is kept.
     candidates = {
         passage.chunk.page_id: passage
         for passage in reversed(passages)
-        if passage.score >= _LEAST_SCORE_SHARE * passages[0].score and _is_about(passage, asked)
+        if passage.score >= _LEAST_SCORE_SHARE * passages[0].score
+        and (passage.chunk.page_id in sharing if passes else _is_about(passage, asked))
     }
     meant = [passage for passage in passages if candidates.get(passage.chunk.page_id) is passage]
     if not meant[1:]:

@@ -15,10 +15,17 @@ from bot.domain.interactions import ConfidenceLevel, ErrorCode, Route, Trace
 from rag import telemetry
 from rag.pipeline import Retrieval
 from rag.telemetry import Attributes
+from rag.text.words import stems
 from rag.types import Answer, Chunk, ModelCall
 
 MODEL_FAILED = "The language model isn't answering just now, so I looked without it."
 """Remark below a response to a question that the model failed to answer."""
+
+READ_AS = "I read it as \u201c{}\u201d."
+"""Remark below the response to a question whose spelling was corrected."""
+
+BROAD = 2
+"""A question of so many content words, or fewer, may be about several pages."""
 
 
 _LEVELS: Sequence[ConfidenceLevel] = ("sure", "partial", "unsure")
@@ -55,7 +62,9 @@ class GroundedAnswer:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Return the remarks to the asker below the response."""
-        return (MODEL_FAILED,) if self.model_failed else ()
+        found = self.retrieval
+        reading = (READ_AS.format(found.question),) if found.corrected else ()
+        return (*reading, MODEL_FAILED) if self.model_failed else reading
 
     @property
     def probability(self) -> float:
@@ -91,16 +100,17 @@ class GroundedAnswer:
         """Return the chunks that the outcome may quote or name.
 
         For a sure answer these are the cited chunks; without an answer, the retrieved ones, offered
-        as suggestions. For an unsure answer both: a clarification that names retrieved pages may
-        replace it. For a partial answer too: the model had read all of them when it wrote what is
-        missing.
+        as suggestions. For an unsure answer, or one to a question that several
+        pages are named by, both: a clarification that
+        names retrieved pages may replace it. For a partial answer too: the model had read all of
+        them when it wrote what is missing.
         """
         found = [passage.chunk for passage in self.retrieval.passages]
         if self.answer is None or self.level is None:
             return found
         wanted = self.cited_chunk_ids
         cited = [one.chunk for one in self.answer.passages if one.chunk.id in wanted]
-        if self.level == "sure":
+        if self.level == "sure" and not naming_pages(self.answer.question, found):
             return cited
         return list({one.id: one for one in (*cited, *found)}.values())
 
@@ -110,9 +120,23 @@ class GroundedAnswer:
         passages = tuple(passage for passage in found if passage.chunk.page_id in page_ids)
         return replace(
             self,
-            retrieval=replace(self.retrieval, passages=passages),
+            # Without its pages, nothing vouches for the word that was read.
+            retrieval=replace(self.retrieval, passages=passages, corrected=False),
             answer=self.answer and replace(self.answer, claims=(), passages=passages),
         )
+
+
+def naming_pages(question: str, chunks: Sequence[Chunk]) -> frozenset[str]:
+    """Return the ids of the pages that share the words of a broad question in title or section.
+
+    Broad means at most BROAD content words, all of which each page has there. Empty if fewer than
+    two pages do, or if the question is the title of one.
+    """
+    asked = set(stems(question))
+    if not 0 < len(asked) <= BROAD or any(set(stems(each.title)) == asked for each in chunks):
+        return frozenset()
+    named = {each.page_id for each in chunks if asked <= set(stems(f"{each.title} {each.section}"))}
+    return frozenset(named) if len(named) > 1 else frozenset()
 
 
 def trace_with_answer(trace: Trace, grounded: GroundedAnswer) -> Trace:
@@ -120,8 +144,11 @@ def trace_with_answer(trace: Trace, grounded: GroundedAnswer) -> Trace:
     answer = grounded.answer
     passages = answer.passages if answer else grounded.retrieval.passages
     timings = answer.timings_ms if answer else grounded.retrieval.timings_ms
+    if grounded.retrieval.corrected:
+        trace = trace_with_note(trace, "the spelling of the question was corrected")
     explained = replace(
         trace,
+        route=replace(trace.route, question=_searched(trace.route, grounded.retrieval)),
         passages=found_passages(passages),
         features=dict(answer.features) if answer else {},
         threshold=grounded.judgement.threshold,
@@ -134,6 +161,10 @@ def trace_with_answer(trace: Trace, grounded: GroundedAnswer) -> Trace:
     if answer is None:
         explained = trace_with_note(explained, "the answer could not be composed")
     return trace_with_calls(explained, grounded.calls)
+
+
+def _searched(route: Route, retrieval: Retrieval) -> str:
+    return retrieval.question if retrieval.corrected else route.question
 
 
 def trace_with_calls(trace: Trace, calls: Sequence[ModelCall]) -> Trace:

@@ -13,7 +13,8 @@ from bot.answering.answer_plan import SearchRequest
 from bot.answering.grounded_answer import GroundedAnswer
 from bot.domain.ports import RechecksPermissions
 from rag.errors import after_calls
-from rag.types import Chunk, Scope
+from rag.search_scope import Scope
+from rag.types import Chunk
 
 _NOTE = "pages that failed the last check were left out: {}"
 

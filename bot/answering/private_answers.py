@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from bot.answering.answer_plan import ModelProfile, SearchRequest
+from bot.answering.answer_plan import ModelProfile, SearchRequest, retrieve
 from bot.answering.asker_identity import Reader
 from bot.answering.grounded_answer import GroundedAnswer
 from bot.answering.permission_recheck import failing_pages, recheck_answer
@@ -23,8 +23,9 @@ from bot.domain.text.source_links import with_public_links
 from rag import telemetry
 from rag.errors import RagError
 from rag.pipeline import Retrieval
+from rag.search_scope import Scope
 from rag.telemetry import span
-from rag.types import Answer, Chunk, ModelCall, Scope
+from rag.types import Answer, Chunk, ModelCall
 
 NOTHING_MORE = "There is nothing more for you to read about this."
 PAGES_CHANGED = (
@@ -125,7 +126,7 @@ async def compose_private_reply(
     async def answer(request: SearchRequest) -> GroundedAnswer | None:
         # What a model searches for with the asker's own permissions isn't worth further calls.
         pipeline = profile.pipeline.without_planning()
-        retrieval = await pipeline.retrieve(request.question, request.scope)
+        retrieval = await retrieve(pipeline, request)
         if _chunk_ids(retrieval) <= public_chunk_ids:
             return None
         answer = await pipeline.compose(retrieval, request.scope, request.attached, request.asked)

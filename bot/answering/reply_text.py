@@ -22,10 +22,11 @@ from rag.parts import (
     Part,
     Quotation,
     Table,
+    Translation,
     paragraph,
     parts_text,
 )
-from rag.types import Answer, Chunk, Citation, Claim, Passage, Translation
+from rag.types import Answer, Chunk, Citation, Claim, Passage
 
 QUOTES_INTRO = "From the wiki:"
 UNSURE_INTRO = "This may be it, I'm not sure"

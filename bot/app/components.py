@@ -234,6 +234,7 @@ class _ModelPipelines:
                 top_k=top_k,
                 similarity_floor=self.settings.similarity_floor,
                 planner=self._planner_for(model),
+                is_word=_word_test(self.near) if self.settings.spelling else None,
             ),
         )
         return profile if opened is None else _of_model(profile, opened.configured)
@@ -251,6 +252,14 @@ def _of_model(profile: ModelProfile, configured: LanguageModel) -> ModelProfile:
         calibrated_as=configured.calibrated_as,
         seconds=configured.timeout_seconds,
     )
+
+
+def _word_test(embedder: Embedder | None) -> Callable[[str], bool] | None:
+    """Return whether a word is common English: one that the installed embedder does not split."""
+    if embedder is None:
+        return None
+    count_tokens = embedder.count_tokens
+    return lambda word: count_tokens(word) == 1
 
 
 def _composer_for(

@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Literal
 
 from bot.domain.messages import FoundPassage, Intent, InteractionId, Limit, Message, Person
-from rag.parts import Part
-from rag.types import FilterVerdict, ModelCall, PlannedSearch, Translation
+from rag.parts import Part, Translation
+from rag.search_scope import PlannedSearch
+from rag.types import FilterVerdict, ModelCall
 
 
 @dataclass(frozen=True, slots=True)

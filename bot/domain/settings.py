@@ -12,15 +12,12 @@ from bot.domain.urls import is_local_host, with_driver
 
 NOT_FOUND = "I couldn't find that in our wiki."
 
-
 PLACEHOLDER = "Ask about IT, HR, travel \u2026"
-
 
 EXAMPLES = (
     "vpn says error 809, what now?; How do I reset my password?; Who approves travel?; "
     "Can I talk to a human?"
 )
-
 
 ESCALATION = "I'm not sure enough to answer that from our wiki."
 
@@ -105,6 +102,9 @@ class Settings(LanguageModelSettings):
         le=1,
         allow_inf_nan=False,
         description="Cosine below which a passage without a word of the question is not found.",
+    )
+    spelling: bool = Field(
+        default=True, alias="RAG_SPELLING", description="Correct mistyped words of a question."
     )
     confidence_threshold: float | None = Field(
         None,

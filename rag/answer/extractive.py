@@ -32,9 +32,10 @@ from rag.answer.sections import (
 )
 from rag.embedding import CachingEmbedder
 from rag.ports import Composition, Embedder
+from rag.search_scope import Asked
 from rag.telemetry import Attributes, describe, span
 from rag.text.words import stems
-from rag.types import Asked, Citation, Claim, Passage, Vectors
+from rag.types import Citation, Claim, Passage, Vectors
 
 SECTIONS_SCORED_IN_FULL = 2
 """Number of best sections that are scored completely; further ones are hardly ever shown."""

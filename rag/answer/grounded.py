@@ -18,18 +18,12 @@ from rag.answer.guardrails import must_be_quoted
 from rag.answer.source_lines import NumberedLines, number_lines
 from rag.answer.translation import TranslatedText, checked_translation, quotations
 from rag.answer.verbatim_facts import unsupported_facts
+from rag.parts import Translation
 from rag.ports import ChatModel, Composition, Prompt, Shape, to_prompt
+from rag.search_scope import Asked
 from rag.telemetry import describe, span
 from rag.text.plain_text import addresses, plain_text, visible
-from rag.types import (
-    Asked,
-    Chunk,
-    Claim,
-    ModelCall,
-    PartKind,
-    Passage,
-    Translation,
-)
+from rag.types import Chunk, Claim, ModelCall, PartKind, Passage
 
 CONTEXT_TOKENS = 4000
 WHOLE_SECTIONS = 2

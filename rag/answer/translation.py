@@ -20,9 +20,10 @@ from rag.answer.guardrails import must_be_quoted
 from rag.answer.source_lines import Line, citations_of, code_claim, shown_words, table_claim
 from rag.answer.verbatim_facts import unsupported_facts
 from rag.parts import Block, CitedText, Item, ItemList, paragraph
+from rag.search_scope import Asked
 from rag.text.plain_text import addresses, plain_text, visible
 from rag.text.sentences import Kind
-from rag.types import Asked, Claim
+from rag.types import Claim
 
 _COVERED_ELSEWHERE = frozenset({"en", "de"})
 """Languages that rag.answer.guardrails knows."""

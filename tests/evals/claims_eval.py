@@ -33,8 +33,9 @@ from rag.answer.grounded import GroundedAnswer, GroundedComposer, StatedPart
 from rag.answer.source_lines import NumberedLines, number_lines
 from rag.parts import paragraph
 from rag.ports import Composition
+from rag.search_scope import Asked
 from rag.text.sentences import without_markdown
-from rag.types import Asked, Chunk, Claim, Passage
+from rag.types import Chunk, Claim, Passage
 from tests.evals.attacks_eval import SHARED
 from tests.evals.copies_eval import chunks_of
 from tests.evals.question_runs import WORK, opened

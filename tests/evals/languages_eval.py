@@ -22,7 +22,7 @@ from bot.domain.interactions import Outcome, Reply
 from bot.domain.messages import Inquiry
 from bot.domain.ports import AnswersInquiries, ReportStage
 from rag.pipeline import Pipeline
-from rag.types import Scope
+from rag.search_scope import Scope
 from tests.evals.question_runs import TENANT, WORK, bar, opened
 from tests.evals.recorded.server import Replay, load_replies, replaying
 from tests.evals.sets import sample

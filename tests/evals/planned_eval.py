@@ -19,7 +19,8 @@ from bot.answering.evaluation.labelled_questions import RecordingComposer, load_
 from bot.answering.evaluation.question_cases import Case
 from rag.answer.grounded import GroundedComposer
 from rag.ports import Composer, Composition
-from rag.types import Asked, Passage
+from rag.search_scope import Asked
+from rag.types import Passage
 from tests.evals.question_runs import WORK, bar, opened
 from tests.evals.recorded.server import Replay, load_replies, replaying
 from tests.evals.sets import EvalSet, sample

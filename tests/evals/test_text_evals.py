@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from bot.answering.evaluation.labelled_questions import LabelledQuestion
 from tests.evals.claims_eval import flip_denial, lines_of, passing
 from tests.evals.confluence_eval import FLOOR, SHARED, Kept, added, main, measured, pages, share
 from tests.evals.copies_eval import MOST_LOST, chunks_of, lost_of
 from tests.evals.sets import load_pages, sample
+from tests.evals.typos_eval import KINDS, asked_of, mistype
 from tests.sweeps.sizes import sizes
 
 MOST_PASSING = 0.02
@@ -122,3 +124,28 @@ def test_recorded_pages_are_kept() -> None:
 
     assert share(whole.words) >= FLOOR
     assert share(whole.code_blocks) == share(whole.cells) == share(whole.links) == 1.0
+
+
+def test_each_kind_of_typing_error_changes_one_word_the_same_way_each_time() -> None:
+    question = "Where is the printer?"
+
+    typed = {kind: mistype(question, kind) for kind in KINDS}
+
+    assert typed == {kind: mistype(question, kind) for kind in KINDS}
+    assert all(text and text.startswith("Where is the ") for text in typed.values())
+    lengths = {kind: len(text or "") - len(question) for kind, text in typed.items()}
+    assert lengths == {"deletion": -1, "insertion": 1, "substitution": 0, "transposition": 0}
+    assert question not in typed.values()
+    assert mistype("why is it so?", "deletion") is None
+
+
+def test_mistyped_questions_are_asked_once_clean_and_once_by_kind() -> None:
+    rows = [
+        LabelledQuestion(id="a", question="printer jam", kind="answerable", pages=("p.md",)),
+        LabelledQuestion(id="b", question="why?", kind="answerable", pages=("p.md",)),
+    ]
+
+    asked = list(asked_of(rows))
+
+    assert [each.kind for each in asked] == ["", *KINDS]
+    assert {each.row.id for each in asked} == {"a"}

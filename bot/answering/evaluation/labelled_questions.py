@@ -19,8 +19,9 @@ from bot.answering.evaluation.metrics import Gold
 from bot.domain.errors import SettingInvalid
 from rag.parts import CELL_JOINT, Quotation, parts_text
 from rag.ports import Composer, Composition
+from rag.search_scope import Asked
 from rag.text.sentences import without_markdown
-from rag.types import EVERYONE, Asked, Claim, Passage, Principal, Turn
+from rag.types import EVERYONE, Claim, Passage, Principal, Turn
 
 QuestionKind = Literal[
     "answerable", "near_miss", "far", "generic", "human", "multi_turn", "underspecified"

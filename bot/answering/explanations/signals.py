@@ -116,6 +116,7 @@ PASSAGE_SIGNALS: Mapping[str, str] = {
 
 TIMING_NAMES: Mapping[str, str] = {
     "route": "Understanding the question",
+    "spelling": "Checking the spelling",
     "embed": "Preparing the search",
     "search": "Searching",
     "plan": "Searching again in the model's words",

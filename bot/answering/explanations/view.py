@@ -18,7 +18,8 @@ from bot.answering.gate import FeatureWeight, Gate
 from bot.answering.gate_file import CAREFUL
 from bot.domain.interactions import Outcome, Trace
 from bot.domain.messages import FoundPassage, Intent
-from rag.types import ModelCall, PlannedSearch
+from rag.search_scope import PlannedSearch
+from rag.types import ModelCall
 
 _DECIDERS = {
     "rule": "a fixed rule",

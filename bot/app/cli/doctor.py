@@ -24,7 +24,8 @@ from rag.errors import RagError
 from rag.file_modes import restrict_to_owner
 from rag.ports import ChatModel, Prompt
 from rag.search_planning import SEARCH_TOOL
-from rag.types import EVERYONE, Scope
+from rag.search_scope import Scope
+from rag.types import EVERYONE
 
 _FREE_BYTES = 500 * 1024**2
 _QUESTION = "how do I get access"

@@ -16,6 +16,7 @@ from rag.index.embedded.queries import Reader
 from rag.index.embedded.schema import SCHEMA, connect, snapshot, transaction, translate_errors
 from rag.index.hybrid_search import FusionWeights
 from rag.ports import Embedder, Vocabulary
+from rag.text.spelling import Spelling
 from rag.types import (
     Chunk,
     Fingerprint,
@@ -88,6 +89,16 @@ class EmbeddedIndex:
         self, question: Question, readers: frozenset[Principal], words: Sequence[str]
     ) -> Vocabulary:
         return await self._read(lambda: self._reader.vocabulary(question, readers, words))
+
+    async def similar_words(
+        self, question: Question, readers: frozenset[Principal], words: Sequence[str]
+    ) -> Mapping[str, tuple[Spelling, ...]]:
+        return await self._read(lambda: self._reader.similar_words(question, readers, words))
+
+    async def name_in(
+        self, question: Question, readers: frozenset[Principal], words: Sequence[str]
+    ) -> frozenset[str]:
+        return await self._read(lambda: self._reader.name_in(question, readers, words))
 
     async def space_summaries(
         self, tenant: str, readers: frozenset[Principal] | None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.index.embedded.schema import COLUMNS, TABLES, chunk_of, encode_numbers
+from rag.index.embedded.terms import Readable, Terms
 from rag.index.embedded.vectors import VectorCache, read_facts, token_similarity
 from rag.index.hybrid_search import (
     RERANKED,
@@ -24,6 +25,8 @@ from rag.index.hybrid_search import (
     shared_word_pairs,
 )
 from rag.ports import Vocabulary
+from rag.text.spelling import Spelling
+from rag.text.words import content_words
 from rag.types import (
     Chunk,
     Fingerprint,
@@ -98,6 +101,7 @@ class Reader:
         self._connection = connection
         self._weights = weights
         self._memory = VectorCache(dimensions)
+        self._terms = Terms(connection)
 
     def search(
         self, question: Question, principals: frozenset[Principal], k: int
@@ -185,6 +189,23 @@ class Reader:
     def _findable(self, question: Question, principals: frozenset[Principal]) -> _Findable:
         scopes = permitted_scopes(self._memory.scopes.values(), question, principals)
         return _Findable(scopes, self._excluded(question), question.source_type)
+
+    def similar_words(
+        self, question: Question, principals: frozenset[Principal], words: Sequence[str]
+    ) -> dict[str, tuple[Spelling, ...]]:
+        readable = self._readable(question, principals)
+        return self._terms.similar(words, content_words(question.text), readable)
+
+    def name_in(
+        self, question: Question, principals: frozenset[Principal], words: Sequence[str]
+    ) -> frozenset[str]:
+        return self._terms.name_in(words, self._readable(question, principals))
+
+    def _readable(self, question: Question, principals: frozenset[Principal]) -> Readable:
+        """Return what the question may find, of every source type: words are spelt alike in all."""
+        self.refresh()
+        findable = self._findable(question, principals)
+        return Readable(encode_numbers(findable.scopes), encode_numbers(findable.excluded))
 
     def _excluded(self, question: Question) -> list[int]:
         """Return the numbers of the pages that the question's filters leave out."""

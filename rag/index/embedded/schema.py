@@ -96,6 +96,24 @@ CREATE TRIGGER words_of_old_chunk AFTER DELETE ON chunks BEGIN
 END;
 """
 
+_SPELLING_TABLES = """
+-- The words as they are spelt, which `words` has by their stems only.
+CREATE VIRTUAL TABLE spellings USING fts5 (
+    title, breadcrumb, text,
+    content='chunks', content_rowid='number', tokenize='unicode61 remove_diacritics 0', detail=none
+);
+CREATE TRIGGER spellings_of_new_chunk AFTER INSERT ON chunks BEGIN
+    INSERT INTO spellings (rowid, title, breadcrumb, text)
+    VALUES (new.number, new.title, new.breadcrumb, new.text);
+END;
+CREATE TRIGGER spellings_of_old_chunk AFTER DELETE ON chunks BEGIN
+    INSERT INTO spellings (spellings, rowid, title, breadcrumb, text)
+    VALUES ('delete', old.number, old.title, old.breadcrumb, old.text);
+END;
+CREATE VIRTUAL TABLE terms USING fts5vocab(spellings, 'row');
+"""
+"""Made on opening in files that lack them: 20 ms for 2,000 chunks."""
+
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
@@ -177,21 +195,33 @@ def _make_or_check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _update_tables(connection: sqlite3.Connection) -> None:
-    """Add the columns and the index that older files of this schema lack."""
+    """Add the columns, index and tables that older files of this schema lack."""
     present = {row[1] for row in connection.execute("PRAGMA table_info(chunks)")}
     for name, kind in _COLUMNS_SINCE.items():
         if name not in present:
             connection.execute(f"ALTER TABLE chunks ADD COLUMN {name} {kind}")
     connection.execute("CREATE INDEX IF NOT EXISTS chunks_by_source_type ON chunks (source_type)")
+    _add_spellings(connection)
 
 
-def _make(connection: sqlite3.Connection) -> None:
+def _add_spellings(connection: sqlite3.Connection) -> None:
+    present = "SELECT 1 FROM sqlite_schema WHERE name = 'terms'"
+    if connection.execute(present).fetchone() is None:
+        _execute_all(connection, _SPELLING_TABLES)
+        connection.execute("INSERT INTO spellings (spellings) VALUES ('rebuild')")
+
+
+def _execute_all(connection: sqlite3.Connection, statements: str) -> None:
     statement = ""
-    for line in _TABLES.splitlines(keepends=True):
+    for line in statements.splitlines(keepends=True):
         statement += line
         if sqlite3.complete_statement(statement):
             connection.execute(statement)
             statement = ""
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    _execute_all(connection, _TABLES + _SPELLING_TABLES)
     connection.execute(f"PRAGMA application_id = {_APPLICATION}")
     connection.execute(f"PRAGMA user_version = {SCHEMA}")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 
+from bot.answering.grounded_answer import READ_AS
 from bot.answering.reply_text import MISSING_INTRO, UNSURE_INTRO
 from bot.domain.interactions import Clarification, Escalation, Reply
 from bot.domain.messages import Refusal
@@ -124,6 +125,11 @@ ANSWERS = (
         "remarks below the answer",
         says(ANSWER, None, *REMARKS),
         Asks("vpn, see my plan", (RESTART, "VPN guide", *map(re.compile, READ))),
+    ),
+    Case(
+        "the question as it was read, where its spelling was corrected",
+        says(ANSWER, None, READ_AS.format("vpn down?")),
+        Asks("vpn donw?", (RESTART, "I read it as \u201cvpn down?\u201d")),
     ),
     Case(
         "a page that is superseded: said next to the answer",

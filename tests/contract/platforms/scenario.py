@@ -21,8 +21,9 @@ from bot.escalations.casework import Casework
 from bot.escalations.notices import NoticeDelivery, NoticeLoop
 from bot.escalations.ports import Outbox
 from bot.store.database import Store
+from rag.parts import Translation
 from rag.pipeline import Pipeline
-from rag.types import EVERYONE, Translation
+from rag.types import EVERYONE
 from tests.contract.platforms.driver import Platform, Question, Receipt
 from tests.fakes.builders import chunk
 from tests.fakes.chat_context import ReadsPages

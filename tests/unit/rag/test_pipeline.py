@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -15,8 +15,9 @@ from rag.errors import ModelUnavailable
 from rag.index.embedded.index import fingerprint_of, open_index
 from rag.pipeline import MOST_ADDED, Pipeline
 from rag.ports import Composer, Composition
-from rag.types import EVERYONE, Answer, Asked, Passage, Scope, Vectors
-from tests.fakes.passages import Draft, draft
+from rag.search_scope import Asked, Scope
+from rag.types import EVERYONE, Answer, Passage, Principal, Vectors
+from tests.fakes.passages import Draft, draft, put
 from tests.fakes.rag_ports import WordEmbedder
 
 
@@ -108,3 +109,64 @@ async def _over(tmp_path: Path, stored: Draft, composer: Composer) -> Pipeline:
 async def _asked(pipeline: Pipeline, question: str) -> Answer:
     scope = Scope("acme", frozenset({EVERYONE}))
     return await pipeline.compose(await pipeline.retrieve(question, scope), scope)
+
+
+async def _corrector(path: Path, *stored: Draft) -> Pipeline:
+    """Return a pipeline over pages for which no word is common English."""
+    embedder = WordEmbedder()
+    index = await open_index(path / "index.sqlite", fingerprint_of(embedder))
+    await put(index, *stored)
+    return Pipeline(index, embedder, ExtractiveComposer(None), is_word="tower".__eq__)
+
+
+async def test_a_mistyped_question_is_searched_for_as_pages_spell_it(tmp_path: Path) -> None:
+    pipeline = await _corrector(tmp_path, draft("a", "The printer."), draft("b", "The towel."))
+    scope = Scope("acme", frozenset({EVERYONE}))
+
+    found = await pipeline.retrieve("Prnter?", scope)
+    typed = await pipeline.retrieve("prnter", scope, corrects=False)
+
+    assert (found.question, found.corrected) == ("Printer?", True)
+    assert found.passages[0].signals["vector"] > 0.4
+    assert (typed.question, typed.corrected) == ("prnter", False)
+    assert "keyword" not in typed.passages[0].signals
+
+
+async def test_a_question_whose_words_are_known_is_searched_for_as_typed(tmp_path: Path) -> None:
+    pipeline = await _corrector(tmp_path, draft("a", "The printer."), draft("b", "The towel."))
+    scope = Scope("acme", frozenset({EVERYONE}))
+
+    for question in ("Where is the printer", "a tower", "INC0012345 prnter7"):
+        found = await pipeline.retrieve(question, scope)
+        typed = await pipeline.retrieve(question, scope, corrects=False)
+        assert found == replace(typed, timings_ms=found.timings_ms)
+
+
+async def test_a_page_that_only_others_may_read_corrects_nothing(tmp_path: Path) -> None:
+    staff = Principal("group:staff")
+    hidden = Draft("h", ("The printer.",), readers=(frozenset({staff}),))
+    pipeline = await _corrector(tmp_path, hidden, draft("b", "The towel."))
+
+    found = await pipeline.retrieve("prnter", Scope("acme", frozenset({EVERYONE})))
+    of_staff = await pipeline.retrieve("prnter", Scope("acme", frozenset({EVERYONE, staff})))
+
+    assert (found.question, found.corrected) == ("prnter", False)
+    assert of_staff.question == "printer"
+
+
+async def test_the_row_that_defines_a_term_comes_first_when_its_meaning_is_asked(
+    tmp_path: Path,
+) -> None:
+    glossary = "| Short | Long |\n|---|---|\n| TOIL | Time off in lieu |\n| WFH | Work from home |"
+    used = "What TOIL does: TOIL, TOIL and more TOIL mean rest."
+    pipeline = await _corrector(tmp_path, draft("used", used), draft("words", glossary))
+    scope = Scope("acme", frozenset({EVERYONE}))
+
+    meaning = await pipeline.retrieve("what does TOIL mean", scope)
+    use = await pipeline.retrieve("how much TOIL may I take", scope)
+
+    assert [each.chunk.page_id for each in meaning.passages] == ["words", "used"]
+    assert [each.chunk.page_id for each in use.passages] == ["used", "words"]
+    assert [each.score for each in meaning.passages] == sorted(
+        (each.score for each in meaning.passages), reverse=True
+    )

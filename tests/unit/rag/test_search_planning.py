@@ -21,7 +21,8 @@ from rag.models.circuit_breaker import FAILURES, CircuitBreaker
 from rag.pipeline import Pipeline, Retrieval
 from rag.ports import Prompt
 from rag.search_planning import MOST_SEARCHES, SEARCH_TOOL, SearchPlanner, merge_searches
-from rag.types import EVERYONE, PlannedSearch, Principal, Scope
+from rag.search_scope import PlannedSearch, Scope
+from rag.types import EVERYONE, Principal
 from tests.fakes.model_server import (
     DAYS_PROMPT,
     Answer,

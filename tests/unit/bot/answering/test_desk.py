@@ -30,12 +30,12 @@ from bot.domain.interactions import (
 )
 from bot.domain.messages import Inquiry, Intent, Policy, Stage
 from rag.errors import IndexUnavailable, ModelUnavailable, RagError
-from rag.parts import paragraph
+from rag.parts import Translation, paragraph
 from rag.pipeline import Pipeline
 from rag.ports import Composition
+from rag.search_scope import Asked
 from rag.types import (
     EVERYONE,
-    Asked,
     Chunk,
     Citation,
     Claim,
@@ -43,7 +43,6 @@ from rag.types import (
     Passage,
     Principal,
     Question,
-    Translation,
     Turn,
 )
 from tests.fakes.builders import chunk, inquiry, message, passage

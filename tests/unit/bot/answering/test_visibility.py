@@ -12,7 +12,8 @@ from bot.answering.visibility import ReadableInIndex, visibility_in
 from bot.domain.interactions import Interaction, Outcome, Reply, Route, Trace
 from bot.domain.messages import FoundPassage, Intent
 from rag.index.embedded.index import EmbeddedIndex, open_index
-from rag.types import EVERYONE, Page, PlannedSearch, Principal, Readers
+from rag.search_scope import PlannedSearch
+from rag.types import EVERYONE, Page, Principal, Readers
 from tests.fakes.builders import ALL, NOON, chunk, message
 
 HR: Readers = (frozenset({Principal("group:hr")}),)

@@ -7,7 +7,8 @@ import pytest
 from prompts.files import load_prompt
 from rag.answer.grounded import GroundedComposer
 from rag.ports import Composition
-from rag.types import Asked, Passage
+from rag.search_scope import Asked
+from rag.types import Passage
 from tests.fakes.model_server import answer_json, answer_part
 from tests.fakes.obeying_model import IMPERSONATIONS
 from tests.fakes.rag_ports import ScriptedModel

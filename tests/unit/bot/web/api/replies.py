@@ -15,7 +15,8 @@ from bot.domain.interactions import (
     Trace,
 )
 from bot.domain.messages import FoundPassage, Intent
-from rag.types import FilterVerdict, ModelCall, PlannedSearch
+from rag.search_scope import PlannedSearch
+from rag.types import FilterVerdict, ModelCall
 
 SOURCE = Source(
     chunk_id="c1",

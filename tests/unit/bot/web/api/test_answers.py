@@ -26,8 +26,7 @@ from rag.errors import (
     ModelUnavailable,
     RagError,
 )
-from rag.parts import Omission, Quotation, paragraph
-from rag.types import Translation
+from rag.parts import Omission, Quotation, Translation, paragraph
 from tests.fakes.bot_ports import EchoDesk
 from tests.fakes.http_server import Client, serving, settings_for
 from tests.fakes.record_rows import add_interaction

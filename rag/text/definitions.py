@@ -1,0 +1,75 @@
+"""Recognise what a question asks the meaning of, and the texts that say it; pure.
+
+A glossary is a table of two columns or a list of terms in bold; other pages expand an acronym where
+they first use it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from rag.text.words import stems
+
+_ASKS_MEANING = re.compile(
+    r"\b(?:mean(?:s|ing|ings)?|stands?\s+for|short\s+for|define|definitions?)\b"
+    r"|^\W*(?:what|who)(?:\s+(?:is|are)|['\u2019]?s)\b",
+    re.IGNORECASE,
+)
+_FRAME = frozenset(stems("mean meaning stand stands short define definition term word acronym"))
+"""Stems of the words around the term; "abbreviation" and the like are dropped with them."""
+
+_ROW = re.compile(r"^[ \t]*\|([^|\n]+)\|([^|\n]+)\|[ \t]*$", re.MULTILINE)
+_HEADER = re.compile(r"^[ \t]*\|[^\n]*\n(?=[ \t]*\|[\s:|-]+$)", re.MULTILINE)
+_BOLD_TERM = re.compile(
+    r"^\s*(?:[-*+]\s+)?\*\*([^*\n]+?):?\*\*\s*(?:[:\u2013\u2014(-]|$)", re.MULTILINE
+)
+_RULE = re.compile(r"[\s:|-]+")
+
+_BEFORE_BRACKET = re.compile(r"([^\n|.;:]{3,90}?)\s*\(([A-Z][A-Za-z&/-]{1,9})\)")
+_AFTER_ACRONYM = re.compile(r"\b([A-Z][A-Za-z&/-]{1,9})\s+\(([^)\n]{3,90})\)")
+
+
+def asked_term(question: str) -> frozenset[str]:
+    """Return the stems of the term whose meaning is asked for; empty for any other question."""
+    if _ASKS_MEANING.search(question) is None:
+        return frozenset()
+    return frozenset(stems(question)) - _FRAME
+
+
+def defined_terms(text: str) -> Iterator[frozenset[str]]:
+    """Yield the stems of each term that a passage defines, in no order."""
+    names = (*_glossary_terms(text), *_expanded_acronyms(text))
+    yield from filter(None, (frozenset(stems(name)) for name in names))
+
+
+def _glossary_terms(text: str) -> Iterator[str]:
+    for term, meaning in _ROW.findall(_HEADER.sub("", text)):
+        if not _RULE.fullmatch(meaning):
+            yield term
+    yield from _BOLD_TERM.findall(text)
+
+
+def _expanded_acronyms(text: str) -> Iterator[str]:
+    pairs: Iterable[tuple[str, str]] = (
+        *((acronym, long) for long, acronym in _BEFORE_BRACKET.findall(text)),
+        *_AFTER_ACRONYM.findall(text),
+    )
+    yield from (acronym for acronym, long in pairs if _expands(long, acronym))
+
+
+def _expands(long: str, acronym: str) -> bool:
+    """Return whether the acronym's letters occur in order, the first one as the first of a word.
+
+    The algorithm of Schwartz and Hearst (Pacific Symposium on Biocomputing, 2003), from the end
+    backwards.
+    """
+    at = len(long)
+    letters = [letter for letter in acronym.lower() if letter.isalpha()]
+    for number in range(len(letters) - 1, -1, -1):
+        at = long.lower().rfind(letters[number], 0, at)
+        while number == 0 and at > 0 and long[at - 1].isalnum():
+            at = long.lower().rfind(letters[0], 0, at)
+        if at < 0:
+            return False
+    return bool(letters) and acronym not in long

@@ -1,0 +1,132 @@
+"""The desk reads mistyped words, knows the names of pages, and asks back for broad words."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from bot.answering.answer_plan import ModelProfile
+from bot.answering.desk import Desk
+from bot.domain.interactions import Clarification, Outcome, Reply, Route
+from bot.domain.messages import Intent, Stage
+from rag.index.embedded.index import EmbeddedIndex, open_index
+from rag.pipeline import Pipeline
+from rag.types import EVERYONE, Principal, Readers, Turn
+from tests.fakes.builders import inquiry, message
+from tests.fakes.passages import ANYONE, Draft, put
+from tests.unit.bot.answering.test_desk import WORDING, FirstLine, FixedGate, Greeter
+
+HR = Principal("group:hr")
+HIDDEN = (frozenset({HR}),)
+
+
+@dataclass
+class Classifier:
+    """A router whose classifier takes every message for general knowledge, or for the wiki's."""
+
+    intent: Intent = Intent.DOMAIN
+
+    async def route(self, text: str, history: tuple[Turn, ...]) -> Route:
+        return Route(intent=self.intent, score=0.9, decided_by="classifier", question=text)
+
+
+@pytest.fixture
+async def index(tmp_path: Path) -> AsyncIterator[EmbeddedIndex]:
+    opened = await open_index(tmp_path / "index.sqlite", None)
+    yield opened
+    await opened.close()
+
+
+def page(page_id: str, text: str, title: str = "Handbook", readers: Readers = ANYONE) -> Draft:
+    """Return a page of the tenant in whose name ``message`` asks."""
+    tenant = message("").thread.tenant
+    return Draft(page_id, (text,), tenant=tenant, title=title, readers=readers)
+
+
+async def ask(
+    index: EmbeddedIndex, text: str, *, intent: Intent = Intent.DOMAIN, readers: str = ""
+) -> Outcome:
+    composer = FirstLine()
+    desk = Desk(
+        ModelProfile(
+            route=Classifier(intent).route,
+            reply_generically=Greeter().reply,
+            pipeline=Pipeline(index, None, composer, is_word="tower".__eq__),  # type: ignore[arg-type]  # a composer by its methods
+        ),
+        gate=FixedGate(0.9).judge,
+        wording=WORDING,
+    )
+
+    async def report(stage: Stage, pages: int = 0) -> None: ...
+
+    asked = inquiry(message(text))
+    if readers:
+        audience = replace(asked.audience, principals=frozenset({EVERYONE, Principal(readers)}))
+        asked = replace(asked, audience=audience)
+    return await desk.handle(asked, report)
+
+
+async def test_the_asker_is_told_how_a_mistyped_question_was_read(index: EmbeddedIndex) -> None:
+    await put(index, page("a", "The printer is on the first floor."), vectors=False)
+
+    mistyped, clean = await ask(index, "the prnter"), await ask(index, "the printer")
+
+    assert isinstance(mistyped.response, Reply)
+    assert mistyped.remarks == ("I read it as \u201cthe printer\u201d.",)
+    assert mistyped.trace.route.question == "the printer"
+    assert clean.remarks == ()
+    assert clean.trace.route.question == "the printer"
+
+
+@pytest.mark.parametrize(
+    ("text", "intent"),
+    [
+        ("what is the router", Intent.UNKNOWN),
+        ("what is the ruoter", Intent.UNKNOWN),
+        ("what is a wombat", Intent.GENERIC),
+        ("are you a router", Intent.GENERIC),
+    ],
+    ids=["named", "mistyped", "not named", "about the bot"],
+)
+async def test_what_names_a_page_is_not_general_knowledge(
+    index: EmbeddedIndex, text: str, intent: Intent
+) -> None:
+    await put(index, page("a", "It routes questions.", title="Router"), vectors=False)
+
+    outcome = await ask(index, text, intent=Intent.GENERIC)
+
+    assert outcome.trace.route.intent is intent
+
+
+async def test_a_title_that_the_audience_cannot_read_overrules_nothing(
+    index: EmbeddedIndex,
+) -> None:
+    hidden = page("a", "It routes.", title="Router", readers=HIDDEN)
+    await put(index, hidden, vectors=False)
+
+    of_everyone = await ask(index, "what is the router", intent=Intent.GENERIC)
+    of_hr = await ask(index, "what is the router", intent=Intent.GENERIC, readers=HR)
+
+    assert of_everyone.trace.route.intent is Intent.GENERIC
+    assert of_hr.trace.route.intent is Intent.UNKNOWN
+
+
+async def test_a_word_that_several_titles_share_is_asked_back(index: EmbeddedIndex) -> None:
+    for number, title in enumerate(("Annual leave", "Parental leave")):
+        await put(index, page(f"p{number}", "How leave works.", title), vectors=False)
+
+    outcome = await ask(index, "leave")
+
+    assert isinstance(outcome.response, Clarification)
+    assert set(outcome.response.options) == {"Annual leave", "Parental leave"}
+    assert isinstance((await ask(index, "how does leave work for us")).response, Reply)
+
+
+async def test_a_page_with_the_word_as_its_title_owns_it(index: EmbeddedIndex) -> None:
+    for number, title in enumerate(("Annual leave", "Parental leave", "Leave")):
+        await put(index, page(f"p{number}", "How leave works.", title), vectors=False)
+
+    assert isinstance((await ask(index, "leave")).response, Reply)
