@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rapidfuzz import process
@@ -33,6 +33,8 @@ MOST_WORDS = 12
 _PART = re.compile(r"`[^`]*`|\"[^\"]*\"|\u201c[^\u201d]*\u201d|(?<!\w)'[^']*'(?!\w)|\S+")
 """What is quoted, or a token."""
 
+_SENTENCE_ENDS = ".!?:"
+
 _PROSE = re.compile(r"([(\[{]*)([^\W\d_]+)([)\]}.,;:!?\u2026]*)")
 """A token that is a word with punctuation around it."""
 
@@ -40,18 +42,30 @@ _PROSE = re.compile(r"([(\[{]*)([^\W\d_]+)([)\]}.,;:!?\u2026]*)")
 def spelled_words(question: str) -> tuple[str, ...]:
     """Return the words of a question that may be mistyped, in lower case and in order.
 
-    Left out are stop words, words of fewer than LEAST_LETTERS letters, capitalised acronyms, and
-    whatever is in quotes or in a token with a digit or a sign: codes, paths, hosts, addresses.
+    Left out are stop words, words of fewer than LEAST_LETTERS letters, acronyms, names (a capital
+    within a sentence), and whatever is in quotes or in a token with a digit or a sign: codes,
+    paths, hosts, addresses.
     """
     if not looks_english(question):
         return ()
-    prose = [_PROSE.fullmatch(part) for part in _PART.findall(question)]
-    found = {found[2].lower() for found in prose if found and _may_be_mistyped(found[2])}
+    found = {question[start:end].lower() for start, end in _prose_words(question)}
     return tuple(word for word in content_words(question) if word in found)
 
 
-def _may_be_mistyped(word: str) -> bool:
-    return LEAST_LETTERS <= len(word) <= MOST_LETTERS and not word.isupper()
+def _prose_words(question: str) -> Iterator[tuple[int, int]]:
+    """Yield where the words are that may be mistyped."""
+    begins = True
+    for part in _PART.finditer(question):
+        prose = _PROSE.fullmatch(part.group())
+        if prose and _may_be_mistyped(prose[2], begins=begins):
+            start = part.start() + prose.start(2)
+            yield start, start + len(prose[2])
+        begins = part.group()[-1] in _SENTENCE_ENDS
+
+
+def _may_be_mistyped(word: str, *, begins: bool) -> bool:
+    prose = word.islower() or (begins and word.istitle())
+    return prose and LEAST_LETTERS <= len(word) <= MOST_LETTERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +111,9 @@ def similar_words(word: str, vocabulary: Sequence[str]) -> list[list[str]]:
     )
     by_distance: dict[int, list[str]] = defaultdict(list)
     for similar, distance, _ in found:
-        if _is_likely_error(word, similar, int(distance)):
+        # Two letters too many or too few are rarely a slip: "bitlocker" is no "blocker".
+        alike = abs(len(word) - len(similar)) <= 1
+        if alike and _is_likely_error(word, similar, int(distance)):
             by_distance[int(distance)].append(similar)
     return [by_distance[distance] for distance in sorted(by_distance)]
 
@@ -153,15 +169,12 @@ def _rank(forms: Sequence[Spelling]) -> tuple[int, int]:
 
 def respelled(question: str, corrections: Mapping[str, str]) -> str:
     """Return the question with its mistyped words replaced; a capital first letter stays one."""
-
-    def replaced(match: re.Match[str]) -> str:
-        prose = _PROSE.fullmatch(match.group())
-        if prose is None or not _may_be_mistyped(prose[2]):
-            return match.group()
-        before, word, after = prose.groups()
+    shown, done = "", 0
+    for start, end in _prose_words(question):
+        word = question[start:end]
         spelling = corrections.get(word.lower(), word)
         if spelling != word and word[0].isupper():
             spelling = spelling[0].upper() + spelling[1:]
-        return f"{before}{spelling}{after}"
-
-    return _PART.sub(replaced, question)
+        shown += question[done:start] + spelling
+        done = end
+    return shown + question[done:]

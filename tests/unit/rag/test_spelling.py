@@ -122,3 +122,20 @@ def test_a_passage_defines_terms_of_a_glossary_and_acronyms(
     text: str, terms: list[set[str]]
 ) -> None:
     assert [set(term) for term in defined_terms(text)] == terms
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("how do i file this in Expensify", ("file",)),
+        ("Pasword reset. Wher is it", ("pasword", "reset", "wher")),
+    ],
+    ids=["a name", "a sentence's first word"],
+)
+def test_a_capital_within_a_sentence_marks_a_name(question: str, words: tuple[str, ...]) -> None:
+    assert spelled_words(question) == words
+
+
+def test_two_letters_more_or_fewer_are_another_word() -> None:
+    assert similar_words("bitlocker", ["blocker"]) == []
+    assert similar_words("accomodate", ["accommodated"]) == []

@@ -6,6 +6,7 @@ import pytest
 
 from prompts.files import load_prompt
 from rag.answer.grounded import GroundedComposer
+from rag.parts import Table
 from rag.ports import Composition
 from rag.search_scope import Asked
 from rag.types import Passage
@@ -63,7 +64,7 @@ async def test_each_line_is_quoted_once_in_the_order_of_the_page() -> None:
     )
 
     assert [claim.text.splitlines() for claim in found.claims] == [
-        ["To connect:", "- Open the menu.", "- Approve the prompt."]
+        ["To connect:", "", "- Open the menu.", "- Approve the prompt."]
     ]
     assert all(each.quote in PAGE.text for claim in found.claims for each in claim.citations)
 
@@ -71,8 +72,7 @@ async def test_each_line_is_quoted_once_in_the_order_of_the_page() -> None:
 async def test_a_row_is_quoted_below_its_header() -> None:
     found = await composed(part("", "", ROW, kind="table"))
 
-    header, _, row = found.claims[0].text.splitlines()[-3:]
-    assert (header, row) == ("| Code | Cure |", "| 691 | Use the full e-mail |")
+    assert Table(("Code", "Cure"), (("691", "Use the full e-mail"),)) in found.claims[0].blocks
 
 
 async def test_no_link_of_a_page_works_in_its_quotation() -> None:

@@ -313,6 +313,7 @@ ASK_IN_FULL = {
     "show_pipeline": True,
     "spaces": ["IT"],
     "source_type": "folder",
+    "model": None,
 }
 JUDGEMENT_IN_FULL = {
     "vote": "down",
