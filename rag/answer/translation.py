@@ -32,8 +32,11 @@ _MOST_GROWTH, _SHORTEST = 2, 40
 """A translation is at most so many times as long as its text, and so many characters more."""
 
 _SENTENCE = re.compile(r"[.!?;\n\u3002\uff01\uff1f\u0964\u061f]+")
+_FULL_STOP = re.compile(r"[\u3002\uff0e\uff61]")
 _WITH_DIGIT = re.compile(r"(?:[A-Za-z][A-Za-z._:/%+-]*)?\d(?:[\dA-Za-z._:/%+,-]*[\dA-Za-z%])?")
 """A number or code: of ASCII letters, so that a script without spaces does not run into it."""
+_EACH = re.compile(r"(?<![\d.,:])1(?=[\u3040-\u30ff\u4e00-\u9fff])")
+"""A Chinese or Japanese "one" before what is counted, where English has "a" or "each"."""
 _COMPOUND = re.compile(r"(?<=\d)-[^\W\d_]{3,}.*")
 """The words of a German compound, as in "12-Stunden-Sitzung"."""
 
@@ -93,11 +96,19 @@ def checked_translation(texts: Sequence[TranslatedText], asked: Asked) -> str:
     lines = []
     for each in texts:
         stored = each.check.claim is not None and each.check.claim.kind in {"table", "code"}
-        said = "" if stored else " ".join(plain_text(each.text).split())
+        said = "" if stored else _as_plain_text(each.text)
         if not stored and not _is_safe(said, each.check, asked):
             return ""
         lines += [said] if said else []
     return "\n".join(lines)
+
+
+def _as_plain_text(text: str) -> str:
+    """Return plain text on one line, with a space behind each ideographic full stop.
+
+    Without the space it would be the dot of an address, as in internationalised domain names.
+    """
+    return " ".join(plain_text(_FULL_STOP.sub(r"\g<0> ", text)).split())
 
 
 def _is_safe(said: str, check: CheckedPart, asked: Asked) -> bool:
@@ -119,7 +130,8 @@ def _is_safe(said: str, check: CheckedPart, asked: Asked) -> bool:
 
 
 def _numbers_and_codes(text: str) -> str:
-    return "; ".join(_COMPOUND.sub("", match.group()) for match in _WITH_DIGIT.finditer(text))
+    said = _EACH.sub("", text)
+    return "; ".join(_COMPOUND.sub("", match.group()) for match in _WITH_DIGIT.finditer(said))
 
 
 def _is_forbidden(said: str) -> bool:

@@ -110,6 +110,7 @@ async def test_a_translation_with_a_gap_is_not_shown() -> None:
     [
         ("de", "Eine 12-Stunden-Sitzung ist das Maximum."),
         ("ja", "セッションは12時間で終了します。"),
+        ("ja", "セッションは1台につき12時間です。 メニューを開いてください。"),
         ("zh", "会话在12小时后结束。"),
         ("fr", "Une session se termine après 12 heures."),
         ("ar", "تنتهي الجلسة بعد ١٢ ساعة."),
