@@ -8,7 +8,7 @@ import pytest
 
 from tests.structure.trace import WAYS
 
-MOST_FILES = {"the web": 85, "Slack": 86, "Teams": 95}
+MOST_FILES = {"the web": 95, "Slack": 95, "Teams": 104}
 """Files that an answered question passes. The aim is 60 for Slack and 70 for Teams."""
 
 

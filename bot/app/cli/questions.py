@@ -218,7 +218,7 @@ def _kept(
     return KeptAnswers(settings.data_dir / EVALUATION / "answers", _name(model), parts)
 
 
-PROMPTS = ("answer", "generic", "intent", "rewrite", "search_plan")
+PROMPTS = ("answer", "answer_translated", "generic", "search_plan", "understand")
 _CHANGE_ANSWERS = {
     "confidence_threshold",
     "embedding_model",
