@@ -112,7 +112,10 @@ class Pipeline:
             timings_ms={**spelling, **first.timings_ms},
             corrected=question != typed,
         )
-        return first if self._planner is None else await self._planned(first, scope, self._planner)
+        # Without passages of the first search the gate would have nothing to judge by.
+        if self._planner is None or not first.passages:
+            return first
+        return await self._planned(first, scope, self._planner)
 
     async def _planned(self, first: Retrieval, scope: Scope, planner: SearchPlanner) -> Retrieval:
         started = time.perf_counter()
@@ -248,9 +251,7 @@ class Pipeline:
                 ),
             )
         composed = time.perf_counter()
-        # The gate was trained on searches in the asker's own words.
-        own = [each for each in retrieval.passages if "planned" not in each.signals]
-        judged = features(question, own, composition, vocabulary)
+        judged = features(question, retrieval.passages, composition, vocabulary)
         return Answer(
             question=retrieval.question,
             claims=composition.claims,

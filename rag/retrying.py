@@ -16,6 +16,8 @@ from typing import TypeVar
 import stamina
 import structlog
 
+from rag.errors import ToolsRejected
+
 Result = TypeVar("Result")
 
 
@@ -112,11 +114,21 @@ def question_calls_left() -> int:
     return MOST_CALLS if question is None else question.calls_left
 
 
-def count_question_call() -> None:
-    """Count one answer that is asked of a model against this question's limit, if there is one."""
+@contextmanager
+def question_call() -> Iterator[None]:
+    """Count one answer that is asked of a model against this question's limit, if there is one.
+
+    One whose tools are rejected counts for nothing: no model has read it.
+    """
     question = _QUESTION.get()
     if question is not None:
         question.calls_left -= 1
+    try:
+        yield
+    except ToolsRejected:
+        if question is not None:
+            question.calls_left += 1
+        raise
 
 
 @contextmanager

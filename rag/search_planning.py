@@ -19,13 +19,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from prompts.files import PromptFile, fenced, unforgeable_code
 from rag.errors import RagError
 from rag.ports import ChatMessage, ChatModel, Prompt, Tool, ToolCall, to_prompt
-from rag.retrying import question_calls_left
+from rag.retrying import question_calls_left, question_time_share_left
 from rag.search_scope import PlannedSearch, Scope
 from rag.text.plain_text import visible
 from rag.types import ModelCall, Passage
 
 MOST_SEARCHES = 3
 """The most searches that a model makes for a question, failed ones included."""
+CALLS_FOR_ANSWER = 2
+"""The calls of a question that planning leaves: for the answer and its repair, or for a second
+answer, or for the asker's private addition."""
+SHARE_FOR_ANSWER = 0.5
+"""The share of a question's time for models from which on nothing is planned any more."""
 RESULTS_SHOWN = 6
 """The most results of a search that the model sees; of its own searches no others are kept, so that
 all that it has seen is recorded."""
@@ -37,7 +42,7 @@ MOST_SPACES = 50
 _RANK_CONSTANT = 60
 """The constant of reciprocal rank fusion in its authors' experiments."""
 _LONGEST_QUERY = 300
-_UNPLANNED = "the search was not planned: the model failed"
+_CUT_SHORT = "the planning of the search was cut short: the model failed"
 
 _log = structlog.get_logger(__name__)
 
@@ -60,7 +65,7 @@ class SearchArguments(BaseModel):
     @field_validator("space", "label", "changed_since", mode="before")
     @classmethod
     def _none_if_empty(cls, value: object) -> object:
-        return None if value in {"", "null", "None"} else value
+        return None if isinstance(value, str) and value in {"", "null", "None"} else value
 
 
 _NULLABLE_STRING: Mapping[str, object] = {"type": ["string", "null"]}
@@ -134,8 +139,7 @@ class SearchPlanner:
         """
         rounds = _Rounds(self._first_prompt(question, first, spaces), first)
         try:
-            # The last call of a question is for its answer.
-            while rounds.left and question_calls_left() > 1:
+            while rounds.left and _leaves_an_answer():
                 completion = await self._model.complete(rounds.prompt)
                 rounds.calls.append(completion.call)
                 wanted = completion.tool_calls[: rounds.left]
@@ -145,7 +149,7 @@ class SearchPlanner:
         except RagError as error:
             _log.warning("search_planning_failed", why=str(error))
             rounds.calls.extend(error.calls)
-            return rounds.plan(_UNPLANNED)
+            return rounds.plan(_CUT_SHORT)
         return rounds.plan()
 
     def _first_prompt(
@@ -158,7 +162,14 @@ class SearchPlanner:
             results=_shown(first),
             question=visible(question),
         )
-        return replace(prompt, tools=(SEARCH_TOOL,))
+        # A repair would take the time and the call of the answer.
+        return replace(prompt, tools=(SEARCH_TOOL,), repairs=False)
+
+
+def _leaves_an_answer() -> bool:
+    """Return whether after one more call there is enough of the question's limits to answer it."""
+    enough_calls = question_calls_left() > CALLS_FOR_ANSWER
+    return enough_calls and question_time_share_left() >= SHARE_FOR_ANSWER
 
 
 class _Rounds:
@@ -172,7 +183,15 @@ class _Rounds:
         self._searches: list[PlannedSearch] = []
 
     def add(self, results: Sequence[_Result]) -> None:
-        """Append a round of searches and their results to the conversation."""
+        """Append a round of searches and their results to the conversation.
+
+        Calls are numbered on, because some servers begin again in each reply.
+        """
+        made = MOST_SEARCHES - self.left
+        results = [
+            replace(each, call=replace(each.call, id=f"call_{number}"))
+            for number, each in enumerate(results, made + 1)
+        ]
         self.left -= len(results)
         called = ChatMessage("assistant", "", tool_calls=tuple(each.call for each in results))
         answers = (ChatMessage("tool", each.text, tool_call_id=each.call.id) for each in results)

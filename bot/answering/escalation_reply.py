@@ -164,11 +164,12 @@ def clarify(
     if not asked or len(asked) > _MOST_SUBJECTS or not passages:
         return None
     sharing = naming_pages(question, [each.chunk for each in passages])
+    best = max(passage.score for passage in passages)
     # Reversed, so that the best passage of each page is kept.
     candidates = {
         passage.chunk.page_id: passage
         for passage in reversed(passages)
-        if passage.score >= _LEAST_SCORE_SHARE * passages[0].score
+        if passage.score >= _LEAST_SCORE_SHARE * best
         and (passage.chunk.page_id in sharing if passes else _is_about(passage, asked))
     }
     meant = [passage for passage in passages if candidates.get(passage.chunk.page_id) is passage]

@@ -120,8 +120,9 @@ class GroundedAnswer:
         passages = tuple(passage for passage in found if passage.chunk.page_id in page_ids)
         return replace(
             self,
-            # Without its pages, nothing vouches for the word that was read.
-            retrieval=replace(self.retrieval, passages=passages, corrected=False),
+            # Without its pages, nothing vouches for the word that was read; and a model's searches
+            # may hold words of theirs.
+            retrieval=replace(self.retrieval, passages=passages, corrected=False, searches=()),
             answer=self.answer and replace(self.answer, claims=(), passages=passages),
         )
 

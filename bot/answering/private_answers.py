@@ -23,6 +23,7 @@ from bot.domain.text.source_links import with_public_links
 from rag import telemetry
 from rag.errors import RagError
 from rag.pipeline import Retrieval
+from rag.retrying import question_calls_left
 from rag.search_scope import Scope
 from rag.telemetry import span
 from rag.types import Answer, Chunk, ModelCall
@@ -114,12 +115,13 @@ async def compose_private_reply(
 
     Args:
         profile: The model and the pages to answer from.
-        request: What to search for, with the asker as its reader; None asks for nothing.
+        request: What to search for, with the asker as its reader; None asks for nothing, nor is
+            anything asked for once the question's model calls are used up.
         public: The answer that the channel gets.
         gate: Judges an answer.
         recheck: Rechecks the permissions of the pages; None trusts the index.
     """
-    if request is None:
+    if request is None or (profile.model and not question_calls_left()):
         return None, ()
     public_chunk_ids = _chunk_ids(public.retrieval)
 

@@ -31,18 +31,21 @@ def features(
 
     Args:
         question: the question as it was searched for.
-        passages: the retrieved passages, best first; may be empty.
+        passages: the retrieved passages, best first; may be empty. Of those that only a model's own
+            search found, nothing but their identifiers counts.
         composition: the composer's result.
         vocabulary: the document frequencies of words; None weighs all words equally.
 
     A feature that can't be computed is absent, never zero. ``has_claims``, ``supported_share`` and
     ``uncovered_identifiers`` are always present.
     """
-    ranked = sorted(passages, key=lambda passage: -_score(passage))[:TOP_PASSAGES]
+    # The gate was trained on searches in the asker's own words.
+    own = [passage for passage in passages if "planned" not in passage.signals]
+    ranked = sorted(own, key=lambda passage: -_score(passage))[:TOP_PASSAGES]
     return {
         **_composed(composition),
         **_distribution(ranked),
-        **_strength(question, passages, vocabulary),
+        **_strength(question, own, vocabulary),
         **_agreement(ranked),
         **_coverage(question, ranked, vocabulary),
         "uncovered_identifiers": float(len(_missing_identifiers(question, passages))),

@@ -34,8 +34,8 @@ from rag.retrying import (
     MOST_CALLS,
     Deadline,
     RetryPolicy,
-    count_question_call,
     limited_call,
+    question_call,
     question_calls_left,
 )
 from rag.telemetry import Attributes, counting, describe, span
@@ -274,8 +274,8 @@ class OpenAICompatibleModel:
         for _ in range(1 + prompt.repairs):
             if not question_calls_left():
                 break
-            count_question_call()
-            exchange = await self._transport.ask(prompt, messages, shape, deadline, tally)
+            with question_call():
+                exchange = await self._transport.ask(prompt, messages, shape, deadline, tally)
             refusal = refusal_of(exchange)
             if exchange.reply is None or refusal is not None:
                 return None, refusal or ""

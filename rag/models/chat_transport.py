@@ -216,12 +216,12 @@ class ChatTransport:
                 self._keep(dialect)
                 telemetry.describe_current(_request_attributes(dialect, prompt))
                 return _usage_of_error(tally, Exchange(answer, reply_verdicts(answer)))
-            if prompt.tools and says_tools_rejected(answer):
-                self._tools_rejected_until = self._clock() + REJECTION_KEPT_SECONDS
-                raise ToolsRejected(_no_tools(self.model))
             tried.add(dialect)
             other = dialect.after(answer, structured=shape is not None)
             if other is None or other in tried:
+                if prompt.tools and says_tools_rejected(answer):
+                    self._tools_rejected_until = self._clock() + REJECTION_KEPT_SECONDS
+                    raise ToolsRejected(_no_tools(self.model))
                 raise ModelUnavailable(_not_accepted(self.name, answer, self.names))
             dialect = other
 

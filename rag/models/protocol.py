@@ -157,6 +157,8 @@ def _tool_body(tool: Tool) -> dict[str, object]:
 
 def says_tools_rejected(rejection: Rejection) -> bool:
     """Return whether a rejection of a request with tools is about the tools."""
+    if rejection.code in _NOT_ABOUT_THE_DIALECT:
+        return False
     about = f"{rejection.param} {rejection.message}".lower()
     return "tool" in about or "function" in about
 

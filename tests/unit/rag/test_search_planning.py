@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from itertools import count
@@ -15,12 +15,19 @@ import pytest
 
 from prompts.files import load_prompt
 from rag.answer.extractive import ExtractiveComposer
-from rag.errors import ToolsRejected
+from rag.errors import ModelUnavailable, ToolsRejected
 from rag.index.embedded.index import open_index
 from rag.models.circuit_breaker import FAILURES, CircuitBreaker
 from rag.pipeline import Pipeline, Retrieval
 from rag.ports import Prompt
-from rag.search_planning import MOST_SEARCHES, SEARCH_TOOL, SearchPlanner, merge_searches
+from rag.retrying import MOST_CALLS, question_calls_left, question_limits
+from rag.search_planning import (
+    CALLS_FOR_ANSWER,
+    MOST_SEARCHES,
+    SEARCH_TOOL,
+    SearchPlanner,
+    merge_searches,
+)
 from rag.search_scope import PlannedSearch, Scope
 from rag.types import EVERYONE, Principal
 from tests.fakes.model_server import (
@@ -148,6 +155,7 @@ async def test_no_more_searches_are_made_than_agreed() -> None:
         calls_tool("[]"),
         calls_tool({"query": ""}),
         calls_tool({"query": ["keyfobs"]}),
+        calls_tool({"query": "keyfobs", "space": ["it"], "label": {}}),
         calls_tool({"query": "keyfobs", "changed_since": "last week"}),
         calls_tool({"query": "keyfobs"}, name="delete_page"),
     ],
@@ -187,6 +195,45 @@ async def test_what_is_no_call_ends_the_planning(nothing: object) -> None:
 
     assert pages(found) == {"vpn"}
     assert len(server.seen) == 1
+
+
+async def test_planning_leaves_the_calls_that_an_answer_needs() -> None:
+    with question_limits(20):
+        _, server = await retrieve(*(calls_tool({"query": f"keyfobs {n}"}) for n in range(9)))
+
+    assert len(server.seen) == MOST_CALLS - CALLS_FOR_ANSWER
+
+
+async def test_a_plan_that_is_cut_off_is_not_repaired() -> None:
+    found, server = await retrieve(says("Let me think", finish_reason="length"))
+
+    assert pages(found) == {"vpn"}
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "context_length_exceeded", "message": "123 tokens in the functions"},
+        {"param": "reasoning_effort", "message": "Tools need another reasoning effort."},
+    ],
+    ids=["too long", "reasoning"],
+)
+async def test_not_every_rejection_that_names_tools_is_of_them(error: dict[str, object]) -> None:
+    once = fails(400, None, type="invalid_request_error", **error)
+    async with open_test_model(once, says("Yes."), reasoning_effort="none") as (model, _):
+        with suppress(ModelUnavailable):
+            await model.complete(_with_tools(DAYS_PROMPT))
+
+        assert (await model.complete(_with_tools(DAYS_PROMPT))).text == "Yes."
+
+
+async def test_rejected_tools_cost_the_question_no_call() -> None:
+    picky = rejects("tools", "tools are not supported", says("Yes."))
+    async with planning(picky) as (pipeline, _):
+        with question_limits(20):
+            await pipeline.retrieve("Where do I get a VPN token?", EVERYBODY)
+            assert question_calls_left() == MOST_CALLS
 
 
 @pytest.mark.parametrize("failure", [fails(401), fails(500), resets], ids=["401", "500", "reset"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bot.answering.gate import Judgement
 from bot.answering.grounded_answer import (
     GroundedAnswer,
@@ -13,6 +15,7 @@ from bot.answering.grounded_answer import (
 from bot.domain.interactions import Trace
 from bot.domain.messages import Intent
 from rag.pipeline import Retrieval
+from rag.search_scope import PlannedSearch
 from rag.types import Answer, FilterVerdict, ModelCall
 from tests.fakes.builders import chunk, passage, route
 
@@ -45,3 +48,10 @@ def test_calls_bring_what_content_filters_said() -> None:
     call = ModelCall("answer", "m", "answer@1", 1, 1, 1.0, filters=(verdict,))
 
     assert trace_with_calls(trace_with_note(TRACE, "a"), (call, call)).filters == (verdict, verdict)
+
+
+def test_without_its_pages_an_answer_keeps_no_search_of_a_model() -> None:
+    searches = (PlannedSearch("salary bands", None, None, None, 1),)
+    grounded = GroundedAnswer(replace(RETRIEVAL, searches=searches), None)
+
+    assert grounded.limited_to_pages(()).retrieval.searches == ()

@@ -292,6 +292,8 @@ def test_a_page_that_scores_far_below_the_best_is_no_candidate() -> None:
     weak = passage(PAYROLL.chunk, 0.1)
 
     assert clarify("how do I reset my password", [MAC, weak], 0.4) is None
+    found_by_a_model = replace(LUNCH, score=0.0)
+    assert clarify("how do I reset my password", [found_by_a_model, MAC, weak], 0.4) is None
 
 
 def test_nothing_found_is_nothing_to_choose() -> None:

@@ -129,3 +129,11 @@ async def test_no_feature_is_a_count_of_the_question() -> None:
     )
 
     assert not {float(len(question)), float(len(question.split()))} & set(found.values())
+
+
+def test_of_what_only_a_models_search_found_nothing_but_identifiers_counts() -> None:
+    planned = passage("Error 691 is a wrong name.", page="b.md", signals={"planned": 1.0})
+
+    alone, both = (features("vpn 691", found, QUOTED, None) for found in ([VPN], [planned, VPN]))
+
+    assert both == {**alone, "uncovered_identifiers": 0}
