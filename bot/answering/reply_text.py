@@ -106,6 +106,11 @@ def _intro(reply: Reply) -> str:
     return QUOTES_INTRO if reply.tone == "found" else ""
 
 
+def text_without_intro(reply: Reply) -> str:
+    """Return the text of a reply without the words that a heading says in their place."""
+    return reply.text.removeprefix(_intro(reply)).lstrip("\n")
+
+
 def without_missing(reply: Reply) -> Reply:
     """Return a reply without its ``missing`` part; of a record without parts, its text says it."""
     shorter = replace(reply, missing=None)
