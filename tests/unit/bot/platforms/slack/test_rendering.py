@@ -344,6 +344,19 @@ def test_a_table_that_slack_does_not_take_is_lines_from_the_first(table: Table) 
     )
 
 
+def test_no_row_is_lost_where_the_text_of_a_table_is_long() -> None:
+    cells = [[f"&<{row}.{column}>" for column in range(12)] for row in range(99)]
+    shown = forms_of(Table((), tuple(map(tuple, cells))))
+    plain = [[form for form in forms if "'table'" not in str(form.blocks)] for forms in shown]
+
+    for form in (form for forms in plain for form in forms):
+        written = [str(b["text"]) for b in form.blocks if b["type"] == "markdown"]
+        assert sum(map(len, written)) <= TEXT_LIMIT
+        assert refusal({"text": form.text, "blocks": list(form.blocks)}, BLOCK_TYPES) == ""
+    whole = "".join(str(forms[0].blocks) for forms in plain)
+    assert all(escaped(cell) in whole for row in cells for cell in row)
+
+
 def test_of_two_tables_in_a_message_the_second_is_lines() -> None:
     (forms,) = forms_of(PORTS, Table((), (("22", "SSH"),)))
     kinds = [each["type"] for each in forms[0].blocks]
