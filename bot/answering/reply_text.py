@@ -97,7 +97,7 @@ def framed_parts(reply: Reply, *, introduced: bool = True) -> tuple[Part, ...]:
 def _translated(translation: Translation) -> Iterator[Part]:
     """Yield a translation, marked as one in its own language."""
     yield paragraph(f"**{texts_in(translation.language).translation}:**")
-    yield from map(paragraph, translation.text.splitlines())
+    yield from (paragraph(line) for line in translation.text.splitlines() if line.strip())
 
 
 def _intro(reply: Reply) -> str:
