@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
@@ -22,6 +22,7 @@ from bot.store.database import Store
 from bot.store.search import StoredSearches
 from bot.store.tables import EscalationRow
 from bot.web.board.labels import LEVELS, OFFERED
+from rag.search_scope import PlannedSearch
 from tests.fakes.board_app import (
     CALL,
     CLOSED,
@@ -351,6 +352,20 @@ async def test_scores_of_the_search_are_on_the_record_for_admins_alone(desk: Boa
     for score in (PASSAGE_SIGNALS["keyword"], "Strength of the best passage 90% score_best"):
         assert score not in expert
         assert score in admin
+
+
+async def test_a_models_searches_are_on_the_record_for_readers_of_all_it_read(
+    desk: BoardBrowser,
+) -> None:
+    search = PlannedSearch("leave in May", "HR", None, date(2026, 1, 2), 3)
+    recorded = await ask(desk.store, response=SURE, trace=replace(TRACE, searches=(search,)))
+
+    some, all_of_it = [
+        plain(await desk.of(who).get(f"{QUESTIONS_PATH}/{recorded.id}")) for who in ("anna", "ines")
+    ]
+
+    assert "leave in May HR 2026-01-02 3" in all_of_it
+    assert search.query not in some
 
 
 async def test_what_the_reader_may_not_read_is_nowhere_on_the_record(desk: BoardBrowser) -> None:
