@@ -16,7 +16,7 @@ from bot.answering.explanations.signals import (
 from bot.answering.gate import calibration_in_words
 from bot.answering.reply_text import without_missing
 from bot.answering.visibility import Visibility
-from bot.domain.interactions import Feedback, Interaction, Outcome, PostedRef, Trace
+from bot.domain.interactions import Feedback, Interaction, Outcome, PostedRef, Route, Trace
 from bot.domain.outcomes import confidence_level
 from bot.web.board import labels
 from bot.web.board.figures import duration, plural, usd
@@ -246,7 +246,7 @@ def _decision_facts(
     decider = _DECIDERS[route.decided_by]
     yield "Taken as", f"{labels.INTENTS[route.intent]} (by {decider}, {route.score:.2f})"
     if trace.passages:
-        yield "Searched for", sight.searched_for(asked)
+        yield "Searched for", _searched_for(sight.explained(asked, outcome).trace.route)
         pages = len({passage.page_id for passage in trace.passages})
         found = plural(len(trace.passages), "passage")
         yield "Read", f"{found} from {plural(pages, 'page')}"
@@ -257,6 +257,13 @@ def _decision_facts(
             yield "Handed over", "Not at once: a person was offered"
     if response.kind == "reply" and response.refused:
         yield "Refused", "By a limit, a pause, or the model's safety filter; see the notes"
+
+
+def _searched_for(route: Route) -> str:
+    """Return a question as it was searched for, with its own words if it was translated."""
+    if not route.search_query:
+        return route.question
+    return f"{route.search_query} (translated from: {route.question})"
 
 
 def _confidence_facts(outcome: Outcome, sight: Visibility) -> Iterable[tuple[str, str]]:

@@ -16,7 +16,7 @@ from bot.answering.explanations.signals import PASSAGE_SIGNALS
 from bot.answering.reply_text import MISSING_INTRO
 from bot.domain.feedback import new_feedback
 from bot.domain.interactions import Clarification, Feedback, PostedRef, Reply
-from bot.domain.messages import Refusal
+from bot.domain.messages import FoundPassage, Refusal
 from bot.domain.outcomes import refused_outcome
 from bot.store.database import Store
 from bot.store.search import StoredSearches
@@ -36,6 +36,7 @@ from tests.fakes.board_app import (
     TwoPageIndex,
     ask,
     board,
+    passage,
     source,
 )
 from tests.fakes.builders import message
@@ -338,6 +339,21 @@ async def test_the_record_shows_everything_that_is_known(desk: BoardBrowser, sto
         "limit:none",
     ):
         assert expected in words
+
+
+@pytest.mark.parametrize("heard", [(), (passage(CLOSED),)], ids=["open", "closed"])
+async def test_the_record_tells_what_a_translated_question_was_searched_by(
+    desk: BoardBrowser, heard: tuple[FoundPassage, ...]
+) -> None:
+    route = replace(TRACE.route, question="VPN kaputt, 809?", language="de", search_query="vpn 809")
+    recorded = await ask(
+        desk.store, "m1", "und nun?", trace=replace(TRACE, route=route, heard=heard)
+    )
+
+    words = plain(await desk.get(f"{QUESTIONS_PATH}/{recorded.id}"))
+
+    shown = {each for each in (route.search_query, route.question) if each in words}
+    assert shown == (set() if heard else {route.search_query, route.question})
 
 
 @pytest.mark.mended(id="attack-7")
