@@ -319,6 +319,17 @@ def test_a_table_is_a_block_in_its_place_and_its_marks_are_below_it() -> None:
     assert refusal({"blocks": list(forms[0].blocks), "text": "x"}, BLOCK_TYPES) == ""
 
 
+def test_code_in_a_bold_cell_is_code_without_its_backticks() -> None:
+    (forms,) = forms_of(Table((), (("**See `http://e.example` first**",),)))
+    table, *_ = cast("Any", forms[0].blocks)
+
+    assert table["rows"][0][0]["elements"][0]["elements"] == [
+        {"type": "text", "text": "See ", "style": {"bold": True}},
+        {"type": "text", "text": "http://e.example", "style": {"bold": True, "code": True}},
+        {"type": "text", "text": " first", "style": {"bold": True}},
+    ]
+
+
 def test_where_tables_are_refused_their_rows_are_lines() -> None:
     (forms,) = forms_of(PORTS)
     plain = [form for form in forms if all(each["type"] != "table" for each in form.blocks)]
