@@ -178,14 +178,14 @@ def text_and_blocks(
 ) -> Iterator[str | Table | Code]:
     """Yield the text of parts, interrupted by the blocks of the types ``apart``, in order.
 
-    The citation marks of such a block begin the text below it.
+    The citation marks of such a block begin the text below it, so the block itself has none.
     """
     text, before = "", None
     for piece in _pieces(parts):
         if isinstance(piece.block, apart):
             if text:
                 yield text
-            yield piece.block
+            yield replace(piece.block, citations=())
             text, before = piece.marks, None
             continue
         text += _joint(before, piece) if before else "\n\n" if text else ""

@@ -97,13 +97,18 @@ def framed_parts(reply: Reply, *, introduced: bool = True) -> tuple[Part, ...]:
 def _translated(translation: Translation) -> Iterator[Part]:
     """Yield a translation, marked as one in its own language."""
     yield paragraph(f"**{texts_in(translation.language).translation}:**")
-    yield from map(paragraph, translation.text.splitlines())
+    yield from (paragraph(line) for line in translation.text.splitlines() if line.strip())
 
 
 def _intro(reply: Reply) -> str:
     if reply.confidence_level == "unsure":
         return f"{UNSURE_INTRO}:"
     return QUOTES_INTRO if reply.tone == "found" else ""
+
+
+def text_without_intro(reply: Reply) -> str:
+    """Return the text of a reply without the words that a heading says in their place."""
+    return reply.text.removeprefix(_intro(reply)).lstrip("\n")
 
 
 def without_missing(reply: Reply) -> Reply:

@@ -203,10 +203,15 @@ def _bodies(rendered: ResponseView) -> Sequence[_Body]:
 
 
 def _units(piece: str | Table | Code) -> Sequence[str | Table]:
-    if isinstance(piece, Table) and is_within_table_limits(piece):
+    if isinstance(piece, Table) and is_within_table_limits(piece) and _fits_as_text(piece):
         return (piece,)
     text = piece if isinstance(piece, str) else parts_text((piece,))
     return split(plain_code(text), TEXT_LIMIT, _escaped_length)
+
+
+def _fits_as_text(table: Table) -> bool:
+    """Return whether a message takes the text of a table, where its block is refused."""
+    return _body_length((table,)) <= TEXT_LIMIT
 
 
 def _body_text(body: _Body) -> str:

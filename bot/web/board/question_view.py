@@ -16,7 +16,7 @@ from bot.answering.explanations.signals import (
 from bot.answering.gate import calibration_in_words
 from bot.answering.reply_text import without_missing
 from bot.answering.visibility import Visibility
-from bot.domain.interactions import Feedback, Interaction, Outcome, PostedRef, Trace
+from bot.domain.interactions import Feedback, Interaction, Outcome, PostedRef, Route, Trace
 from bot.domain.outcomes import confidence_level
 from bot.web.board import labels
 from bot.web.board.figures import duration, plural, usd
@@ -27,6 +27,7 @@ from bot.web.board.responses import (
     interaction_response,
     response_view,
 )
+from rag.search_scope import PlannedSearch
 from rag.types import FilterVerdict, ModelCall
 
 _MICRO = 1_000_000
@@ -43,10 +44,14 @@ class Table:
     note: str = ""
 
 
-def trace_tables(trace: Trace, sight: Visibility, *, scored: bool = True) -> tuple[Table, ...]:
+def trace_tables(
+    asked: Interaction, outcome: Outcome, sight: Visibility, *, scored: bool = True
+) -> tuple[Table, ...]:
     """Return the non-empty tables of a trace; without ``scored``, no retrieval scores."""
+    trace = outcome.trace
     every = (
         _passages(trace, sight, PASSAGE_SIGNALS if scored else {}),
+        _searches(sight.explained(asked, outcome).trace.searches),
         _features(trace.features if scored else {}),
         _calls(trace.calls),
         _filters(trace.filters),
@@ -67,6 +72,26 @@ def _passages(trace: Trace, sight: Visibility, scores: Mapping[str, str]) -> Tab
         ),
         named=2,
         note=f"{hidden:,} more that you may not read." if hidden else "",
+    )
+
+
+def _searches(searches: Iterable[PlannedSearch]) -> Table:
+    return Table(
+        title="Further searches of the model",
+        head=("Query", "Space", "Label", "Changed since", "Sections found"),
+        rows=tuple(map(_search, searches)),
+        named=4,
+    )
+
+
+def _search(search: PlannedSearch) -> tuple[str, ...]:
+    since = search.changed_since
+    return (
+        search.query,
+        search.space or "",
+        search.label or "",
+        since.isoformat() if since else "",
+        f"{search.found:,}",
     )
 
 
@@ -207,7 +232,7 @@ def record_view(
         decision=tuple(_decision_facts(asked, outcome, sight)) if outcome else (),
         delivery=tuple(_delivery_facts(asked)),
         judgements=tuple(_feedback_view(each) for each in feedback),
-        tables=trace_tables(outcome.trace, sight, scored=scored) if outcome else (),
+        tables=trace_tables(asked, outcome, sight, scored=scored) if outcome else (),
         blind=sight.blind,
     )
 
@@ -221,7 +246,7 @@ def _decision_facts(
     decider = _DECIDERS[route.decided_by]
     yield "Taken as", f"{labels.INTENTS[route.intent]} (by {decider}, {route.score:.2f})"
     if trace.passages:
-        yield "Searched for", sight.searched_for(asked)
+        yield "Searched for", _searched_for(sight.explained(asked, outcome).trace.route)
         pages = len({passage.page_id for passage in trace.passages})
         found = plural(len(trace.passages), "passage")
         yield "Read", f"{found} from {plural(pages, 'page')}"
@@ -232,6 +257,13 @@ def _decision_facts(
             yield "Handed over", "Not at once: a person was offered"
     if response.kind == "reply" and response.refused:
         yield "Refused", "By a limit, a pause, or the model's safety filter; see the notes"
+
+
+def _searched_for(route: Route) -> str:
+    """Return a question as it was searched for, with its own words if it was translated."""
+    if not route.search_query:
+        return route.question
+    return f"{route.search_query} (translated from: {route.question})"
 
 
 def _confidence_facts(outcome: Outcome, sight: Visibility) -> Iterable[tuple[str, str]]:

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
-from bot.answering.reply_text import UNSURE_INTRO, framed_parts
+from bot.answering.reply_text import UNSURE_INTRO, framed_parts, text_without_intro
 from bot.answering.visibility import Visibility, sources_of
 from bot.chat.votes import can_be_rated
 from bot.domain.feedback import REASONS, Reason
@@ -241,7 +241,7 @@ def _html(response: Response, exchange_id: str) -> Markup:
     hrefs = [openable(source.url) for source in response.sources]
     parts = framed_parts(response, introduced=False)
     if not parts:
-        return answer_html(response.text, exchange_id, len(hrefs))
+        return answer_html(text_without_intro(response), exchange_id, len(hrefs))
     return parts_html(parts, exchange_id, hrefs)
 
 

@@ -74,6 +74,15 @@ def test_blocks_apart_come_in_place_and_their_marks_below_them() -> None:
     ]
 
 
+def test_a_block_apart_leaves_its_marks_to_the_text_below() -> None:
+    cited = Table(("Port", "For"), (("443", "VPN"),), (1,))
+
+    pieces = list(text_and_blocks((cited, paragraph("Wait.")), (Table, Code)))
+
+    whole = [each if isinstance(each, str) else parts_text((each,)) for each in pieces]
+    assert "\n".join(whole).count("[1]") == 1
+
+
 def test_a_change_of_texts_reaches_all_but_code() -> None:
     changed = with_texts(Quotation((STEPS, PORTS)), str.upper)
 

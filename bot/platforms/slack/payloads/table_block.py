@@ -45,8 +45,10 @@ def _styled(text: str, *, bold: bool) -> Iterator[Mapping[str, object]]:
     for found in _STYLED.finditer(text):
         if end < found.start():
             yield _literal(text[end : found.start()], bold=bold)
-        code = found["code"] is not None
-        yield _literal(found["code"] or found["bold"], bold=bold or not code, code=code)
+        if found["bold"]:
+            yield from _styled(found["bold"], bold=True)
+        else:
+            yield _literal(found["code"], bold=bold, code=True)
         end = found.end()
     if end < len(text):
         yield _literal(text[end:], bold=bold)

@@ -18,7 +18,7 @@ from bot.answering.reply_text import (
     without_missing,
 )
 from bot.domain.interactions import Reply
-from rag.parts import Code, ItemList, Omission, Quotation, Table, paragraph
+from rag.parts import Code, ItemList, Omission, Quotation, Table, Translation, paragraph
 from rag.types import Answer, Citation, Claim, Passage
 from tests.fakes.builders import NOON, chunk, passage
 
@@ -126,6 +126,14 @@ def test_up_to_three_sentences_are_a_paragraph_and_more_a_list() -> None:
     assert reply_of(answer("model", *said[:3]), 0.7).text.count("\n") == 0
     lines = reply_of(answer("model", *said), 0.7).text.splitlines()
     assert [line[:2] for line in lines] == ["- "] * 4
+
+
+def test_a_translation_has_no_paragraph_without_words() -> None:
+    told = Translation("de", "Im Portal.\n\n  \nOder per Mail.")
+
+    _, _, *lines = framed_parts(Reply("", "answer", parts=(paragraph("x"),), translation=told))
+
+    assert lines == [paragraph("Im Portal."), paragraph("Oder per Mail.")]
 
 
 def test_tables_and_code_are_parts_with_their_sources() -> None:

@@ -40,6 +40,7 @@ from rag.parts import (
 
 STYLE = "body { margin: 0; }\n" * 50
 WHOLE_PAGE_BYTES = 150_000
+NOT_SHOWN = re.compile(r"^\.(\w+)\[hidden\] \{ display: none; \}$", re.MULTILINE)
 
 
 @pytest.fixture
@@ -237,6 +238,15 @@ def test_each_kind_of_part_has_its_element() -> None:
     assert '<td dir="auto"><code>x|y</code></td>' in html
     assert '<td dir="auto"></td><td dir="auto"><strong>z</strong></td>' in html
     assert 'href="#s-abc-1"' in html
+
+
+def test_a_copy_button_is_not_displayed_until_a_script_shows_it() -> None:
+    html = parts_html((Code("x"),), "i", PAGES)
+    button = re.search(r'<button [^>]*class="([^"]+)" hidden>', html)
+    style = (layout.HERE / "static" / "style.css").read_text()
+
+    assert button
+    assert set(button[1].split()) & set(NOT_SHOWN.findall(style))
 
 
 def test_a_quotation_names_its_page_and_what_is_left_out_is_outside_of_it() -> None:

@@ -319,6 +319,17 @@ def test_a_table_is_a_block_in_its_place_and_its_marks_are_below_it() -> None:
     assert refusal({"blocks": list(forms[0].blocks), "text": "x"}, BLOCK_TYPES) == ""
 
 
+def test_code_in_a_bold_cell_is_code_without_its_backticks() -> None:
+    (forms,) = forms_of(Table((), (("**See `http://e.example` first**",),)))
+    table, *_ = cast("Any", forms[0].blocks)
+
+    assert table["rows"][0][0]["elements"][0]["elements"] == [
+        {"type": "text", "text": "See ", "style": {"bold": True}},
+        {"type": "text", "text": "http://e.example", "style": {"bold": True, "code": True}},
+        {"type": "text", "text": " first", "style": {"bold": True}},
+    ]
+
+
 def test_where_tables_are_refused_their_rows_are_lines() -> None:
     (forms,) = forms_of(PORTS)
     plain = [form for form in forms if all(each["type"] != "table" for each in form.blocks)]
@@ -342,6 +353,19 @@ def test_a_table_that_slack_does_not_take_is_lines_from_the_first(table: Table) 
     assert refusal({"blocks": [dict(each) for each in blocks], "text": "x"}, BLOCK_TYPES) != (
         "invalid_blocks"
     )
+
+
+def test_no_row_is_lost_where_the_text_of_a_table_is_long() -> None:
+    cells = [[f"&<{row}.{column}>" for column in range(12)] for row in range(99)]
+    shown = forms_of(Table((), tuple(map(tuple, cells))))
+    plain = [[form for form in forms if "'table'" not in str(form.blocks)] for forms in shown]
+
+    for form in (form for forms in plain for form in forms):
+        written = [str(b["text"]) for b in form.blocks if b["type"] == "markdown"]
+        assert sum(map(len, written)) <= TEXT_LIMIT
+        assert refusal({"text": form.text, "blocks": list(form.blocks)}, BLOCK_TYPES) == ""
+    whole = "".join(str(forms[0].blocks) for forms in plain)
+    assert all(escaped(cell) in whole for row in cells for cell in row)
 
 
 def test_of_two_tables_in_a_message_the_second_is_lines() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,12 +16,13 @@ from bot.answering.explanations.signals import PASSAGE_SIGNALS
 from bot.answering.reply_text import MISSING_INTRO
 from bot.domain.feedback import new_feedback
 from bot.domain.interactions import Clarification, Feedback, PostedRef, Reply
-from bot.domain.messages import Refusal
+from bot.domain.messages import FoundPassage, Refusal
 from bot.domain.outcomes import refused_outcome
 from bot.store.database import Store
 from bot.store.search import StoredSearches
 from bot.store.tables import EscalationRow
 from bot.web.board.labels import LEVELS, OFFERED
+from rag.search_scope import PlannedSearch
 from tests.fakes.board_app import (
     CALL,
     CLOSED,
@@ -35,6 +36,7 @@ from tests.fakes.board_app import (
     TwoPageIndex,
     ask,
     board,
+    passage,
     source,
 )
 from tests.fakes.builders import message
@@ -339,6 +341,21 @@ async def test_the_record_shows_everything_that_is_known(desk: BoardBrowser, sto
         assert expected in words
 
 
+@pytest.mark.parametrize("heard", [(), (passage(CLOSED),)], ids=["open", "closed"])
+async def test_the_record_tells_what_a_translated_question_was_searched_by(
+    desk: BoardBrowser, heard: tuple[FoundPassage, ...]
+) -> None:
+    route = replace(TRACE.route, question="VPN kaputt, 809?", language="de", search_query="vpn 809")
+    recorded = await ask(
+        desk.store, "m1", "und nun?", trace=replace(TRACE, route=route, heard=heard)
+    )
+
+    words = plain(await desk.get(f"{QUESTIONS_PATH}/{recorded.id}"))
+
+    shown = {each for each in (route.search_query, route.question) if each in words}
+    assert shown == (set() if heard else {route.search_query, route.question})
+
+
 @pytest.mark.mended(id="attack-7")
 async def test_scores_of_the_search_are_on_the_record_for_admins_alone(desk: BoardBrowser) -> None:
     recorded = await ask(desk.store, response=SURE)
@@ -351,6 +368,20 @@ async def test_scores_of_the_search_are_on_the_record_for_admins_alone(desk: Boa
     for score in (PASSAGE_SIGNALS["keyword"], "Strength of the best passage 90% score_best"):
         assert score not in expert
         assert score in admin
+
+
+async def test_a_models_searches_are_on_the_record_for_readers_of_all_it_read(
+    desk: BoardBrowser,
+) -> None:
+    search = PlannedSearch("leave in May", "HR", None, date(2026, 1, 2), 3)
+    recorded = await ask(desk.store, response=SURE, trace=replace(TRACE, searches=(search,)))
+
+    some, all_of_it = [
+        plain(await desk.of(who).get(f"{QUESTIONS_PATH}/{recorded.id}")) for who in ("anna", "ines")
+    ]
+
+    assert "leave in May HR 2026-01-02 3" in all_of_it
+    assert search.query not in some
 
 
 async def test_what_the_reader_may_not_read_is_nowhere_on_the_record(desk: BoardBrowser) -> None:

@@ -8,10 +8,18 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from bot.answering.reply_text import UNSURE_INTRO
+from bot.answering.reply_text import QUOTES_INTRO, UNSURE_INTRO
 from bot.answering.visibility import Visibility
 from bot.domain.cases import Act, Actor, ActorRole, Case, CaseStatus, CaseStep, State, Step
-from bot.domain.interactions import Escalation, Interaction, Outcome, Reply, Response, Trace
+from bot.domain.interactions import (
+    ConfidenceLevel,
+    Escalation,
+    Interaction,
+    Outcome,
+    Reply,
+    Response,
+    Trace,
+)
 from bot.domain.messages import Activity, InteractionId, Stage
 from bot.domain.messages import Intent as Intents
 from bot.store.database import Store
@@ -124,6 +132,21 @@ def test_a_guess_is_said_once_to_be_one_and_offers_a_person_and_thumbs() -> None
     assert SOURCE.quote in view.html
     assert view.can_ask_person
     assert view.rateable
+
+
+@pytest.mark.parametrize(
+    ("intro", "level"), [(QUOTES_INTRO, "sure"), (f"{UNSURE_INTRO}:", "unsure")]
+)
+def test_an_answer_recorded_as_text_has_its_intro_in_the_heading_only(
+    intro: str, level: ConfidenceLevel
+) -> None:
+    text = f"{intro}\n\n> {SOURCE.quote} [1]"
+
+    view = shown(answered(Reply(text, "found", (SOURCE,), 0.5, confidence_level=level)))
+
+    assert view.heading == intro.removesuffix(":")
+    assert view.heading not in view.html
+    assert "<blockquote>" in view.html
 
 
 OVERLAP = "The last sentence of the first part is repeated. "
