@@ -277,6 +277,26 @@ async def test_what_can_not_be_put_is_told_and_leaves_nothing(
     assert list((tmp_path / "documents").glob(".incoming/*")) == []
 
 
+@pytest.mark.parametrize(
+    "declared",
+    ["application/x-www-form-urlencoded", "text/json", "application/ld+json; charset=utf-8"],
+)
+async def test_json_without_its_header_is_not_put_as_a_file(
+    store: Store, tmp_path: Path, declared: str
+) -> None:
+    kept = MemoryDocuments()
+    api = documents_api(store.audits, tmp_path, kept)
+    sent = json.dumps({**PAGE, "readers": ["group:hr"]}).encode()
+    async with serving(store, settings_for(tmp_path), documents=api) as client:
+        headers = {"Content-Type": declared}
+        response = await client.put(f"{SPACES}/HR/leave.md", data=sent, headers=headers)
+        told = await response.json()
+
+    assert response.status == 415
+    assert "application/json" in told["cure"]
+    assert kept.kept == {}
+
+
 async def test_json_may_not_be_larger_than_a_file_either(store: Store, tmp_path: Path) -> None:
     api = documents_api(store.audits, tmp_path, MemoryDocuments())
     async with serving(store, settings_for(tmp_path), documents=api) as client:
