@@ -128,6 +128,7 @@ async def receive_new(
             name = _with_ending(sent.name, sent.format)
             yield await _written(request, sent, ReceivedFile(name, body.path))
         return
+    _require_no_readers_in_address(request, "Send it as the field 'readers'.")
     async with receive_form(request, data_dir, bounds) as form:
         unknown = sorted(form.texts.keys() - _FORM_FIELDS)
         if unknown:
@@ -180,15 +181,20 @@ def _require_bytes_or_json(request: web.Request) -> None:
 
 async def _written(request: web.Request, sent: DocumentContent, file: ReceivedFile) -> Upload:
     """Write a document that was sent as JSON to its file, with front matter."""
-    if "readers" in request.query:
-        # Ignored, it would leave a document open to everyone that was meant for some.
-        raise invalid_field(
-            "readers", request.query["readers"], "is no parameter here", "Send it in the JSON."
-        )
+    _require_no_readers_in_address(request, "Send it in the JSON.")
     # Never longer than the JSON that it came in, so the limit of a file holds.
     text = join_front_matter(sent.content, title=sent.title, labels=sent.labels).encode()
     await asyncio.to_thread(file.path.write_bytes, text)
     return Upload(file, ",".join(sent.readers), exact=True)
+
+
+def _require_no_readers_in_address(request: web.Request, cure: str) -> None:
+    """Refuse readers in the address of a body that has its own. Raises Problem (422).
+
+    Ignored, they would leave a document open to everyone that was meant for some.
+    """
+    if "readers" in request.query:
+        raise invalid_field("readers", request.query["readers"], "is no parameter here", cure)
 
 
 def _with_ending(name: str, written: Format) -> str:

@@ -297,6 +297,19 @@ async def test_json_without_its_header_is_not_put_as_a_file(
     assert kept.kept == {}
 
 
+async def test_readers_in_the_address_of_a_form_are_refused(store: Store, tmp_path: Path) -> None:
+    kept = MemoryDocuments()
+    api = documents_api(store.audits, tmp_path, kept)
+    async with serving(store, settings_for(tmp_path), documents=api) as client:
+        asked = {"readers": "group:hr"}
+        response = await client.post(f"{SPACES}/HR", data=form(), params=asked)
+        told = await response.json()
+
+    assert response.status == 422
+    assert told["errors"][0]["field"] == "readers"
+    assert kept.kept == {}
+
+
 async def test_json_may_not_be_larger_than_a_file_either(store: Store, tmp_path: Path) -> None:
     api = documents_api(store.audits, tmp_path, MemoryDocuments())
     async with serving(store, settings_for(tmp_path), documents=api) as client:
