@@ -173,6 +173,19 @@ async def test_a_failure_is_asked_again_and_no_wrong_answer(
     assert trial.unusable == ()
 
 
+async def test_the_sample_is_asked_in_its_language_whatever_the_wikis_is(
+    settings: Settings, server: OpenAIServer
+) -> None:
+    german = settings.model_copy(update={"wiki_language": "de"})
+
+    await run_sample_evaluation(settings, [], plan=PLAN[:1], yes=True)
+    asked = [seen.body for seen in server.seen]
+    server.seen.clear()
+    await run_sample_evaluation(german, [], plan=PLAN[:1], yes=True, again=True)
+
+    assert [seen.body for seen in server.seen] == asked
+
+
 async def test_an_answer_without_a_usable_form_is_the_models_own(
     settings: Settings, server: OpenAIServer, tmp_path: Path
 ) -> None:
