@@ -230,7 +230,9 @@ _CHANGE_ANSWERS = {
     "router",
     "search",
     "similarity_floor",
+    "spelling",
     "top_k",
+    "wiki_language",
 }
 
 

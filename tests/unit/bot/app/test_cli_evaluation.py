@@ -294,3 +294,23 @@ async def test_a_gate_fitted_to_ones_own_model_judges_it_from_then_on(
 
     await run_certification(settings, path, model="own")
     assert name in load_gate_file(gate_path(settings)).calibrations
+
+
+@pytest.mark.parametrize("changed", [{}, {"wiki_language": "de"}, {"spelling": False}])
+async def test_kept_answers_are_of_the_language_and_spelling_in_force(
+    settings: Settings,
+    server: OpenAIServer,
+    tmp_path: Path,
+    capsys: Printed,
+    changed: dict[str, object],
+) -> None:
+    await write_index(settings, tmp_path / "pages", DESKS)
+    path = written(tmp_path / "own.jsonl", own_questions())
+    server.answers = [hesitates, fails(401)]
+    assert await run_training(settings, path, model="own") == STOPPED
+    server.answers = [fails(401)]
+    capsys.readouterr()
+
+    await run_training(settings.model_copy(update=changed), path, model="own")
+
+    assert ("answered already" in capsys.readouterr().out) == (not changed)
