@@ -107,11 +107,15 @@ class UploadQuery(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A received document; ``exact``: it is kept under this name or not at all."""
+    """A received document; ``exact``: it is kept under this name or not at all.
+
+    ``declared``: its sender said which format its text is in, and the name has that extension.
+    """
 
     file: ReceivedFile
     readers: str
     exact: bool
+    declared: bool = False
 
 
 @asynccontextmanager
@@ -185,7 +189,7 @@ async def _written(request: web.Request, sent: DocumentContent, file: ReceivedFi
     # Never longer than the JSON that it came in, so the limit of a file holds.
     text = join_front_matter(sent.content, title=sent.title, labels=sent.labels).encode()
     await asyncio.to_thread(file.path.write_bytes, text)
-    return Upload(file, ",".join(sent.readers), exact=True)
+    return Upload(file, ",".join(sent.readers), exact=True, declared=True)
 
 
 def _require_no_readers_in_address(request: web.Request, cure: str) -> None:

@@ -310,6 +310,26 @@ async def test_readers_in_the_address_of_a_form_are_refused(store: Store, tmp_pa
     assert kept.kept == {}
 
 
+@pytest.mark.parametrize(
+    ("written", "content"),
+    [("html", "Ask HR."), ("text", "%PDF-1.7 is a version."), ("text", "<html> is a tag.")],
+)
+async def test_text_is_kept_in_the_format_that_its_json_declares(
+    store: Store, tmp_path: Path, written: str, content: str
+) -> None:
+    kept = MemoryDocuments()
+    api = documents_api(store.audits, tmp_path, kept)
+    sent = {"name": "note", "title": "Note", "format": written, "content": content}
+    async with serving(store, settings_for(tmp_path), documents=api) as client:
+        response = await client.post(f"{SPACES}/HR", json=sent)
+        told = await response.json()
+
+    assert response.status == 202, told
+    document = convert(told["id"], kept.contents["HR", told["id"]])
+    assert told["id"] == {"html": "note.html", "text": "note.txt"}[written]
+    assert content in repr(document.blocks)
+
+
 async def test_json_may_not_be_larger_than_a_file_either(store: Store, tmp_path: Path) -> None:
     api = documents_api(store.audits, tmp_path, MemoryDocuments())
     async with serving(store, settings_for(tmp_path), documents=api) as client:
