@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -128,7 +128,7 @@ async def receive_new(
     """
     if request.content_type == "application/json":
         async with receive_file(request, "", data_dir, bounds) as body:
-            sent = parse_json(await asyncio.to_thread(body.path.read_bytes), NewDocument)
+            sent = await asyncio.to_thread(_read_json, body.path, NewDocument)
             name = _with_ending(sent.name, sent.format)
             yield await _written(request, sent, ReceivedFile(name, body.path))
         return
@@ -158,7 +158,7 @@ async def receive_named(
         if request.content_type != "application/json":
             yield Upload(file, readers or EVERYONE, exact=True)
             return
-        sent = parse_json(await asyncio.to_thread(file.path.read_bytes), DocumentContent)
+        sent = await asyncio.to_thread(_read_json, file.path, DocumentContent)
         fitting = _with_ending(name, sent.format)
         if fitting != name:
             wrong = f"is not what the name {name[:100]!r} says"
@@ -186,10 +186,22 @@ def _require_bytes_or_json(request: web.Request) -> None:
 async def _written(request: web.Request, sent: DocumentContent, file: ReceivedFile) -> Upload:
     """Write a document that was sent as JSON to its file, with front matter."""
     _require_no_readers_in_address(request, "Send it in the JSON.")
-    # Never longer than the JSON that it came in, so the limit of a file holds.
-    text = join_front_matter(sent.content, title=sent.title, labels=sent.labels).encode()
-    await asyncio.to_thread(file.path.write_bytes, text)
+    await asyncio.to_thread(_write_with_front_matter, file.path, sent)
     return Upload(file, ",".join(sent.readers), exact=True, declared=True)
+
+
+Content = TypeVar("Content", bound=DocumentContent)
+
+
+def _read_json(path: Path, shape: type[Content]) -> Content:
+    """Read and validate a file of JSON, of which a large one takes long. Raises Problem."""
+    return parse_json(path.read_bytes(), shape)
+
+
+def _write_with_front_matter(path: Path, sent: DocumentContent) -> None:
+    # Never longer than the JSON that it came in, so the limit of a file holds.
+    text = join_front_matter(sent.content, title=sent.title, labels=sent.labels)
+    path.write_bytes(text.encode())
 
 
 def _require_no_readers_in_address(request: web.Request, cure: str) -> None:
