@@ -139,18 +139,27 @@ class Library:
         return None if page is None else _of_summary(page)
 
     async def add(
-        self, space: str, received: Path, *, name: str, readers: str, by: str, exact: bool = False
+        self,
+        space: str,
+        received: Path,
+        *,
+        name: str,
+        readers: str,
+        by: str,
+        exact: bool = False,
+        declared: bool = False,
     ) -> Added:
         """Store a file in a space and have it indexed; one of the same name is replaced.
 
         The file is moved. A name that does not fit the content gets another extension, or is
-        refused if it is to be ``exact``. Raises DocumentRefused, DocumentInTheWay.
+        refused if it is to be ``exact``; where the name's format is ``declared``, any text fits it.
+        Raises DocumentRefused, DocumentInTheWay.
         """
         space_key(space)
         name = document_name(name)
         may_read = _readers(readers)
         await self._check_free(space)
-        kind = await asyncio.to_thread(file_kind, received, name)
+        kind = await asyncio.to_thread(file_kind, received, name, declared=declared)
         if exact and (fitting := stored_name(name, kind)) != name:
             raise DocumentRefused(
                 f"The content is not what the name {shortened(name)} says. Name it "

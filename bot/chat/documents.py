@@ -67,11 +67,20 @@ class Documents(Protocol):
         ...
 
     async def add(
-        self, space: str, received: Path, *, name: str, readers: str, by: str, exact: bool = False
+        self,
+        space: str,
+        received: Path,
+        *,
+        name: str,
+        readers: str,
+        by: str,
+        exact: bool = False,
+        declared: bool = False,
     ) -> Added:
         """Add a file to a space and start indexing it; a document of the same name is replaced.
 
-        With ``exact``, a name that does not fit the content is refused instead of changed.
+        With ``exact``, a name that does not fit the content is refused instead of changed. With
+        ``declared``, the name has the extension of the format that the sender says its text is in.
         """
         ...
 

@@ -134,7 +134,9 @@ def _line(location: tuple[int | str, ...], value: object, message: str) -> str:
     field = _field(str(location[0]))
     if field is None:
         return f"{str(location[0]).upper()}={value!r} is wrong: {message}. See docs/settings.md."
-    shown = "(hidden)" if "SecretStr" in str(field.annotation) else repr(value)
+    # A mapping of models in one variable has their keys in it.
+    secret = location[0] == "models" or "SecretStr" in str(field.annotation)
+    shown = "(hidden)" if secret else repr(value)
     name = (field.alias or str(location[0])).upper()
     default = field.get_default(call_default_factory=True, validated_data={})
     return (

@@ -63,8 +63,7 @@ def front_matter(page_id: str, content: bytes) -> tuple[FrontMatter, tuple[str, 
     Raises:
         PageUnreadable: the bytes are not text.
     """
-    html = PurePosixPath(page_id).suffix.lower() in {".html", ".htm"}
-    decoded = decode(content, html=html)
+    decoded = decode(content, html=_is_named_html(page_id))
     return split_front_matter(decoded.text), decoded.notes
 
 
@@ -155,14 +154,23 @@ _OFFICE = {"xl/workbook.xml": "an Excel workbook", "ppt/presentation.xml": "a Po
 _SAME = {".htm": ".html", ".mdx": ".md", ".markdown": ".md"}
 
 
-def file_kind(path: Path, name: str) -> str:
+def file_kind(path: Path, name: str, *, declared: bool = False) -> str:
     """Return the extension of a file's actual type: .pdf, .docx, .html, .md, .mdx or .txt.
+
+    Args:
+        path: where the file is.
+        name: its name, which decides between kinds of text.
+        declared: the sender gave text, and the name has the extension of its format; that one is
+            returned where the file is text at all.
 
     Raises:
         DocumentRefused: the file is of no readable type.
     """
     with path.open("rb") as file:
         head = file.read(_HEAD)
+    if declared:
+        _text_of(head, name)
+        return PurePosixPath(name).suffix.lower()
     if b"%PDF-" in head[:1024]:
         return ".pdf"
     if head.startswith(_ZIP):
@@ -197,18 +205,27 @@ def _kind_of_zip(path: Path, name: str) -> str:
 
 
 def _kind_of_text(head: bytes, name: str) -> str:
-    html = PurePosixPath(name).suffix.lower() in {".html", ".htm"}
+    text = _text_of(head, name)
+    if _HTML.match(text) or (_is_named_html(name) and _TAG.search(text)):
+        return ".html"
+    ending = PurePosixPath(name).suffix.lower()
+    return {".mdx": ".mdx", ".md": ".md", ".markdown": ".md"}.get(ending, ".txt")
+
+
+def _text_of(head: bytes, name: str) -> str:
+    """Return the first bytes as text. Raises DocumentRefused where they are none."""
     try:
         # The last bytes may be an incomplete character.
-        text = decode(head if len(head) < _HEAD else head[:-4], html=html).text
+        text = decode(head if len(head) < _HEAD else head[:-4], html=_is_named_html(name)).text
     except PageUnreadable as error:
         raise _refused(name, f"is of no kind that can be read ({READABLE_KINDS} are)") from error
     if not text.strip():
         raise _refused(name, "is empty; upload a document with text")
-    if _HTML.match(text) or (html and _TAG.search(text)):
-        return ".html"
-    ending = PurePosixPath(name).suffix.lower()
-    return {".mdx": ".mdx", ".md": ".md", ".markdown": ".md"}.get(ending, ".txt")
+    return text
+
+
+def _is_named_html(name: str) -> bool:
+    return PurePosixPath(name).suffix.lower() in {".html", ".htm"}
 
 
 def _refused(name: str, why: str) -> DocumentRefused:

@@ -92,9 +92,17 @@ class MemoryDocuments:
         return next((known[url] for url in urls if url in known), None)
 
     async def add(
-        self, space: str, received: Path, *, name: str, readers: str, by: str, exact: bool = False
+        self,
+        space: str,
+        received: Path,
+        *,
+        name: str,
+        readers: str,
+        by: str,
+        exact: bool = False,
+        declared: bool = False,
     ) -> Added:
-        if exact and stored_name(name, file_kind(received, name)) != name:
+        if exact and stored_name(name, file_kind(received, name, declared=declared)) != name:
             raise DocumentRefused(f"{name!r} is named like another kind.")
         if not name or "/" in name:
             raise DocumentRefused(f"{name!r} is no name.")

@@ -118,6 +118,9 @@ async def run_evaluation(
     return 0
 
 
+SAMPLE_LANGUAGE = "en"
+"""The language of the sample's pages, whatever that of the operator's own is."""
+
 STOPPED = 3
 """Exit code when a model stayed unavailable; the same command goes on from there."""
 
@@ -139,6 +142,7 @@ async def run_sample_evaluation(
     Return 0 when all are good enough, 1 when one may not be, 2 without consent, STOPPED when a
     model stayed unavailable.
     """
+    settings = settings.model_copy(update={"wiki_language": SAMPLE_LANGUAGE})
     chosen = [each for each in named_models(settings, models) if each is not None]
     asks = sample_plan(SAMPLE) if plan is None else plan
     kept = {_name(each): _kept(settings, each, asks) for each in (None, *chosen)}
@@ -226,7 +230,9 @@ _CHANGE_ANSWERS = {
     "router",
     "search",
     "similarity_floor",
+    "spelling",
     "top_k",
+    "wiki_language",
 }
 
 

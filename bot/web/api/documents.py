@@ -199,6 +199,7 @@ class DocumentsApi:
                 readers=upload.readers,
                 by=person.id,
                 exact=upload.exact,
+                declared=upload.declared,
             )
         await self._audit(person.id, "upload", f"{added.space}/{added.id}")
         return json_reply(admin_schemas.Uploaded.model_validate(added), 202)

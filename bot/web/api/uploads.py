@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -107,11 +107,15 @@ class UploadQuery(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A received document; ``exact``: it is kept under this name or not at all."""
+    """A received document; ``exact``: it is kept under this name or not at all.
+
+    ``declared``: its sender said which format its text is in, and the name has that extension.
+    """
 
     file: ReceivedFile
     readers: str
     exact: bool
+    declared: bool = False
 
 
 @asynccontextmanager
@@ -124,10 +128,11 @@ async def receive_new(
     """
     if request.content_type == "application/json":
         async with receive_file(request, "", data_dir, bounds) as body:
-            sent = parse_json(await asyncio.to_thread(body.path.read_bytes), NewDocument)
+            sent = await asyncio.to_thread(_read_json, body.path, NewDocument)
             name = _with_ending(sent.name, sent.format)
             yield await _written(request, sent, ReceivedFile(name, body.path))
         return
+    _require_no_readers_in_address(request, "Send it as the field 'readers'.")
     async with receive_form(request, data_dir, bounds) as form:
         unknown = sorted(form.texts.keys() - _FORM_FIELDS)
         if unknown:
@@ -147,14 +152,13 @@ async def receive_named(
 
     Raises Problem (400, 413, 415, 422), StoreUnavailable, DocumentRefused.
     """
-    if request.content_type.startswith("multipart/"):
-        raise problem(415, "Send the file's bytes as they are, or JSON; a form is for POST.")
+    _require_bytes_or_json(request)
     readers = query_of(request, UploadQuery).readers
     async with receive_file(request, name, data_dir, bounds) as file:
         if request.content_type != "application/json":
             yield Upload(file, readers or EVERYONE, exact=True)
             return
-        sent = parse_json(await asyncio.to_thread(file.path.read_bytes), DocumentContent)
+        sent = await asyncio.to_thread(_read_json, file.path, DocumentContent)
         fitting = _with_ending(name, sent.format)
         if fitting != name:
             wrong = f"is not what the name {name[:100]!r} says"
@@ -162,17 +166,51 @@ async def receive_named(
         yield await _written(request, sent, file)
 
 
+def _require_bytes_or_json(request: web.Request) -> None:
+    """Refuse a body that is declared as neither. Raises Problem (415).
+
+    Programs declare JSON as a form unless told otherwise, or by one of its further names; stored as
+    a file, it would be open to everyone, whatever its readers say.
+    """
+    sent = request.content_type
+    form = sent.startswith("multipart/") or sent == "application/x-www-form-urlencoded"
+    if form or ("json" in sent and sent != "application/json"):
+        raise problem(
+            415,
+            f"A body declared as {sent[:100]} is not taken here.",
+            cure="Declare JSON as `Content-Type: application/json`, and a file as "
+            "`application/octet-stream`; a form is for POST.",
+        )
+
+
 async def _written(request: web.Request, sent: DocumentContent, file: ReceivedFile) -> Upload:
     """Write a document that was sent as JSON to its file, with front matter."""
-    if "readers" in request.query:
-        # Ignored, it would leave a document open to everyone that was meant for some.
-        raise invalid_field(
-            "readers", request.query["readers"], "is no parameter here", "Send it in the JSON."
-        )
+    _require_no_readers_in_address(request, "Send it in the JSON.")
+    await asyncio.to_thread(_write_with_front_matter, file.path, sent)
+    return Upload(file, ",".join(sent.readers), exact=True, declared=True)
+
+
+Content = TypeVar("Content", bound=DocumentContent)
+
+
+def _read_json(path: Path, shape: type[Content]) -> Content:
+    """Read and validate a file of JSON, of which a large one takes long. Raises Problem."""
+    return parse_json(path.read_bytes(), shape)
+
+
+def _write_with_front_matter(path: Path, sent: DocumentContent) -> None:
     # Never longer than the JSON that it came in, so the limit of a file holds.
-    text = join_front_matter(sent.content, title=sent.title, labels=sent.labels).encode()
-    await asyncio.to_thread(file.path.write_bytes, text)
-    return Upload(file, ",".join(sent.readers), exact=True)
+    text = join_front_matter(sent.content, title=sent.title, labels=sent.labels)
+    path.write_bytes(text.encode())
+
+
+def _require_no_readers_in_address(request: web.Request, cure: str) -> None:
+    """Refuse readers in the address of a body that has its own. Raises Problem (422).
+
+    Ignored, they would leave a document open to everyone that was meant for some.
+    """
+    if "readers" in request.query:
+        raise invalid_field("readers", request.query["readers"], "is no parameter here", cure)
 
 
 def _with_ending(name: str, written: Format) -> str:

@@ -83,7 +83,7 @@ class ChannelPage:
             channel,
             await self.policies.of(settings.tenant, channel) or Policy(),
             spaces=[name for name in names if served is None or name in served],
-            models=settings.openai_channel_models,
+            models=[each.name for each in settings.further_models],
             usual=settings.openai_model,
         )
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -157,6 +158,19 @@ async def test_a_name_that_is_exact_has_to_fit_the_content(
     assert await library.spaces(None) == []
     added = await library.add("HR", path, name="a.md", readers="everyone", by="anna")
     assert added.id == "a.md.html"
+
+
+async def test_the_format_that_is_declared_of_a_text_holds(
+    library: Library, tmp_path: Path
+) -> None:
+    path = tmp_path / "incoming"
+    path.write_text("Ask HR, not %PDF-1.7.")
+    sent: dict[str, Any] = {"readers": "everyone", "by": "anna", "exact": True, "declared": True}
+
+    assert (await library.add("HR", path, name="note.html", **sent)).id == "note.html"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+    with pytest.raises(DocumentRefused):
+        await library.add("HR", path, name="picture.html", **sent)
 
 
 @pytest.mark.usefixtures("index")

@@ -173,6 +173,19 @@ async def test_a_failure_is_asked_again_and_no_wrong_answer(
     assert trial.unusable == ()
 
 
+async def test_the_sample_is_asked_in_its_language_whatever_the_wikis_is(
+    settings: Settings, server: OpenAIServer
+) -> None:
+    german = settings.model_copy(update={"wiki_language": "de"})
+
+    await run_sample_evaluation(settings, [], plan=PLAN[:1], yes=True)
+    asked = [seen.body for seen in server.seen]
+    server.seen.clear()
+    await run_sample_evaluation(german, [], plan=PLAN[:1], yes=True, again=True)
+
+    assert [seen.body for seen in server.seen] == asked
+
+
 async def test_an_answer_without_a_usable_form_is_the_models_own(
     settings: Settings, server: OpenAIServer, tmp_path: Path
 ) -> None:
@@ -281,3 +294,23 @@ async def test_a_gate_fitted_to_ones_own_model_judges_it_from_then_on(
 
     await run_certification(settings, path, model="own")
     assert name in load_gate_file(gate_path(settings)).calibrations
+
+
+@pytest.mark.parametrize("changed", [{}, {"wiki_language": "de"}, {"spelling": False}])
+async def test_kept_answers_are_of_the_language_and_spelling_in_force(
+    settings: Settings,
+    server: OpenAIServer,
+    tmp_path: Path,
+    capsys: Printed,
+    changed: dict[str, object],
+) -> None:
+    await write_index(settings, tmp_path / "pages", DESKS)
+    path = written(tmp_path / "own.jsonl", own_questions())
+    server.answers = [hesitates, fails(401)]
+    assert await run_training(settings, path, model="own") == STOPPED
+    server.answers = [fails(401)]
+    capsys.readouterr()
+
+    await run_training(settings.model_copy(update=changed), path, model="own")
+
+    assert ("answered already" in capsys.readouterr().out) == (not changed)

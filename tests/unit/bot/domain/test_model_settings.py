@@ -130,3 +130,13 @@ def test_budgets_hold_where_only_channels_have_a_model(monkeypatch: pytest.Monke
 
     assert settings.default_model is None
     assert usage_limits(settings).usd == 2
+
+
+def test_models_written_as_one_mapping_are_refused_without_a_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(SettingInvalid) as raised:
+        loaded(monkeypatch, MODELS=f'{{"local": {{"model": "m", "api_key": "{SECRET}"}}}}')
+
+    assert SECRET not in str(raised.value)
+    assert "docs/models.md" in str(raised.value)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import AsyncIterator, Mapping
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,12 +16,14 @@ from aiohttp import ClientResponse, FormData
 
 from bot.domain.errors import StoreUnavailable
 from bot.store.database import Store
-from bot.web.api import openapi_document
+from bot.web.api import openapi_document, uploads
 from bot.web.api.documents import DOCUMENT_OPERATIONS, DocumentsApi
 from bot.web.api.operations import Operation
+from bot.web.api.requests import parse_json
 from bot.web.forms import upload_limits
 from bot.web.problems import ProblemDetails
 from ingestion.documents.convert import convert
+from ingestion.documents.front_matter import join_front_matter
 from tests.fakes.chat_context import RUN, MemoryDocuments, document, documents_api
 from tests.fakes.http_server import BEARER, TOKEN, Client, serving, settings_for
 
@@ -275,6 +278,84 @@ async def test_what_can_not_be_put_is_told_and_leaves_nothing(
     assert told in f"{body['detail']} {body.get('cure')}"
     assert kept.kept == {}
     assert list((tmp_path / "documents").glob(".incoming/*")) == []
+
+
+@pytest.mark.parametrize(
+    "declared",
+    ["application/x-www-form-urlencoded", "text/json", "application/ld+json; charset=utf-8"],
+)
+async def test_json_without_its_header_is_not_put_as_a_file(
+    store: Store, tmp_path: Path, declared: str
+) -> None:
+    kept = MemoryDocuments()
+    api = documents_api(store.audits, tmp_path, kept)
+    sent = json.dumps({**PAGE, "readers": ["group:hr"]}).encode()
+    async with serving(store, settings_for(tmp_path), documents=api) as client:
+        headers = {"Content-Type": declared}
+        response = await client.put(f"{SPACES}/HR/leave.md", data=sent, headers=headers)
+        told = await response.json()
+
+    assert response.status == 415
+    assert "application/json" in told["cure"]
+    assert kept.kept == {}
+
+
+async def test_readers_in_the_address_of_a_form_are_refused(store: Store, tmp_path: Path) -> None:
+    kept = MemoryDocuments()
+    api = documents_api(store.audits, tmp_path, kept)
+    async with serving(store, settings_for(tmp_path), documents=api) as client:
+        asked = {"readers": "group:hr"}
+        response = await client.post(f"{SPACES}/HR", data=form(), params=asked)
+        told = await response.json()
+
+    assert response.status == 422
+    assert told["errors"][0]["field"] == "readers"
+    assert kept.kept == {}
+
+
+@pytest.mark.parametrize(
+    ("written", "content"),
+    [("html", "Ask HR."), ("text", "%PDF-1.7 is a version."), ("text", "<html> is a tag.")],
+)
+async def test_text_is_kept_in_the_format_that_its_json_declares(
+    store: Store, tmp_path: Path, written: str, content: str
+) -> None:
+    kept = MemoryDocuments()
+    api = documents_api(store.audits, tmp_path, kept)
+    sent = {"name": "note", "title": "Note", "format": written, "content": content}
+    async with serving(store, settings_for(tmp_path), documents=api) as client:
+        response = await client.post(f"{SPACES}/HR", json=sent)
+        told = await response.json()
+
+    assert response.status == 202, told
+    document = convert(told["id"], kept.contents["HR", told["id"]])
+    assert told["id"] == {"html": "note.html", "text": "note.txt"}[written]
+    assert content in repr(document.blocks)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+async def test_long_json_is_read_and_written_beside_the_event_loop(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def noted(work: Callable[..., object]) -> Callable[..., object]:
+        def run(*given: object, **named: object) -> object:
+            threads.append(threading.current_thread())
+            return work(*given, **named)
+
+        return run
+
+    for step in (parse_json, join_front_matter):
+        monkeypatch.setattr(uploads, step.__name__, noted(step))
+    place, sent = ("HR", {**PAGE, "name": "a"}) if method == "POST" else ("HR/a.md", PAGE)
+    api = documents_api(store.audits, tmp_path, MemoryDocuments())
+    async with serving(store, settings_for(tmp_path), documents=api) as client:
+        response = await client.request(method, f"{SPACES}/{place}", json=sent)
+
+    assert response.status == 202
+    assert len(threads) == 2
+    assert threading.current_thread() not in threads
 
 
 async def test_json_may_not_be_larger_than_a_file_either(store: Store, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from bot.domain.messages import Policy
 from bot.store.database import Store
+from bot.web.board.channels import ChannelPage
 from tests.fakes.board_app import BoardState, Client, state_pages
 from tests.fakes.chat_context import MemoryDocuments, document
 from tests.fakes.http_server import BEARER, TOKEN, settings_for
@@ -82,6 +83,19 @@ async def test_spaces_are_saved_and_the_rest_of_the_policy_stays(
     await save(client, await page(client))
 
     assert await store.policies.of("default", CHANNEL) == own
+
+
+async def test_a_named_model_of_a_channel_counts_as_configured(
+    store: Store, tmp_path: Path
+) -> None:
+    settings = settings_for(tmp_path, openai_model="usual", models={"careful": {"model": "m"}})
+    await store.policies.set("default", CHANNEL, Policy(model="careful"), actor="cli:x")
+    pages = ChannelPage(settings=settings, policies=store.policies, documents=indexed())
+
+    form = await pages._form(CHANNEL)  # noqa: SLF001 - the page shows the spaces alone
+
+    labels = {choice.value: choice.label for choice in form.models}
+    assert labels["careful"] == "careful"
 
 
 async def test_saving_what_is_so_already_is_no_act(store: Store, client: Client) -> None:
