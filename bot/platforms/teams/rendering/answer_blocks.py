@@ -18,6 +18,9 @@ _WIDEST = 40
 _CHARACTERS_PER_WIDTH = 8
 """Characters of a column's longest cell per unit of its relative width."""
 
+_PADDING_WIDTH = 3
+"""Relative width of an empty column; less would break a word of five letters beside long cells."""
+
 
 def table_elements(table: Table, fits: Fits) -> tuple[Json, ...]:
     """Return a table as elements that fit, split between rows, each with the header.
@@ -58,7 +61,7 @@ def _table_element(table: Table) -> Json:
 
 def _widths(table: Table) -> Iterator[int]:
     for cells in zip(*table.lines, strict=True):
-        yield 1 + min(max(map(len, cells)), _WIDEST) // _CHARACTERS_PER_WIDTH
+        yield _PADDING_WIDTH + min(max(map(len, cells)), _WIDEST) // _CHARACTERS_PER_WIDTH
 
 
 def _table_row(cells: tuple[str, ...], **looks: object) -> Json:
