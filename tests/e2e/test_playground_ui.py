@@ -127,7 +127,8 @@ async def test_a_question_goes_from_the_chat_to_the_people(
         await opens(page, "Personal Chat")
         await expect(shown(page, "Hello! Write me a question")).to_be_visible()
         await asks_in_the_chat(page, "vpn says error 809, what now?")
-        await expect(page.get_by_role("button", name="AI generated")).to_be_visible()
+        # The words and the card of the table below them are labelled, each.
+        await expect(page.get_by_role("button", name="AI generated")).to_have_count(2)
         await page.get_by_role("button", name="1", exact=True).hover()
         await expect(shown(page, "VPN \u203a Error codes")).to_be_visible()
         await picture(page, "answer")

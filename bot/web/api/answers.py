@@ -25,6 +25,7 @@ from bot.domain.messages import Limit, SearchFilters
 from bot.domain.outcomes import AnswerType, answer_type, confidence_level
 from bot.domain.text.formatting import superseded_warnings
 from bot.web.api import schemas
+from bot.web.api.part_schemas import AnswerParts
 from bot.web.pages.safe_html import openable
 from bot.web.problems import Problem, problem
 
@@ -172,7 +173,7 @@ class VisibleAnswer:
             newer: dict[str, object] = {
                 "missing": None,
                 "translation": None,
-                "parts": schemas.AnswerParts([]),
+                "parts": AnswerParts([]),
             }
             newer = newer if isinstance(told, schemas.AnswerV2) else {}
             update = {**closed, **newer, "warnings": [], "pipeline": pipeline}
@@ -288,12 +289,12 @@ def _answer(outcome: Outcome, said: str) -> str:
     return "" if outcome.silent else said
 
 
-def _parts(outcome: Outcome) -> schemas.AnswerParts:
+def _parts(outcome: Outcome) -> AnswerParts:
     """Return the parts of an answer from the wiki; none for all else."""
     response = outcome.response
     if not isinstance(response, Reply) or answer_type(outcome) != "RAG":
-        return schemas.AnswerParts([])
-    return schemas.AnswerParts.model_validate(response.parts)
+        return AnswerParts([])
+    return AnswerParts.model_validate(response.parts)
 
 
 def _text(response: Response) -> str:

@@ -8,14 +8,18 @@ from dataclasses import replace
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.cards import text_block
 from bot.platforms.teams.rendering.text import card_plain, card_text, largest_fitting
-from rag.parts import Code, Table
+from rag.parts import CELL_JOINT, Code, Table
 
 Fits = Callable[[Json], bool]
 """Returns whether an element is small enough for a message."""
 
+_BOLD = "**"
 _WIDEST = 40
 _CHARACTERS_PER_WIDTH = 8
 """Characters of a column's longest cell per unit of its relative width."""
+
+_PADDING_WIDTH = 3
+"""Relative width of an empty column; less would break a word of five letters beside long cells."""
 
 
 def table_elements(table: Table, fits: Fits) -> tuple[Json, ...]:
@@ -57,7 +61,7 @@ def _table_element(table: Table) -> Json:
 
 def _widths(table: Table) -> Iterator[int]:
     for cells in zip(*table.lines, strict=True):
-        yield 1 + min(max(map(len, cells)), _WIDEST) // _CHARACTERS_PER_WIDTH
+        yield _PADDING_WIDTH + min(max(map(len, cells)), _WIDEST) // _CHARACTERS_PER_WIDTH
 
 
 def _table_row(cells: tuple[str, ...], **looks: object) -> Json:
@@ -65,6 +69,27 @@ def _table_row(cells: tuple[str, ...], **looks: object) -> Json:
         {"type": "TableCell", "items": [text_block(card_text(cell), **looks)]} for cell in cells
     ]
     return {"type": "TableRow", "cells": shown}
+
+
+_WORDED_ROWS = 3
+_LONGEST_WORDED = 600
+
+
+def table_words(table: Table) -> str:
+    """Return what the message above a table says of it, for notifications and screen readers.
+
+    These are the header and the first rows in bold, which answer best. Lines that are too long to
+    be read twice are on the card alone.
+    """
+    key = [row for row in table.rows if _is_bold(row)][:_WORDED_ROWS]
+    header = [table.header] if table.header else []
+    lines = (CELL_JOINT.join(row).strip() for row in (*header, *key))
+    return "\n".join(line for line in lines if len(line) <= _LONGEST_WORDED)
+
+
+def _is_bold(row: tuple[str, ...]) -> bool:
+    written = [cell for cell in row if cell.strip()]
+    return bool(written) and all(_BOLD in cell for cell in written)
 
 
 _PLAIN_LANGUAGE = "PlainText"

@@ -14,7 +14,11 @@ from bot.domain.messages import Activity, InteractionId, Message
 from bot.domain.text.markdown import clip, outside_code, plain_code
 from bot.platforms.teams.payloads.actions import ASK_PERSON, CHOOSE_OPTION, SHOW_WHY
 from bot.platforms.teams.payloads.activity import Json
-from bot.platforms.teams.rendering.answer_blocks import code_elements, table_elements
+from bot.platforms.teams.rendering.answer_blocks import (
+    code_elements,
+    table_elements,
+    table_words,
+)
 from bot.platforms.teams.rendering.cards import (
     card,
     dialog_button,
@@ -57,7 +61,7 @@ def units_of(pieces: Iterable[str | Table | Code], room: int) -> Iterator[Unit]:
     """Yield inert Markdown, tables and code in units of at most ``room`` bytes, in order.
 
     Line breaks are kept, which Markdown would join. The text names each table or code block in its
-    place. A table that can't be split to fit becomes a list.
+    place, and says what is in a table. A table that can't be split to fit becomes a list.
     """
     tables = codes = 0
     for piece in pieces:
@@ -65,10 +69,10 @@ def units_of(pieces: Iterable[str | Table | Code], room: int) -> Iterator[Unit]:
             yield from _prose_units(piece, room)
         elif isinstance(piece, Code):
             codes += 1
-            yield from _card_units(f"Code {codes}", code_elements(piece, _fits_in(room)))
+            yield from _card_units(f"Code {codes}", code_elements(piece, _fits_in(room)), room)
         elif elements := table_elements(piece, _fits_in(room)):
             tables += 1
-            yield from _card_units(f"Table {tables}", elements)
+            yield from _card_units(f"Table {tables}", elements, room, table_words(piece))
         else:
             yield from _prose_units(parts_text((piece,)), room)
 
@@ -82,10 +86,13 @@ def _with_line_breaks(text: str) -> str:
     return _BREAK.sub("  \n", text)
 
 
-def _card_units(name: str, elements: Sequence[Json]) -> Iterator[Unit]:
+def _card_units(name: str, elements: Sequence[Json], room: int, words: str = "") -> Iterator[Unit]:
     for number, element in enumerate(elements, start=1):
         called = name if len(elements) == 1 else f"{name}, part {number} of {len(elements)}"
-        yield Unit(f"_{called}, below_", (text_block(called, weight="Bolder"), element))
+        said = f"_{called}, below_: {words}" if words and number == 1 else f"_{called}, below_"
+        first, *others = _prose_units(said, room)
+        yield replace(first, below=(text_block(called, weight="Bolder"), element))
+        yield from others
 
 
 def _fits_in(room: int) -> Callable[[Json], bool]:

@@ -214,7 +214,7 @@ def test_tables_and_code_hang_below_where_the_text_names_them() -> None:
     parts = (paragraph("First", (1,)), PRICES, paragraph("Then:"), code, paragraph("Done."))
     activity = only(replace(ANSWER, parts=parts))
     assert activity["text"] == (
-        "First [1]\n\n_Table 1, below_\n\n[1]\n\nThen:\n\n_Code 1, below_\n\nDone."
+        "First [1]\n\n_Table 1, below_: a \u00b7 b\n\n[1]\n\nThen:\n\n_Code 1, below_\n\nDone."
     )
     body = card(activity)["body"]
     assert [each["type"] for each in body] == ["TextBlock", "Table", "TextBlock", "CodeBlock"]
@@ -225,9 +225,39 @@ def test_tables_and_code_hang_below_where_the_text_names_them() -> None:
 def test_a_page_cited_only_in_a_table_is_still_a_citation() -> None:
     activity = only(replace(ANSWER, parts=(PRICES,)))
     assert [each["position"] for each in activity["entities"][0]["citation"]] == [1]
-    assert activity["text"].startswith("_Table 1, below_\n\n[1]")
+    assert activity["text"].startswith("_Table 1, below_: a \u00b7 b\n\n[1]")
     rows = card(activity)["body"][1]["rows"]
     assert [cell["items"][0]["text"] for cell in rows[1]["cells"]] == ["1", "2"]
+
+
+def test_a_message_says_the_rows_of_a_table_that_answer_best() -> None:
+    rows = (("1", "left"), ("**2**", "**right**"), ("**3**", ""), ("4", "**up**"))
+    quoted = Quotation((Table(("No.", "Where"), rows),), (1,))
+    text = only(replace(ANSWER, parts=(quoted,)))["text"]
+    assert text == (
+        "_Table 1, below_: No. \u00b7 Where  \n**2** \u00b7 **right**  \n**3** \u00b7\n\n[1]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (Table(("a", "b"), (("1", "2"),)), ": a \u00b7 b"),
+        (Table((), (("1", "2"), ("**3**", "**4**"))), ": **3** \u00b7 **4**"),
+        (Table(("a",), tuple((f"**{n}**",) for n in range(9))), ": a  \n**0**  \n**1**  \n**2**"),
+        (Table(("a",), (("**" + "long " * 200 + "**",),)), ": a"),
+        (Table((), (("1", "2"),)), ""),
+    ],
+)
+def test_a_message_says_the_header_and_few_short_rows(table: Table, said: str) -> None:
+    assert only(replace(ANSWER, parts=(table,)))["text"].split("\n\n")[0] == (
+        f"_Table 1, below_{said}"
+    )
+
+
+def test_the_words_of_a_table_in_several_cards_are_said_once() -> None:
+    words = "\n".join(part["text"] for part in shown(replace(ANSWER, parts=(PLANS,))))
+    assert words.count("Plan \u00b7 Price") == 1
 
 
 SMALL_TABLE = "|a|b|\n|-|-|\n|c|d|\n\n"

@@ -209,6 +209,13 @@ def test_a_column_with_longer_cells_is_wider() -> None:
     assert narrow < wide
 
 
+def test_a_column_of_codes_keeps_room_for_a_word_beside_long_cells() -> None:
+    table = Table(("Code", "Cause", "Cure"), (("13801", "word " * 20, "word " * 20),))
+    shown: Any = table_elements(table, any_size)[0]
+    widths = [column["width"] for column in shown["columns"]]
+    assert widths[0] / sum(widths) > 1 / 8
+
+
 def test_fifty_rows_are_cut_between_rows_each_part_with_the_header() -> None:
     parts = table_elements(PRICES, up_to(8_000))
     shown = [cells(part) for part in parts]
