@@ -43,6 +43,23 @@ async def test_a_word_is_read_as_a_word_of_readable_chunks_alone(index: Embedded
     assert await similar(index, "kestrl", STAFF) == {"kestrl": {"kestrel"}}
 
 
+async def test_a_word_is_read_within_the_source_type_that_is_searched(
+    index: EmbeddedIndex,
+) -> None:
+    wiki = Draft("a", ("The kestrel.",), title="Kestrel", source_type="confluence")
+    upload = Draft("b", ("The printer.",), title="Printer", source_type="upload")
+    await put(index, wiki, upload, vectors=False)
+    question = Question("kestrl prnter", "acme", source_type="upload")
+
+    found = await index.similar_words(question, ALL, ["kestrl", "prnter"])
+
+    assert {word: [each.word for each in likely] for word, likely in found.items()} == {
+        "kestrl": [],
+        "prnter": ["printer"],
+    }
+    assert await index.name_in(question, ALL, ["kestrel", "printer"]) == {"printer"}
+
+
 async def test_a_word_on_a_hidden_page_alone_counts_as_unknown(index: EmbeddedIndex) -> None:
     hidden = Draft("b", ("The prnter code name.",), readers=HIDDEN)
     await put(index, Draft("a", ("The printer.",)), hidden, vectors=False)
