@@ -27,9 +27,21 @@ _TEXTS = (
     "SELECT chunks.text FROM words JOIN chunks ON chunks.number = words.rowid "  # noqa: S608
     f"{_WITH_STEM} ORDER BY bm25(words) LIMIT 50"
 )
+MOST_NAMED = 500
+"""The most chunks whose title and headings are read for the names of things.
+
+The breadcrumb begins with the space, so the name of a space is in that of all its chunks. Titles
+with the words come first by BM25, however long the chunk; then the breadcrumbs that have them most.
+"""
+
+_BEST_NAMED = (
+    f"SELECT words.rowid AS number FROM words {_WITH_STEM} "  # noqa: S608
+    f"ORDER BY bm25(words, 100.0, 1.0, 0.0) LIMIT {MOST_NAMED}"
+)
 _NAMES = (
-    "SELECT DISTINCT places.page, chunks.title, chunks.breadcrumb FROM words "  # noqa: S608
-    f"JOIN chunks ON chunks.number = words.rowid {_WITH_STEM}"
+    "SELECT DISTINCT places.page, chunks.title, chunks.breadcrumb "  # noqa: S608
+    f"FROM ({_BEST_NAMED}) AS best JOIN chunks ON chunks.number = best.number "
+    "JOIN places ON places.chunk = best.number"
 )
 _SPELLINGS = "SELECT term FROM terms WHERE length(term) BETWEEN ? AND ?"
 

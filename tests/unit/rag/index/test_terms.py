@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rag.index.embedded.index import EmbeddedIndex, open_index
+from rag.index.embedded.terms import MOST_NAMED, Terms
 from rag.types import EVERYONE, Principal, Question
 from tests.fakes.passages import Draft, put
 
@@ -124,3 +126,30 @@ async def test_a_heading_of_several_pages_names_nothing(index: EmbeddedIndex) ->
 
     assert await names(index, "contacts") == frozenset()
     assert await names(index, "serial") == {"serial"}
+
+
+async def test_a_word_of_every_breadcrumb_has_few_titles_and_headings_read(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    index = await open_index(path, None)
+    whole = Draft("a", ("Call us.",) * 2 * MOST_NAMED, space="router", title="Office")
+    chunks = [
+        replace(chunk, breadcrumb=("router", "Office", f"Room {chunk.ordinal}"))
+        for chunk in whole.chunks
+    ]
+    await index.upsert_page(whole.page, chunks, None)
+    long = "Plug the cable in, then wait for the light to turn green. " * 20
+    await put(index, Draft("b", (long,), space="router", title="Router"), vectors=False)
+    await index.close()
+    read: list[tuple[object, ...]] = []
+
+    def counted(_: sqlite3.Cursor, row: tuple[object, ...]) -> tuple[object, ...]:
+        read.append(row)
+        return row
+
+    with closing(sqlite3.connect(path)) as file:
+        every = {"scopes": "[1]", "excluded": "[]", "source_type": None}
+        file.row_factory = counted
+        named = Terms(file).name_in(["router"], every)
+
+    assert named == {"router"}
+    assert 0 < len(read) <= MOST_NAMED + 50
