@@ -188,9 +188,10 @@ class Pipeline:
     async def names_something(self, question: str, scope: Scope) -> bool:
         """Return whether most words of a question name titles, headings or terms within the scope.
 
-        False with an index that cannot tell. Raises IndexUnavailable.
+        False with an index that cannot tell, and for more than MOST_WORDS content words, which
+        would be looked up one by one. Raises IndexUnavailable.
         """
-        if not isinstance(self._index, KnowsWords):
+        if not isinstance(self._index, KnowsWords) or len(content_words(question)) > MOST_WORDS:
             return False
         spelled = await self.respell(question, scope)
         words = asked_term(spelled) or frozenset(stems(spelled))

@@ -24,6 +24,9 @@ MODEL_FAILED = "The language model isn't answering just now, so I looked without
 READ_AS = "I read it as \u201c{}\u201d."
 """Remark below the response to a question whose spelling was corrected."""
 
+CORRECTED = "the spelling of the question was corrected"
+"""Note of a trace whose route's question has words as pages spell them."""
+
 BROAD = 2
 """A question of so many content words, or fewer, may be about several pages."""
 
@@ -146,7 +149,7 @@ def trace_with_answer(trace: Trace, grounded: GroundedAnswer) -> Trace:
     passages = answer.passages if answer else grounded.retrieval.passages
     timings = answer.timings_ms if answer else grounded.retrieval.timings_ms
     if grounded.retrieval.corrected:
-        trace = trace_with_note(trace, "the spelling of the question was corrected")
+        trace = trace_with_note(trace, CORRECTED)
     explained = replace(
         trace,
         route=replace(trace.route, question=_searched(trace.route, grounded.retrieval)),

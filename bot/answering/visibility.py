@@ -14,8 +14,17 @@ from typing import Protocol, TypeVar
 import structlog
 
 from bot.answering.asker_identity import Reader
+from bot.answering.grounded_answer import CORRECTED, READ_AS
 from bot.answering.reply_text import option_label, without_missing
-from bot.domain.interactions import Escalation, Interaction, Outcome, Reply, Response, Source
+from bot.domain.interactions import (
+    Escalation,
+    Interaction,
+    Outcome,
+    Reply,
+    Response,
+    Source,
+    Trace,
+)
 from bot.domain.messages import FoundPassage
 from rag.errors import RagError
 from rag.ports import ReadsChunks, SearchIndex
@@ -181,10 +190,31 @@ class Visibility:
     def searched_for(self, interaction: Interaction) -> str:
         """Return the search query; the question if the query may have a closed page's words."""
         asked, outcome = self.asked(interaction), interaction.outcome
-        heard = None if outcome is None else outcome.trace.heard
-        if asked is None or outcome is None or heard is None or not self._may_read(heard):
+        if asked is None or outcome is None or not self._may_read_query(outcome.trace):
             return asked or ""
         return outcome.trace.route.question
+
+    def remarks(self, interaction: Interaction) -> tuple[str, ...]:
+        """Return the remarks, without how the question was read if its query may not be shown."""
+        outcome = interaction.outcome
+        if outcome is None:
+            return ()
+        if self.asked(interaction) is not None and self._may_read_query(outcome.trace):
+            return outcome.remarks
+        reading, _, _ = READ_AS.partition("{")
+        return tuple(each for each in outcome.remarks if not each.startswith(reading))
+
+    def _may_read_query(self, trace: Trace) -> bool:
+        """Return whether all pages may be read that the query may have words of.
+
+        They are those behind the earlier turns, and where the spelling was corrected, what was
+        found by it; nothing vouches for a corrected word that found no passage.
+        """
+        if trace.heard is None or not self._may_read(trace.heard):
+            return False
+        return CORRECTED not in trace.notes or (
+            bool(trace.passages) and self._may_read(trace.passages)
+        )
 
     def explained(self, interaction: Interaction, outcome: Outcome) -> Outcome:
         """Return an outcome with its queries, passages and ``missing`` part as far as readable."""

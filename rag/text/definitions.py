@@ -20,13 +20,17 @@ _FRAME = frozenset(stems("mean meaning stand stands short define definition term
 """Stems of the words around the term; "abbreviation" and the like are dropped with them."""
 
 _ROW = re.compile(r"^[ \t]*\|([^|\n]+)\|([^|\n]+)\|[ \t]*$", re.MULTILINE)
-_HEADER = re.compile(r"^[ \t]*\|[^\n]*\n(?=[ \t]*\|[\s:|-]+$)", re.MULTILINE)
+_HEADER = re.compile(r"^[ \t]*\|[^\n]*\n(?=[ \t]*\|[ \t:|-]+$)", re.MULTILINE)
 _BOLD_TERM = re.compile(
-    r"^\s*(?:[-*+]\s+)?\*\*([^*\n]+?):?\*\*\s*(?:[:\u2013\u2014(-]|$)", re.MULTILINE
+    r"^[^\S\n]*(?:[-*+]\s+)?\*\*([^*\n]+?):?\*\*\s*(?:[:\u2013\u2014(-]|$)", re.MULTILINE
 )
 _RULE = re.compile(r"[\s:|-]+")
 
-_BEFORE_BRACKET = re.compile(r"([^\n|.;:]{3,90}?)\s*\(([A-Z][A-Za-z&/-]{1,9})\)")
+_MOST_BEFORE = 90
+"""The most characters before a bracket that may be the long form of the acronym in it."""
+
+_IN_BRACKET = re.compile(r"\(([A-Z][A-Za-z&/-]{1,9})\)")
+_NOT_IN_LONG_FORM = re.compile(r"[\n|.;:]")
 _AFTER_ACRONYM = re.compile(r"\b([A-Z][A-Za-z&/-]{1,9})\s+\(([^)\n]{3,90})\)")
 
 
@@ -52,10 +56,24 @@ def _glossary_terms(text: str) -> Iterator[str]:
 
 def _expanded_acronyms(text: str) -> Iterator[str]:
     pairs: Iterable[tuple[str, str]] = (
-        *((acronym, long) for long, acronym in _BEFORE_BRACKET.findall(text)),
+        *_before_brackets(text),
         *_AFTER_ACRONYM.findall(text),
     )
     yield from (acronym for acronym, long in pairs if _expands(long, acronym))
+
+
+def _before_brackets(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each acronym in brackets with the text before it, from the bracket before that on.
+
+    From the bracket backwards: a pattern that begins with the text would be tried at every letter,
+    and take the square of the time on a run of spaces.
+    """
+    end = 0
+    for bracket in _IN_BRACKET.finditer(text):
+        at = bracket.start()
+        before = text[max(end, at - _MOST_BEFORE) : at].rstrip()
+        yield bracket[1], _NOT_IN_LONG_FORM.split(before)[-1]
+        end = bracket.end()
 
 
 def _expands(long: str, acronym: str) -> bool:

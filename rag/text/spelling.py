@@ -28,7 +28,7 @@ MOST_LETTERS = 32
 """Longer "words" are keys or pasted text; no English word is as long."""
 
 MOST_WORDS = 12
-"""A question with more unknown words is a pasted log, or in a language that the pages are not."""
+"""A question with more words to look up is a pasted text, or not in the pages' language."""
 
 _PART = re.compile(r"`[^`]*`|\"[^\"]*\"|\u201c[^\u201d]*\u201d|(?<!\w)'[^']*'(?!\w)|\S+")
 """What is quoted, or a token."""

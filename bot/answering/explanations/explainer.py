@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from bot.answering.asker_identity import Reader
@@ -31,8 +32,9 @@ _FOUND_BY_TEXTS = {
     (True, True): "found by its words and by its meaning",
     (True, False): "found by its words",
     (False, True): "found by its meaning",
-    (False, False): "read for its context",
 }
+_FOUND_BY_MODEL = "found by a search of the language model"
+_READ_AROUND = "read for its context"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +76,19 @@ def _page_summary(
     found: Sequence[FoundPassage], may_read: Mapping[str, Chunk], public_url: str | None
 ) -> PageSummary:
     best = may_read[found[0].chunk_id]
-    ways = {name for each in found for name in each.signals}
     return PageSummary(
         title=best.title,
         section=best.section if best.section != best.title else "",
         url=public_link(best.url, public_url),
-        found=_FOUND_BY_TEXTS["keyword" in ways, "vector" in ways],
+        found=_found_by({name for each in found for name in each.signals}),
     )
+
+
+def _found_by(signals: AbstractSet[str]) -> str:
+    """Return how a page was found; by a model's search if the first did not find it."""
+    if ways := _FOUND_BY_TEXTS.get(("keyword" in signals, "vector" in signals)):
+        return ways
+    return _FOUND_BY_MODEL if "planned" in signals else _READ_AROUND
 
 
 NOTHING_YET = (

@@ -121,7 +121,7 @@ _LEAST_PUSH = 0.05
 
 _MOST_REASONS = 2
 _MOST_SPACES = 20
-_NO_FILTERS = SearchFilters()
+NO_FILTERS = SearchFilters()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def steps_of(
     *,
     private: bool,
     own: bool = True,
-    filters: SearchFilters = _NO_FILTERS,
+    filters: SearchFilters = NO_FILTERS,
 ) -> tuple[Step, ...]:
     """Return the non-empty steps in order.
 

@@ -13,11 +13,17 @@ from bot.answering.explanations.signals import (
     format_signal,
     signal_of,
 )
-from bot.answering.explanations.steps import StatedConfidence, Step, stated_confidence, steps_of
+from bot.answering.explanations.steps import (
+    NO_FILTERS,
+    StatedConfidence,
+    Step,
+    stated_confidence,
+    steps_of,
+)
 from bot.answering.gate import FeatureWeight, Gate
 from bot.answering.gate_file import CAREFUL
 from bot.domain.interactions import Outcome, Trace
-from bot.domain.messages import FoundPassage, Intent
+from bot.domain.messages import FoundPassage, Intent, SearchFilters
 from rag.search_scope import PlannedSearch
 from rag.types import ModelCall
 
@@ -233,7 +239,12 @@ class ExplanationView:
 
 
 def explanation_view(
-    outcome: Outcome, gate: Gate, *, closed: str = "", scored: bool = True
+    outcome: Outcome,
+    gate: Gate,
+    *,
+    closed: str = "",
+    scored: bool = True,
+    filters: SearchFilters = NO_FILTERS,
 ) -> ExplanationView:
     """Return the explanation of an outcome of a private conversation.
 
@@ -243,12 +254,13 @@ def explanation_view(
         closed: The reason why passages are left out, or "".
         scored: Whether to include search scores. They are for admins only: they reflect word
             frequencies over all pages, also those that an asker may not read.
+        filters: What the asker limited the search to.
     """
     trace = outcome.trace
     weights = feature_weights_of(outcome, gate)
     return ExplanationView(
         scored=scored,
-        steps=steps_of(outcome, weights, private=True),
+        steps=steps_of(outcome, weights, private=True, filters=filters),
         sure=stated_confidence(outcome),
         signals=tuple(PASSAGE_SIGNALS.values()) if scored else (),
         passages=passage_rows(trace.passages, scored=scored),

@@ -168,6 +168,7 @@ class VisibleAnswer:
         explained = self.seen.explained(self.asked, outcome)
         filters = self.asked.message.search_filters
         pipeline = told.pipeline and pipeline_of(explained, filters, scored=self.scored)
+        told = told.model_copy(update={"remarks": list(self.seen.remarks(self.asked))})
         if not self.seen.tells(self.asked):
             closed = {"answer": self.seen.why_closed, "sources": [], "suggestions": []}
             newer: dict[str, object] = {

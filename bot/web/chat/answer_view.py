@@ -207,6 +207,7 @@ def _without_closed_pages(
     asked = seen.asked(interaction)
     if asked is None:
         view = replace(view, question=seen.why_closed, label=seen.why_closed, long=False)
+    view = replace(view, remarks=seen.remarks(interaction))
     if not seen.tells(interaction):
         return replace(
             view,

@@ -216,6 +216,7 @@ class ChatRoutes:
             self.gate,
             closed=seen.why_closed if left_out else "",
             scored=role_of(request) == "admin",
+            filters=interaction.message.search_filters,
         )
         return aiohttp_jinja2.render_template("web/why.html", request, {"why": why})
 

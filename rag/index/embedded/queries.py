@@ -9,8 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag.index.embedded.schema import COLUMNS, TABLES, chunk_of, encode_numbers
-from rag.index.embedded.terms import Readable, Terms
+from rag.index.embedded.schema import (
+    COLUMNS,
+    FINDABLE,
+    TABLES,
+    chunk_of,
+    encode_numbers,
+)
+from rag.index.embedded.terms import Terms
 from rag.index.embedded.vectors import VectorCache, read_facts, token_similarity
 from rag.index.hybrid_search import (
     RERANKED,
@@ -43,20 +49,10 @@ from rag.types import (
 CANDIDATES = 100
 """Number of candidates from each search."""
 
-_FINDABLE = """
-places.scope IN (SELECT value FROM json_each(:scopes))
-  AND places.page NOT IN (SELECT value FROM json_each(:excluded))
-  AND (
-    :source_type IS NULL
-    OR places.chunk IN (SELECT number FROM chunks WHERE source_type = :source_type)
-  )
-"""
-"""The condition for the chunks that a search may find; _Findable has its parameters."""
-
 _KEYWORD_SEARCH = f"""
 SELECT words.rowid, -bm25(words, 2.0, 1.0, 1.0) AS score
 FROM words JOIN places ON places.chunk = words.rowid
-WHERE words MATCH :words AND {_FINDABLE}
+WHERE words MATCH :words AND {FINDABLE}
 ORDER BY score DESC, words.rowid
 LIMIT :limit
 """  # noqa: S608 - a constant of this module
@@ -72,7 +68,7 @@ class _Findable:
 
     @property
     def parameters(self) -> Mapping[str, str | None]:
-        """The parameters of ``_FINDABLE``."""
+        """The parameters of ``FINDABLE``."""
         return {
             "scopes": encode_numbers(self.scopes),
             "excluded": encode_numbers(self.excluded),
@@ -181,7 +177,7 @@ class Reader:
         self.refresh()
         findable = self._findable(question, principals).parameters
         (chunks,) = self._connection.execute(
-            f"SELECT count(*) FROM places WHERE {_FINDABLE}",  # noqa: S608
+            f"SELECT count(*) FROM places WHERE {FINDABLE}",  # noqa: S608
             findable,
         ).fetchone()
         return Vocabulary(chunks, {word: self._frequency(word, findable) for word in words})
@@ -193,19 +189,15 @@ class Reader:
     def similar_words(
         self, question: Question, principals: frozenset[Principal], words: Sequence[str]
     ) -> dict[str, tuple[Spelling, ...]]:
-        readable = self._readable(question, principals)
-        return self._terms.similar(words, content_words(question.text), readable)
+        self.refresh()
+        findable = self._findable(question, principals).parameters
+        return self._terms.similar(words, content_words(question.text), findable)
 
     def name_in(
         self, question: Question, principals: frozenset[Principal], words: Sequence[str]
     ) -> frozenset[str]:
-        return self._terms.name_in(words, self._readable(question, principals))
-
-    def _readable(self, question: Question, principals: frozenset[Principal]) -> Readable:
-        """Return what the question may find, of every source type: words are spelt alike in all."""
         self.refresh()
-        findable = self._findable(question, principals)
-        return Readable(encode_numbers(findable.scopes), encode_numbers(findable.excluded))
+        return self._terms.name_in(words, self._findable(question, principals).parameters)
 
     def _excluded(self, question: Question) -> list[int]:
         """Return the numbers of the pages that the question's filters leave out."""
@@ -333,7 +325,7 @@ class Reader:
     def _frequency(self, word: str, findable: Mapping[str, str | None]) -> int:
         (count,) = self._connection.execute(
             "SELECT count(*) FROM words JOIN places ON places.chunk = words.rowid "  # noqa: S608
-            f"WHERE words MATCH :words AND {_FINDABLE}",
+            f"WHERE words MATCH :words AND {FINDABLE}",
             {**findable, "words": fts5_match_any((word,))},
         ).fetchone()
         return int(count)

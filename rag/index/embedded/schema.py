@@ -250,6 +250,19 @@ TABLES = (
     "JOIN pages ON pages.number = places.page JOIN scopes ON scopes.id = places.scope"
 )
 
+FINDABLE = """
+places.scope IN (SELECT value FROM json_each(:scopes))
+  AND places.page NOT IN (SELECT value FROM json_each(:excluded))
+  AND (
+    :source_type IS NULL
+    OR places.chunk IN (SELECT number FROM chunks WHERE source_type = :source_type)
+  )
+"""
+"""The condition for the chunks that a search may find.
+
+The ids of scopes and the numbers of pages are encoded by ``encode_numbers``.
+"""
+
 
 def chunk_row(chunk: Chunk) -> tuple[str | int | None, ...]:
     """Return a chunk's own columns; its page and scope are stored separately."""

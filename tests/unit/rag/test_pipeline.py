@@ -16,6 +16,7 @@ from rag.index.embedded.index import fingerprint_of, open_index
 from rag.pipeline import MOST_ADDED, Pipeline
 from rag.ports import Composer, Composition
 from rag.search_scope import Asked, Scope
+from rag.text.spelling import MOST_WORDS
 from rag.types import EVERYONE, Answer, Passage, Principal, Vectors
 from tests.fakes.passages import Draft, draft, put
 from tests.fakes.rag_ports import WordEmbedder
@@ -152,6 +153,16 @@ async def test_a_page_that_only_others_may_read_corrects_nothing(tmp_path: Path)
 
     assert (found.question, found.corrected) == ("prnter", False)
     assert of_staff.question == "printer"
+
+
+async def test_a_message_of_very_many_words_names_nothing(tmp_path: Path) -> None:
+    words = [f"widget{number}" for number in range(MOST_WORDS + 1)]
+    titles = [" ".join(words[:-1]), " ".join(words)]
+    drafts = [Draft(f"p{n}", ("Read on.",), title=title) for n, title in enumerate(titles)]
+    pipeline, scope = await _corrector(tmp_path, *drafts), Scope("acme", frozenset({EVERYONE}))
+
+    assert await pipeline.names_something(titles[0], scope)
+    assert not await pipeline.names_something(titles[1], scope)
 
 
 async def test_the_row_that_defines_a_term_comes_first_when_its_meaning_is_asked(

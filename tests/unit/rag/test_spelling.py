@@ -13,6 +13,7 @@ from rag.text.spelling import (
     similar_words,
     spelled_words,
 )
+from tests.fakes.costs import costs_in_proportion
 
 VOCABULARY = ("password", "printer", "copied", "schedule", "plan", "lean", "reimbursement", "menu")
 
@@ -122,6 +123,11 @@ def test_a_passage_defines_terms_of_a_glossary_and_acronyms(
     text: str, terms: list[set[str]]
 ) -> None:
     assert [set(term) for term in defined_terms(text)] == terms
+
+
+@pytest.mark.parametrize("piece", [" ", "\n", "|\n", "a ", "(AB)", "AB ", "- "])
+def test_defined_terms_are_found_in_time_that_grows_with_the_text(piece: str) -> None:
+    assert costs_in_proportion(lambda text: list(defined_terms(text)), piece, 24_000)
 
 
 @pytest.mark.parametrize(

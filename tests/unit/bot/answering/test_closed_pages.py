@@ -15,6 +15,7 @@ from bot.answering.asker_identity import Reader
 from bot.answering.desk import Desk
 from bot.answering.explanations.explainer import Explainer
 from bot.answering.gate import load_gate
+from bot.answering.grounded_answer import CORRECTED, READ_AS
 from bot.answering.permitted_views import exchange_of
 from bot.answering.reply_text import MISSING_INTRO
 from bot.answering.routing.generic_replies import GenericAnswers
@@ -25,6 +26,7 @@ from bot.domain.messages import FoundPassage, Inquiry, Intent, Introduction, Mes
 from bot.domain.ports import ReportStage
 from bot.store.database import Store
 from bot.web.board.question_view import record_view
+from bot.web.chat.answer_view import exchange_view
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.pipeline import Pipeline
 from rag.ports import Prompt
@@ -369,3 +371,35 @@ def handed(taken_up: Interaction) -> Outcome:
     """A hand-over of an earlier question."""
     route = Route(Intent.HUMAN, 1.0, "rule", "a human please", leaned_on=(taken_up.id,))
     return Outcome(Escalation("Of course.", "asked_for_human", "a human please"), Trace(route))
+
+
+class Reads:
+    """Reads a mistyped word as one of the page's, and answers from it."""
+
+    async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
+        question = inquiry.message.text.replace("canrytext", "canarytext")
+        trace = replace(told(question).trace, notes=(CORRECTED,))
+        remarks = (READ_AS.format(question), "I did not read a.png.")
+        return replace(told(), trace=trace, remarks=remarks)
+
+
+async def test_a_corrected_question_has_no_word_of_a_closed_page(
+    store: Store, tmp_path: Path
+) -> None:
+    pages = ReadsPages(PAGE)
+    body = {"question": "when is canrytext paid?", "show_pipeline": True}
+    async with serving(store, settings_for(tmp_path), desk=Reads(), readable=pages) as client:
+        first = await (await client.post("/api/v2/ask", json=body)).json()
+        path = f"/api/v2/interactions/{first['interaction_id']}?show_pipeline=true"
+        open_ = await (await client.get(path)).json()
+        pages.chunks.clear()
+        closed = await (await client.get(path)).json()
+    asked = await stored_interaction(store, first["interaction_id"])
+
+    assert open_["pipeline"]["route"]["question"] == "when is canarytext paid?"
+    assert len(open_["remarks"]) == len(asked.outcome.remarks if asked.outcome else ())
+    assert closed["pipeline"]["route"]["question"] == body["question"]
+    assert closed["remarks"] == ["I did not read a.png."]
+    for view in (record_view(asked, Visibility()), exchange_view(asked, Visibility())):
+        assert "canarytext" not in str(view)
+    assert "canarytext" in str(record_view(asked, Visibility({PAGE.id: PAGE})).decision)

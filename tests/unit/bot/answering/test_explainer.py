@@ -189,6 +189,7 @@ async def test_five_pages_are_named_at_most_each_once_and_the_best_first(
         ({"keyword": 5.0, "fused": 1.0}, "found by its words"),
         ({"vector": 0.4, "fused": 1.0}, "found by its meaning"),
         ({}, "read for its context"),
+        ({"planned": 1.0}, "found by a search of the language model"),
     ],
 )
 async def test_how_a_page_was_found_is_said(

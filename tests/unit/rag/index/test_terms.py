@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rag.index.embedded.index import EmbeddedIndex, open_index
+from rag.index.embedded.terms import MOST_NAMED, Terms
 from rag.types import EVERYONE, Principal, Question
 from tests.fakes.passages import Draft, put
 
@@ -41,6 +43,23 @@ async def test_a_word_is_read_as_a_word_of_readable_chunks_alone(index: Embedded
     assert await similar(index, "prnter") == {"prnter": {"printer"}}
     assert await similar(index, "kestrl acquisiton") == {"kestrl": set(), "acquisiton": set()}
     assert await similar(index, "kestrl", STAFF) == {"kestrl": {"kestrel"}}
+
+
+async def test_a_word_is_read_within_the_source_type_that_is_searched(
+    index: EmbeddedIndex,
+) -> None:
+    wiki = Draft("a", ("The kestrel.",), title="Kestrel", source_type="confluence")
+    upload = Draft("b", ("The printer.",), title="Printer", source_type="upload")
+    await put(index, wiki, upload, vectors=False)
+    question = Question("kestrl prnter", "acme", source_type="upload")
+
+    found = await index.similar_words(question, ALL, ["kestrl", "prnter"])
+
+    assert {word: [each.word for each in likely] for word, likely in found.items()} == {
+        "kestrl": [],
+        "prnter": ["printer"],
+    }
+    assert await index.name_in(question, ALL, ["kestrel", "printer"]) == {"printer"}
 
 
 async def test_a_word_on_a_hidden_page_alone_counts_as_unknown(index: EmbeddedIndex) -> None:
@@ -107,3 +126,30 @@ async def test_a_heading_of_several_pages_names_nothing(index: EmbeddedIndex) ->
 
     assert await names(index, "contacts") == frozenset()
     assert await names(index, "serial") == {"serial"}
+
+
+async def test_a_word_of_every_breadcrumb_has_few_titles_and_headings_read(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    index = await open_index(path, None)
+    whole = Draft("a", ("Call us.",) * 2 * MOST_NAMED, space="router", title="Office")
+    chunks = [
+        replace(chunk, breadcrumb=("router", "Office", f"Room {chunk.ordinal}"))
+        for chunk in whole.chunks
+    ]
+    await index.upsert_page(whole.page, chunks, None)
+    long = "Plug the cable in, then wait for the light to turn green. " * 20
+    await put(index, Draft("b", (long,), space="router", title="Router"), vectors=False)
+    await index.close()
+    read: list[tuple[object, ...]] = []
+
+    def counted(_: sqlite3.Cursor, row: tuple[object, ...]) -> tuple[object, ...]:
+        read.append(row)
+        return row
+
+    with closing(sqlite3.connect(path)) as file:
+        every = {"scopes": "[1]", "excluded": "[]", "source_type": None}
+        file.row_factory = counted
+        named = Terms(file).name_in(["router"], every)
+
+    assert named == {"router"}
+    assert 0 < len(read) <= MOST_NAMED + 50

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from dataclasses import replace
 
 import pytest
 from aiohttp import DummyCookieJar
@@ -11,13 +12,14 @@ from aiohttp.test_utils import TestClient
 
 from bot.domain.feedback import REASONS, new_feedback
 from bot.domain.interactions import Feedback
-from bot.domain.messages import InteractionId
+from bot.domain.messages import InteractionId, SearchFilters
 from bot.store.database import Store
 from bot.web.chat.answer_view import REASON_LABELS, feedback_view
 from bot.web.chat.routes import MAX_COMMENT_LENGTH, MAX_EXCHANGES
 from bot.web.chat.stored_pages import QUOTES_GONE, QUOTES_SHOWN
 from rag.types import Principal
 from tests.fakes.chat_app import QUOTE, Browser, OnePageIndex, VpnDesk, exchange_of
+from tests.fakes.durable_inbox import record_answer, stored_interaction
 
 
 async def test_an_answer_shows_its_quote_and_a_link_that_highlights_it(browser: Browser) -> None:
@@ -89,6 +91,20 @@ async def test_why_is_told_in_words(browser: Browser) -> None:
     why = await browser.get(f"{path}/why")
 
     assert "right answer at 80%; I answer from 65% up" in why
+
+
+async def test_why_tells_what_the_search_was_limited_to(browser: Browser, store: Store) -> None:
+    path, _ = await browser.ask("error 809")
+    whole = await stored_interaction(store, InteractionId(path.rpartition("/")[2]))
+    assert whole.outcome is not None
+    filters = SearchFilters(frozenset({"HR"}), "upload")
+    narrowed = replace(whole.message, id=str(uuid.uuid4()), search_filters=filters)
+    kept = await record_answer(store, narrowed, whole.outcome)
+
+    why = await browser.get(f"{path.rpartition('/')[0]}/{kept.id}/why")
+
+    assert "only in HR and of the source type upload" in why
+    assert "only in HR" not in await browser.get(f"{path}/why")
 
 
 async def test_the_conversation_is_there_after_a_reload(browser: Browser) -> None:
