@@ -147,10 +147,12 @@ async def route_inquiry(profile: ModelProfile, inquiry: Inquiry) -> Route:
 
 
 async def _names_something(pipeline: Pipeline, inquiry: Inquiry, route: Route) -> bool:
-    if _ABOUT_BOT.search(_POLITE.sub(" ", route.question)):
+    """Return whether the question, in the wiki's language, names something of the wiki."""
+    question = route.search_query or route.question
+    if _ABOUT_BOT.search(_POLITE.sub(" ", question)):
         return False
     try:
-        return await pipeline.names_something(route.question, _scope_of(inquiry))
+        return await pipeline.names_something(question, _scope_of(inquiry))
     except RagError as error:
         _log.warning("naming_words_unknown", why=str(error))
         return False

@@ -42,6 +42,7 @@ from bot.answering.grounded_answer import (
 from bot.answering.permission_recheck import recheck_answer
 from bot.answering.private_answers import compose_private_reply
 from bot.answering.reply_text import refusal_of, reply_of, with_superseded_marks
+from bot.answering.routing.languages import in_askers_language
 from bot.domain.handoff import HandoffWording
 from bot.domain.interactions import Outcome, Reply, Response, Route, Trace
 from bot.domain.messages import Inquiry, Intent, Stage
@@ -136,8 +137,9 @@ class Desk:
         private, calls = await self._private_reply(inquiry, profile, request, grounded)
         response = self._respond(inquiry, profile, trace.route, grounded)
         if not grounded.retrieval.passages:
+            wording = in_askers_language(self._wording, trace.route)
             response = await with_nothing_indexed(
-                response, self._wording, profile.pipeline, request.scope.tenant
+                response, wording, profile.pipeline, request.scope.tenant
             )
         remarks = () if inquiry.message.overheard else grounded.remarks
         return Outcome(response, trace_with_calls(trace, calls), private, remarks=remarks)

@@ -14,6 +14,7 @@ from bot.answering.routing.message_text import condense
 from bot.domain.handoff import (
     ASK_TOPIC,
     ASK_TOPIC_IN_CHANNEL,
+    HANDOFF_QUESTION,
     PERSON_REQUEST,
     HandoffWording,
     asks_topic,
@@ -47,7 +48,7 @@ def escalation_of(
     """Return the escalation of a routed inquiry; ``grounded`` is what was found, if anything."""
     suggestions = suggestions_of(grounded.retrieval.passages) if grounded else ()
     message, people = inquiry.message, inquiry.policy.people
-    wording = in_askers_language(wording, route, private=message.private)
+    wording = in_askers_language(wording, route)
     return Escalation(
         text=wording.text(
             reason,
@@ -81,10 +82,15 @@ def unanswered_reason(
 async def with_nothing_indexed(
     response: Response, wording: HandoffWording, pipeline: Pipeline, tenant: str
 ) -> Response:
-    """Replace "not found" in an escalation by a note that the index is empty, if it is."""
+    """Replace "not found" in an escalation by a note that the index is empty, if it is.
+
+    ``wording`` is the one that the escalation was worded with; the note is English, and so is what
+    follows it.
+    """
     if not isinstance(response, Escalation) or await _has_pages(pipeline, tenant):
         return response
     text = response.text.replace(wording.not_found, NOTHING_INDEXED, 1)
+    text = text.replace(wording.offer, HANDOFF_QUESTION, 1)
     statement = response.statement.replace(wording.not_found, NOTHING_INDEXED, 1)
     return replace(response, text=text, statement=statement)
 

@@ -14,7 +14,10 @@ from bot.domain.messages import Platform
 _UNAVAILABLE = "I can't look this up right now."
 _UNSUPPORTED = "I found pages on this, but nothing in them that supports an answer."
 HANDOFF_QUESTION = "Shall I ask a person?"
-"""Text that offers a hand-over; the router reads a "yes" to it as a request for a person."""
+"""Text that offers a hand-over; the router reads a "yes" to it as a request for a person.
+
+languages.toml has it in other languages.
+"""
 
 _WHAT = "What is it about?"
 ASK_TOPIC = f"{_WHAT} Write it here, and I will ask a person."
@@ -43,6 +46,7 @@ HANDOFF_OFFER = f"{HANDOFF_QUESTION} They'd see this question and my answer{_ALO
 class HandoffWording:
     """Texts of a hand-over, by reason and platform.
 
+    ``offer`` asks in private, below ``not_found`` or ``uncertain``, whether to ask a person.
     ``wiki_language`` is the tag of the language that can be searched in.
     ``asks_people`` are the platforms with a channel that shows the question to experts at once;
     ``asks_named`` those that do so only if the channel's policy names such a channel. Elsewhere the
@@ -52,6 +56,7 @@ class HandoffWording:
 
     not_found: str
     uncertain: str
+    offer: str = HANDOFF_QUESTION
     wiki_language: str = "en"
     asks_people: frozenset[Platform] = frozenset()
     asks_named: frozenset[Platform] = frozenset()
@@ -77,10 +82,7 @@ class HandoffWording:
             shown = f"your question{_WITH_ANSWER if leaned else ''}{_ALONE if private else ''}"
             return f"Of course. {self._handed_over(platform, people, shown)}"
         if private:
-            if not leaned:
-                return f"{self.statement(reason)} {HANDOFF_OFFER}"
-            seen = f"They'd see this question{_WITH_EARLIER}, with my answers{_ALONE}."
-            return f"{self.statement(reason)} {HANDOFF_QUESTION} {seen}{_BY_WORD}"
+            return f"{self.statement(reason)} {self._offered(reason, leaned=leaned)}"
         shown = f"this question{_WITH_EARLIER if leaned else ''}"
         return f"{self.statement(reason)} {self._handed_over(platform, people, shown)}"
 
@@ -97,6 +99,12 @@ class HandoffWording:
                 return self.uncertain
             case "asked_for_human":
                 return ""
+
+    def _offered(self, reason: EscalationReason, *, leaned: bool) -> str:
+        own = reason in {"nothing_found", "low_confidence"}
+        seen = f"{_WITH_EARLIER}, with my answers" if leaned else " and my answer"
+        question = self.offer if own else HANDOFF_QUESTION
+        return f"{question} They'd see this question{seen}{_ALONE}.{_BY_WORD}"
 
     def _handed_over(self, platform: Platform, people: str, shown: str) -> str:
         if platform in self.asks_people or (people and platform in self.asks_named):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,8 +26,10 @@ from rag.text.plain_text import addresses, plain_text, visible
 from rag.text.sentences import Kind
 from rag.types import Claim
 
-_COVERED_ELSEWHERE = frozenset({"en", "de"})
-"""Languages that rag.answer.guardrails knows."""
+_KINDS = ("secret", "payment")
+"""What a text may ask for: passwords and codes, or money and the data to get it."""
+_LINES = "lines"
+"""The rules by which a cited line is about one of these, whatever its language."""
 
 _MOST_GROWTH, _SHORTEST = 2, 40
 """A translation is at most so many times as long as its text, and so many characters more."""
@@ -88,10 +91,11 @@ def checked_translation(texts: Sequence[TranslatedText], asked: Asked) -> str:
 
     One is unsafe that is missing or too long for what it translates, whose part did not pass its
     own checks, that loses a number or code, or has one or an address which neither its lines nor
-    the question have, or that speaks for the help desk or asks for secrets. In a language that no
-    rule covers every translation is.
+    the question have, or that speaks for the help desk, asks for secrets, or names a secret or
+    payment data where its lines and their headings name none. In a language that no rule covers
+    every translation is.
     """
-    if asked.language not in _COVERED_ELSEWHERE and asked.language not in _rules():
+    if asked.language not in _rules():
         return ""
     lines = []
     for each in texts:
@@ -123,6 +127,7 @@ def _is_safe(said: str, check: CheckedPart, asked: Asked) -> bool:
         0 < len(said) <= min(LONGEST_CLAIM, _MOST_GROWTH * len(stated) + _SHORTEST)
         and not must_be_quoted(said)
         and not _is_forbidden(said)
+        and _named(said) <= _named_in_lines(lines)
         and all(each.casefold() in everything for each in addresses(said))
         and not unsupported_facts(_numbers_and_codes(said), known)
         and not unsupported_facts(_numbers_and_codes(stated), [_numbers_and_codes(said)])
@@ -136,21 +141,48 @@ def _numbers_and_codes(text: str) -> str:
 
 def _is_forbidden(said: str) -> bool:
     """Return whether a text asks for secrets or speaks for the help desk, in any language."""
-    lowered = said.lower()
+    lowered = _lowered(said)
     return any(
-        rules["speaks"].search(lowered)
+        _has(rules, "speaks", lowered)
         or any(
-            rules["secret"].search(sentence) and rules["give"].search(sentence)
+            _has(rules, "give", sentence) and any(_has(rules, kind, sentence) for kind in _KINDS)
             for sentence in _SENTENCE.split(lowered)
         )
         for rules in _rules().values()
     )
 
 
+def _named(said: str) -> frozenset[str]:
+    """Return the kinds of secrets that a text names, in any language."""
+    lowered = _lowered(said)
+    every = [rules for tag, rules in _rules().items() if tag != _LINES]
+    return frozenset(kind for kind in _KINDS if any(_has(each, kind, lowered) for each in every))
+
+
+def _named_in_lines(lines: Iterable[Line]) -> frozenset[str]:
+    """Return the kinds that cited lines are about; words that only point to one are enough.
+
+    Their headings count: below "Passwords" a line need not say the word.
+    """
+    stored = [each.stored for line in lines for each in (*line.above, line)]
+    stored += [heading for line in lines for heading in line.chunk.breadcrumb]
+    lowered, about = _lowered("\n".join(stored)), _rules()[_LINES]
+    return _named(lowered) | {kind for kind in _KINDS if _has(about, kind, lowered)}
+
+
+def _has(rules: Mapping[str, re.Pattern[str]], name: str, lowered: str) -> bool:
+    return name in rules and rules[name].search(lowered) is not None
+
+
+def _lowered(text: str) -> str:
+    """Return text in lower case, with each accent in one character with its letter."""
+    return unicodedata.normalize("NFKC", text).lower()
+
+
 @cache
 def _rules() -> Mapping[str, Mapping[str, re.Pattern[str]]]:
     read = tomllib.loads(Path(__file__).with_name("translation.toml").read_text("utf-8"))
     return {
-        tag: {name: re.compile(pattern) for name, pattern in rules.items()}
+        tag: {name: re.compile(pattern.strip()) for name, pattern in rules.items()}
         for tag, rules in read.items()
     }

@@ -25,9 +25,9 @@ from bot.answering.routing.english_requests import (
     UNCONDITIONAL_REQUESTS,
 )
 from bot.answering.routing.generic_replies import ACKNOWLEDGEMENT, NOTHING_SAID, SmallTalk
-from bot.answering.routing.languages import agreements
+from bot.answering.routing.languages import agreements, offers
 from bot.answering.routing.message_text import clauses, is_log, normalized
-from bot.domain.handoff import HANDOFF_QUESTION, asks_topic
+from bot.domain.handoff import asks_topic
 from bot.domain.messages import Intent
 from rag.types import Turn
 
@@ -260,9 +260,9 @@ def was_asked_for_topic(history: tuple[Turn, ...]) -> bool:
 
 def _was_offered(history: tuple[Turn, ...]) -> bool:
     """Return whether the bot's last turn offered to ask a person, so that "yes" accepts."""
-    return (
-        bool(history) and history[-1].role == "assistant" and HANDOFF_QUESTION in history[-1].text
-    )
+    if not history or history[-1].role != "assistant":
+        return False
+    return any(offer in history[-1].text for offer in offers())
 
 
 def _was_asked(history: tuple[Turn, ...]) -> bool:

@@ -16,7 +16,7 @@ from string import Template
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-from bot.domain.handoff import HandoffWording
+from bot.domain.handoff import HANDOFF_QUESTION, HandoffWording
 from bot.domain.interactions import Route
 
 ANY = "mul"
@@ -116,7 +116,12 @@ def language_name(language: str) -> str:
     return f"{known.name} ({language})" if known else language
 
 
-def in_askers_language(wording: HandoffWording, route: Route, *, private: bool) -> HandoffWording:
+def offers() -> tuple[str, ...]:
+    """Return the question whether to ask a person, in every language that has texts."""
+    return (HANDOFF_QUESTION, *(texts.offer for texts in _texts().values()))
+
+
+def in_askers_language(wording: HandoffWording, route: Route) -> HandoffWording:
     """Return the wording for a question that can't be searched for in its own language.
 
     Unchanged for one in the wiki's language, or translated into it.
@@ -126,5 +131,4 @@ def in_askers_language(wording: HandoffWording, route: Route, *, private: bool) 
     texts = _texts()[route.language]
     wiki = _texts().get(wording.wiki_language)
     why = Template(texts.search_only).substitute(wiki=wiki.own if wiki else wording.wiki_language)
-    said = f"{why} {texts.offer}" if private else why
-    return replace(wording, not_found=said, uncertain=said)
+    return replace(wording, not_found=why, uncertain=why, offer=texts.offer)

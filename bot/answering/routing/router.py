@@ -120,15 +120,29 @@ class Router:
     async def _cascade(
         self, text: str, history: tuple[Turn, ...], read: Reading, ruling: Ruling | None
     ) -> Route:
-        """Return the route by rule, else by the classifier, else by the model."""
+        """Return the route by rule, else by the classifier, else by the model.
+
+        A model that was asked is believed when it says that a person is needed: the classifier
+        knows hardly anything of distress, least of all in another language.
+        """
         if not read.clear:
             read = await self._reader.with_model(text, history, read)
+        if person := self._person_needed(read):
+            return person
         if ruling is not None:
             return _make_route(ruling.intent, 1.0, "rule", read)
         verdict = await self._classified(read)
         if verdict is not None:
             return _make_route(verdict.intent, verdict.score, "classifier", read)
         return self._route_by_model(await self._reader.with_model(text, history, read))
+
+    def _person_needed(self, read: Reading) -> Route | None:
+        """Return the route to a person if the model, or a rule on its translation, says so."""
+        if read.intent is Intent.HUMAN:
+            return _make_route(Intent.HUMAN, 1.0, "model", read)
+        if read.search_query and self._rules.requests_person(read.search_query):
+            return _make_route(Intent.HUMAN, 1.0, "rule", read)
+        return None
 
     def _about_something(self, history: tuple[Turn, ...]) -> tuple[Turn, ...]:
         """Return the history without small talk, requests for a person, and their replies."""

@@ -49,6 +49,16 @@ _QUOTED = re.compile(
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]")
 """Letters of scripts that put no spaces between words: kana, Chinese characters, Thai."""
 _TAG = re.compile(r"[a-z]{2,3}")
+_COMPOUND = re.compile(
+    r"\b(?=[^\W\d_]*-?\d)(\w+(?:-\d\w*){0,4})"
+    r"-(?=[A-Z\u00c4\u00d6\u00dc][a-z\u00e4\u00f6\u00fc\u00df]{2})[^\W\d_]+(?:-[^\W\d_]+){0,4}(?![\w-])"
+)
+"""A code with the nouns of a German compound, as in "B2B-Kunden"; "srv01-prod" is all code."""
+_ENDING = re.compile(
+    r"(?<![\w-])(\d+)"
+    r"(?:er[ns]?|s?te[mnrs]?|s|st|nd|rd|th|\u00e8me|\u00e8re|[\u00ba\u00aa]|-?[\u0430-\u044f]{1,3})\b"
+)
+"""A number with the ending that a language gives it: "2024er", "3ten", "90s"."""
 
 
 class Understanding(BaseModel):
@@ -197,8 +207,9 @@ def is_faithful(rewrite: str, question: str, history: tuple[Turn, ...]) -> bool:
 def keeps_particulars(query: str, question: str, history: tuple[Turn, ...]) -> bool:
     """Return whether a translated question keeps identifiers, numbers and quoted text.
 
-    It may contain no number that was not said. An empty one, or one that is more than _MOST_GROWTH
-    characters longer, keeps nothing.
+    The nouns of a German compound and the ending of a number are translated with the rest: what is
+    kept of "B2B-Kunden" is "B2B". It may contain no number that was not said. An empty one, or one
+    that is more than _MOST_GROWTH characters longer, keeps nothing.
     """
     if not query or len(query) > len(question) + _MOST_GROWTH:
         return False
@@ -206,7 +217,7 @@ def keeps_particulars(query: str, question: str, history: tuple[Turn, ...]) -> b
     numbers = _numbers(query)
     quoted = (one or other for one, other in _QUOTED.findall(question))
     return (
-        _codes(question) <= _codes(query) <= _codes(said)
+        _bare_codes(question) <= _bare_codes(query) <= _bare_codes(said)
         and _numbers(question) <= numbers <= _numbers(said)
         and all(each.strip().casefold() in query.casefold() for each in quoted)
     )
@@ -249,6 +260,11 @@ def _units(text: str) -> list[str]:
 
 def _codes(text: str) -> frozenset[str]:
     return identifiers(_UNSPACED.sub(" ", text))
+
+
+def _bare_codes(text: str) -> frozenset[str]:
+    """Return the codes in a text without what its language adds to them: "b2b" of "B2B-Kunden"."""
+    return _codes(_ENDING.sub(r"\1", _COMPOUND.sub(r"\1", text)))
 
 
 def _numbers(text: str) -> frozenset[int]:

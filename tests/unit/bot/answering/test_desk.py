@@ -17,7 +17,12 @@ from bot.answering.reply_text import (
     UNSURE_INTRO,
     with_superseded_marks,
 )
-from bot.domain.handoff import PERSON_REQUEST, HandoffWording, person_request
+from bot.domain.handoff import (
+    HANDOFF_QUESTION,
+    PERSON_REQUEST,
+    HandoffWording,
+    person_request,
+)
 from bot.domain.health import NOTHING_INDEXED
 from bot.domain.interactions import (
     Clarification,
@@ -121,10 +126,15 @@ class FirstLine:
 class FixedRouter:
     intent: Intent
     question: str = ""
+    language: str = ""
 
     async def route(self, text: str, history: tuple[Turn, ...]) -> Route:
         return Route(
-            intent=self.intent, score=0.9, decided_by="rule", question=self.question or text
+            intent=self.intent,
+            score=0.9,
+            decided_by="rule",
+            question=self.question or text,
+            language=self.language,
         )
 
 
@@ -149,6 +159,7 @@ class Bench:
 
     intent: Intent = Intent.DOMAIN
     question: str = ""
+    language: str = ""
     sure: float = 0.9
     index: ListIndex = field(default_factory=ListIndex)
     composer: FirstLine = field(default_factory=FirstLine)
@@ -159,7 +170,7 @@ class Bench:
     def desk(self) -> Desk:
         return Desk(
             ModelProfile(
-                route=FixedRouter(self.intent, self.question).route,
+                route=FixedRouter(self.intent, self.question, self.language).route,
                 reply_generically=Greeter().reply,
                 pipeline=Pipeline(self.index, None, self.composer),  # type: ignore[arg-type]  # only what the pipeline calls
             ),
@@ -323,6 +334,15 @@ async def test_an_empty_index_is_named_instead_of_a_gap_in_the_wiki(bench: Bench
     assert NOTHING_INDEXED in response.text
     assert WORDING.not_found not in response.text
     assert response.statement == NOTHING_INDEXED
+
+
+async def test_an_empty_index_is_named_to_who_asks_in_another_language(bench: Bench) -> None:
+    bench.language = "de"
+    bench.index.chunks.clear()
+    response = (await bench.ask("Wie setze ich mein Passwort zurück?")).response
+    assert isinstance(response, Escalation)
+    assert response.statement == NOTHING_INDEXED
+    assert response.text.startswith(f"{NOTHING_INDEXED} {HANDOFF_QUESTION} ")
 
 
 async def test_claims_that_all_failed_their_checks_are_handed_over(bench: Bench) -> None:

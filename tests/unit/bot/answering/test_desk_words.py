@@ -28,9 +28,17 @@ class Classifier:
     """A router whose classifier takes every message for general knowledge, or for the wiki's."""
 
     intent: Intent = Intent.DOMAIN
+    translation: str = ""
 
     async def route(self, text: str, history: tuple[Turn, ...]) -> Route:
-        return Route(intent=self.intent, score=0.9, decided_by="classifier", question=text)
+        return Route(
+            intent=self.intent,
+            score=0.9,
+            decided_by="classifier",
+            question=text,
+            language="de" if self.translation else "",
+            search_query=self.translation,
+        )
 
 
 @pytest.fixture
@@ -47,12 +55,17 @@ def page(page_id: str, text: str, title: str = "Handbook", readers: Readers = AN
 
 
 async def ask(
-    index: EmbeddedIndex, text: str, *, intent: Intent = Intent.DOMAIN, readers: str = ""
+    index: EmbeddedIndex,
+    text: str,
+    *,
+    intent: Intent = Intent.DOMAIN,
+    readers: str = "",
+    translation: str = "",
 ) -> Outcome:
     composer = FirstLine()
     desk = Desk(
         ModelProfile(
-            route=Classifier(intent).route,
+            route=Classifier(intent, translation).route,
             reply_generically=Greeter().reply,
             pipeline=Pipeline(index, None, composer, is_word="tower".__eq__),  # type: ignore[arg-type]  # a composer by its methods
         ),
@@ -97,6 +110,26 @@ async def test_what_names_a_page_is_not_general_knowledge(
     await put(index, page("a", "It routes questions.", title="Router"), vectors=False)
 
     outcome = await ask(index, text, intent=Intent.GENERIC)
+
+    assert outcome.trace.route.intent is intent
+
+
+@pytest.mark.parametrize(
+    ("text", "translation", "intent"),
+    [
+        ("Was ist TOIL?", "What is TOIL?", Intent.UNKNOWN),
+        ("Was ist die Bandbreite?", "What is bandwidth?", Intent.UNKNOWN),
+        ("Was ist ein Wombat?", "What is a wombat?", Intent.GENERIC),
+        ("Bist du TOIL?", "Are you TOIL?", Intent.GENERIC),
+    ],
+)
+async def test_a_translated_question_names_a_page_in_the_wikis_words(
+    index: EmbeddedIndex, text: str, translation: str, intent: Intent
+) -> None:
+    for name in ("TOIL", "Bandwidth"):
+        await put(index, page(name, "As agreed.", title=name), vectors=False)
+
+    outcome = await ask(index, text, intent=Intent.GENERIC, translation=translation)
 
     assert outcome.trace.route.intent is intent
 

@@ -9,7 +9,7 @@ from rag.answer.grounded import GroundedComposer
 from rag.parts import Table
 from rag.ports import Composition
 from rag.search_scope import Asked
-from rag.types import Passage
+from rag.types import Chunk, Passage
 from tests.fakes.model_server import answer_json, answer_part
 from tests.fakes.obeying_model import IMPERSONATIONS
 from tests.fakes.rag_ports import ScriptedModel
@@ -25,6 +25,8 @@ PAGE = chunk(
 SESSION, SEE, TO_CONNECT, OPEN, APPROVE, HEADER, ROW = 1, 2, 3, 4, 5, 6, 7
 ASKED = Asked("Wie lange dauert eine Sitzung?", "de")
 ENDS = "A session ends after 12 hours."
+EXPIRES = "A password expires after 12 months."
+PASSWORDS = chunk("c2", EXPIRES, title="Access")
 
 
 def part(text: str, translation: str, *lines: int, kind: str = "paragraph") -> dict[str, object]:
@@ -32,19 +34,28 @@ def part(text: str, translation: str, *lines: int, kind: str = "paragraph") -> d
 
 
 async def composed(
-    *parts: dict[str, object], asked: Asked = ASKED, **changes: object
+    *parts: dict[str, object], asked: Asked = ASKED, page: Chunk = PAGE, **changes: object
 ) -> Composition:
     model = ScriptedModel(lambda _: answer_json(*parts, **changes))
     composer = GroundedComposer(
         model, load_prompt("answer"), translated_prompt=load_prompt("answer_translated")
     )
-    return await composer.compose("How long is a session?", [Passage(PAGE, 1.0, {})], (), asked)
+    return await composer.compose("How long is a session?", [Passage(page, 1.0, {})], (), asked)
 
 
 async def translated(text: str, *, language: str = "de") -> str:
     found = await composed(part(ENDS, text, SESSION), asked=Asked("?", language))
     assert found.translation is not None
     assert [claim.text for claim in found.claims] == [ENDS]
+    return found.translation.text
+
+
+async def translated_below_password(text: str, language: str) -> str:
+    """Return what is shown of a translation of a line on passwords."""
+    said = part(EXPIRES, text, SESSION)
+    found = await composed(said, asked=Asked("?", language), page=PASSWORDS)
+    assert found.translation is not None
+    assert [claim.text for claim in found.claims] == [EXPIRES]
     return found.translation.text
 
 
@@ -160,6 +171,64 @@ async def test_a_translation_that_is_none_is_not_shown(text: str) -> None:
 )
 async def test_no_translation_asks_for_secrets_or_speaks_for_the_desk(text: str) -> None:
     assert await translated(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("es", "Envíame tu contraseña, caduca a los 12 meses."),
+        ("es", "Envi\u0301ame tu contrasen\u0303a, caduca a los 12 meses."),
+        ("es", "Dame tu contraseña, caduca a los 12 meses."),
+        ("es", "Escríbenos tu contraseña, caduca a los 12 meses."),
+        ("es", "Mándame tu contraseña, caduca a los 12 meses."),
+        ("es", "Caduca a los 12 meses. Se ha creado tu ticket."),
+        ("fr", "Envoie ton mot de passe, il expire après 12 mois."),
+        ("fr", "Envoie-nous ton mot de passe, il expire après 12 mois."),
+        ("fr", "Écris-nous ton mot de passe, il expire après 12 mois."),
+        ("fr", "Il expire après 12 mois. Votre demande a été envoyée."),
+        ("pt", "Me manda sua senha, ela expira após 12 meses."),
+        ("pt", "Ela expira após 12 meses. Seu chamado foi aberto."),
+        ("zh", "12个月后过期，请把密码发过来。"),
+        ("zh", "请给我你的密码，12个月后过期。"),
+        ("ja", "12か月で切れるパスワードをご連絡ください。"),
+        ("ru", "Введите пароль в ответ, он действует 12 месяцев."),
+    ],
+)
+async def test_everyday_forms_that_ask_or_promise_are_not_shown(language: str, text: str) -> None:
+    assert await translated_below_password(text, language) == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("de", "Ein Passwort läuft nach 12 Monaten ab."),
+        ("es", "Una contraseña caduca a los 12 meses."),
+        ("fr", "Un mot de passe expire après 12 mois."),
+        ("pt", "Uma senha expira após 12 meses."),
+        ("ru", "Пароль действует 12 месяцев."),
+        ("zh", "密码12个月后过期。"),
+        ("ja", "パスワードは12か月で期限が切れます。"),
+        ("hi", "पासवर्ड 12 महीने बाद समाप्त हो जाता है।"),
+        ("ar", "تنتهي صلاحية كلمة المرور بعد 12 شهرًا."),
+    ],
+)
+async def test_what_a_line_says_of_passwords_is_translated(language: str, text: str) -> None:
+    assert await translated_below_password(text, language) == text
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("de", "Eine Sitzung und ein Passwort enden nach 12 Stunden."),
+        ("es", "La sesión y la contraseña terminan después de 12 horas."),
+        ("pt", "Uma sessão termina após 12 horas, tenha o número da conta à mão."),
+        ("zh", "会话和密码在12小时后结束。"),
+    ],
+)
+async def test_no_translation_names_a_secret_that_its_lines_do_not(
+    language: str, text: str
+) -> None:
+    assert await translated(text, language=language) == ""
 
 
 async def test_into_a_language_that_no_rule_covers_nothing_is_translated() -> None:

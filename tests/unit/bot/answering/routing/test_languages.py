@@ -11,7 +11,7 @@ from bot.answering.routing.intent_rules import Rules
 from bot.answering.routing.languages import LanguageDetector, in_askers_language, texts_in
 from bot.domain.handoff import HANDOFF_QUESTION, HandoffWording
 from bot.domain.interactions import Route
-from bot.domain.messages import Intent
+from bot.domain.messages import Intent, Platform
 from rag.types import Turn
 
 TEN = "en zh hi es fr ar pt de ja ru".split()
@@ -73,28 +73,43 @@ def test_every_language_has_its_own_texts(language: str) -> None:
 
 @pytest.mark.parametrize("language", TEN)
 def test_a_question_that_cannot_be_translated_is_told_so_in_its_language(language: str) -> None:
-    wording = in_askers_language(WORDING, route(language), private=True)
+    wording = in_askers_language(WORDING, route(language))
     texts = texts_in(language)
     assert "English" in wording.not_found
-    assert wording.not_found.endswith(texts.offer)
     assert wording.not_found.startswith(texts.search_only[:10])
     assert wording.uncertain == wording.not_found
 
 
 @pytest.mark.parametrize("asked", [route(""), route("de", "How?"), route("pl")])
 def test_all_others_are_told_as_always(asked: Route) -> None:
-    assert in_askers_language(WORDING, asked, private=True) == WORDING
+    assert in_askers_language(WORDING, asked) == WORDING
 
 
-def test_where_people_are_asked_at_once_nobody_is_offered() -> None:
-    wording = in_askers_language(WORDING, route("de"), private=False)
-    assert texts_in("de").offer not in wording.not_found
+@pytest.mark.parametrize("leaned", [False, True])
+@pytest.mark.parametrize("language", TEN)
+def test_in_private_a_person_is_offered_once_and_in_their_language(
+    language: str, *, leaned: bool
+) -> None:
+    wording, offer = in_askers_language(WORDING, route(language)), texts_in(language).offer
+    text = wording.text("nothing_found", private=True, platform="web", leaned=leaned)
+    assert text.startswith(f"{wording.not_found} {offer} ")
+    assert HANDOFF_QUESTION not in text
+    assert offer not in wording.statement("nothing_found")
+
+
+@pytest.mark.parametrize(("platform", "private"), [("slack", False), ("cli", True)])
+def test_where_nobody_can_agree_no_person_is_offered(platform: Platform, *, private: bool) -> None:
+    wording = in_askers_language(WORDING, route("de"))
+    text = wording.text("nothing_found", private=private, platform=platform)
+    assert text.startswith(wording.not_found)
+    assert texts_in("de").offer not in text
 
 
 @pytest.mark.parametrize("language", TEN)
 def test_an_offer_is_accepted_in_every_language(language: str) -> None:
-    history = (Turn("user", "?"), Turn("assistant", f"Hm. {HANDOFF_QUESTION} Reply."))
-    for word in texts_in(language).yes:
-        ruling = Rules().decide(word, history)
-        assert ruling is not None
-        assert ruling.intent is Intent.HUMAN
+    for offer in (HANDOFF_QUESTION, texts_in(language).offer):
+        history = (Turn("user", "?"), Turn("assistant", f"Hm. {offer} Reply."))
+        for word in texts_in(language).yes:
+            ruling = Rules().decide(word, history)
+            assert ruling is not None
+            assert ruling.intent is Intent.HUMAN

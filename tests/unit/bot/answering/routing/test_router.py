@@ -18,6 +18,7 @@ from bot.answering.routing.intent_classifier import (
     TrainingRecord,
     load_classifier,
 )
+from bot.answering.routing.languages import LanguageDetector
 from bot.answering.routing.router import Router
 from bot.domain.handoff import ASK_TOPIC, PERSON_REQUEST, HandoffWording, person_request
 from bot.domain.messages import Intent
@@ -179,6 +180,30 @@ async def test_a_follow_up_takes_one_call_for_question_and_intent() -> None:
     route = await Router(None, None, model).route("and after 15?", LEAVE)
     assert [call.purpose for call in route.calls] == ["understand"]
     assert (route.question, route.intent) == ("leave 15", Intent.DOMAIN)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "query", "told", "decided_by"),
+    [
+        ("Quiero suicidarme", "es", "I want to kill myself", "HUMAN", "model"),
+        ("Kendimi öldürmek istiyorum", "tr", "", "HUMAN", "model"),
+        ("Ich will nicht mehr leben", "de", "I do not want to live anymore", "DOMAIN", "rule"),
+    ],
+)
+async def test_distress_in_another_language_reaches_a_person(
+    text: str, language: str, query: str, told: str, decided_by: str
+) -> None:
+    model = ScriptedModel(lambda _: understood(told, text, language=language, search_query=query))
+    router = Router(WordEmbedder(), saying(), model, detector=LanguageDetector("en"))
+    route = await router.route(text, ())
+    assert (route.intent, route.decided_by) == (Intent.HUMAN, decided_by)
+    assert (route.question, len(model.prompts)) == (text, 1)
+
+
+async def test_the_classifier_keeps_no_follow_up_from_a_person() -> None:
+    model = ScriptedModel(lambda _: understood("HUMAN", "leave 15"))
+    route = await Router(WordEmbedder(), saying(), model).route("and after 15?", LEAVE)
+    assert (route.intent, route.decided_by) == (Intent.HUMAN, "model")
 
 
 @pytest.mark.parametrize("word", [intent.value for intent in Intent])

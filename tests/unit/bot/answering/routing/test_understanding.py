@@ -20,6 +20,7 @@ from bot.domain.messages import Intent
 from rag.errors import ModelUnavailable
 from rag.ports import ChatModel, Completion, Prompt, Shape, Structured
 from rag.types import ModelCall, Turn
+from tests.fakes.costs import costs_in_proportion
 from tests.fakes.rag_ports import ScriptedModel, understood
 
 HISTORY = (
@@ -295,12 +296,28 @@ async def test_a_follow_up_in_another_language_is_completed_and_translated(
         ("Was heißt „Kernzeit“ bei uns?", 'What does "Kernzeit" mean here?', True),
         ("Was heißt „Kernzeit“ bei uns?", "What does core time mean here?", False),
         ("Wie viele Tage habe ich?", "How many days do I have after 10 years?", False),
+        ("Was gilt für B2B-Kunden?", "What applies to B2B customers?", True),
+        ("Was gilt für B2B-Kunden?", "What applies to our customers?", False),
+        ("Gilt die 2024er Regel?", "Does the 2024 rule apply?", True),
+        ("Gilt die 2024er-Regel noch?", "Does the 2024 rule still apply?", True),
+        ("Gilt die 2024er Regel?", "Does the 2023 rule apply?", False),
+        ("Wie löse ich den VPN-809-Fehler?", "How do I solve the VPN-809 error?", True),
+        ("Правила 2024-го года?", "What are the rules of 2024?", True),
+        ("Wo läuft srv01-prod?", "Where does srv01 run?", False),
     ],
 )
 def test_a_translation_keeps_numbers_codes_and_quoted_text(
     question: str, query: str, *, kept: bool
 ) -> None:
     assert keeps_particulars(query, question, ()) is kept
+
+
+def test_the_cost_of_stripping_compounds_grows_with_the_length() -> None:
+    def stripped(text: str) -> bool:
+        return keeps_particulars(text, text, ())
+
+    for piece in ("1-", "a1", "B2B-Kunden-", "2024er "):
+        assert costs_in_proportion(stripped, piece, 40_000)
 
 
 def test_a_rewrite_in_a_script_without_spaces_is_held_against_its_letters() -> None:
