@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 
-from bot.answering.grounded_answer import READ_AS
 from bot.answering.reply_text import MISSING_INTRO, UNSURE_INTRO
 from bot.domain.interactions import Clarification, Escalation, Reply
 from bot.domain.messages import Refusal
@@ -128,7 +127,7 @@ ANSWERS = (
     ),
     Case(
         "the question as it was read, where its spelling was corrected",
-        says(ANSWER, None, READ_AS.format("vpn down?")),
+        scenario.corrects("vpn down?"),
         Asks("vpn donw?", (RESTART, "I read it as \u201cvpn down?\u201d")),
     ),
     Case(

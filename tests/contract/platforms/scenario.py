@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
+from bot.answering.grounded_answer import CORRECTED, READ_AS
 from bot.answering.routing.router import Router
 from bot.domain.cases import Act, Actor, Case, Notice
 from bot.domain.errors import InboxFull, StoreUnavailable
@@ -89,6 +90,9 @@ class ScriptedDesk:
         return self._script(inquiry)
 
 
+FOUND = FoundPassage(VPN.chunk_id, VPN.page_id, VPN.title, VPN.section, {"keyword": 5.0})
+
+
 def says(response: Response, private: Reply | None = None, *remarks: str) -> OpensDesk:
     """A desk with the same response to everything; in private, handing over is offered only."""
 
@@ -103,9 +107,15 @@ def says(response: Response, private: Reply | None = None, *remarks: str) -> Ope
 
 def explained() -> OpensDesk:
     """A desk that answers, and has noted which passage it read."""
-    found = FoundPassage(VPN.chunk_id, VPN.page_id, VPN.title, VPN.section, {"keyword": 5.0})
-    trace = replace(TRACE, passages=(found,), threshold=0.65)
+    trace = replace(TRACE, passages=(FOUND,), threshold=0.65)
     return lambda: ScriptedDesk(lambda _: Outcome(ANSWER, trace))
+
+
+def corrects(question: str) -> OpensDesk:
+    """A desk that answers a question as it read it, from a passage that it has noted."""
+    trace = replace(TRACE, passages=(FOUND,), heard=(), notes=(CORRECTED,))
+    remarks = (READ_AS.format(question),)
+    return lambda: ScriptedDesk(lambda _: Outcome(ANSWER, trace, remarks=remarks))
 
 
 def then(first: Response, second: Response) -> OpensDesk:
