@@ -21,7 +21,7 @@ from rag.telemetry import Attributes, describe, span
 from rag.text.definitions import asked_term, defined_terms
 from rag.text.spelling import MOST_WORDS, likely_spelling, respelled, spelled_words
 from rag.text.words import content_words, stems
-from rag.types import Answer, Chunk, ModelCall, Passage, Vectors
+from rag.types import Answer, Chunk, ModelCall, Passage, QuestionVector, Vectors
 
 log = structlog.get_logger(__name__)
 
@@ -38,7 +38,7 @@ class Retrieval:
 
     ``question`` is what was searched for; ``corrected``: its spelling is not as it was typed.
     ``searches`` are those that a model made after the first, ``calls`` its calls for them, and
-    ``notes`` say why there may be none.
+    ``notes`` say why there may be none. ``vector`` is the question's, None for keywords alone.
     """
 
     question: str
@@ -48,6 +48,7 @@ class Retrieval:
     calls: tuple[ModelCall, ...] = ()
     notes: tuple[str, ...] = ()
     corrected: bool = False
+    vector: QuestionVector | None = None
 
 
 class Pipeline:
@@ -168,7 +169,17 @@ class Pipeline:
                 telemetry.RETRIEVAL_SEARCH_MS: search_ms,
             }
             describe(current, found)
-            return Retrieval(question, passages, {"embed": embed_ms, "search": search_ms})
+            return Retrieval(
+                question,
+                passages,
+                {"embed": embed_ms, "search": search_ms},
+                vector=self._recorded(vector),
+            )
+
+    def _recorded(self, vector: Vectors | None) -> QuestionVector | None:
+        if vector is None or self._embedder is None:
+            return None
+        return QuestionVector.of(self._embedder.name, vector)
 
     async def respell(self, question: str, scope: Scope) -> str:
         """Return a question with its mistyped words as chunks within the scope spell them.

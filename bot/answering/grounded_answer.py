@@ -161,6 +161,7 @@ def trace_with_answer(trace: Trace, grounded: GroundedAnswer) -> Trace:
         timings_ms={**trace.timings_ms, **timings},
         notes=(*trace.notes, *grounded.retrieval.notes, *grounded.notes),
         searches=grounded.retrieval.searches,
+        vector=grounded.retrieval.vector,
     )
     if answer is None:
         explained = trace_with_note(explained, "the answer could not be composed")

@@ -17,6 +17,7 @@ from bot.answering.visibility import ReadableInIndex
 from bot.app.components import Components, component_checker, gate_path
 from bot.app.confluence import ConfluenceDirectory, confluence_checker
 from bot.app.documents import DocumentServices, build_document_services
+from bot.app.learning import build_learning
 from bot.app.worker import BackgroundWork, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
 from bot.chat.commands.executor import CommandExecutor
@@ -179,6 +180,13 @@ def build(
     _mount_chat(app, services)
     _mount_board(app, services, sources or {}, [] if ingestion is None else [ingestion])
     services.background.mount(app)
+    build_learning(
+        settings,
+        components,
+        store,
+        channels=services.channels,
+        is_open=lambda: services.background.supervisor.part().state == "ready",
+    ).mount(app)
     app.cleanup_ctx.append(services.documents.open)
     security.exempt_webhooks(app, metrics.time)
     return app

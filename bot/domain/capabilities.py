@@ -57,6 +57,19 @@ class TellsState(Protocol):
 
 
 @runtime_checkable
+class KnowsPublicChannels(Protocol):
+    """Tell whether every colleague can read a conversation."""
+
+    async def is_public(self, message: Message) -> bool:
+        """Return whether every colleague, and nobody from outside, can read a message's thread.
+
+        False for private conversations. Raises bot.domain.errors.DeliveryFailed while the platform
+        can't be asked.
+        """
+        ...
+
+
+@runtime_checkable
 class TellsPeople(Protocol):
     """Post announcements in the channel of the people who answer escalations."""
 

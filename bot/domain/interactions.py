@@ -10,7 +10,7 @@ from typing import Literal
 from bot.domain.messages import FoundPassage, Intent, InteractionId, Limit, Message, Person
 from rag.parts import Part, Translation
 from rag.search_scope import PlannedSearch
-from rag.types import FilterVerdict, ModelCall
+from rag.types import FilterVerdict, ModelCall, QuestionVector
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,8 @@ class Trace:
     ``calibration`` is the name of the calibration used (bot.answering.gate_file), "" if not
     recorded. ``searches`` are those that a model made after the first one. ``heard`` are the
     passages behind the earlier turns that a model or the query
-    rewriting saw, without signals; None if not recorded.
+    rewriting saw, without signals; None if not recorded. ``vector`` is that of the question that
+    was searched for, None if no vectors were searched.
     """
 
     route: Route
@@ -173,6 +174,7 @@ class Trace:
     notes: tuple[str, ...] = ()
     heard: tuple[FoundPassage, ...] | None = None
     searches: tuple[PlannedSearch, ...] = ()
+    vector: QuestionVector | None = None
 
 
 @dataclass(frozen=True, slots=True)

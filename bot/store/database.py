@@ -26,6 +26,7 @@ from bot.store.connections import (
 )
 from bot.store.escalations import StoredEscalations
 from bot.store.interactions import StoredAskers, StoredGlances, StoredInteractions, StoredThreads
+from bot.store.jobs import StoredJobs
 from bot.store.key_values import (
     StoredAudits,
     StoredNotes,
@@ -124,6 +125,7 @@ class Store:
         self.watching = StoredGlances(transactions)
         self.notes = StoredNotes(transactions)
         self.askers = StoredAskers(transactions)
+        self.jobs = StoredJobs(transactions)
 
     async def __aenter__(self) -> Self:
         return self

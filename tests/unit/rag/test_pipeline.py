@@ -45,6 +45,7 @@ async def test_an_embedder_that_is_away_costs_the_vectors_and_not_the_answer(
     (passage,) = found.passages
     assert "keyword" in passage.signals
     assert ("vector" in passage.signals) is not away
+    assert (found.vector is None) is away
     assert [each["event"] for each in logs] == (["retrieval.by_words_alone"] if away else [])
 
 

@@ -1,8 +1,11 @@
-"""The bounded dictionary."""
+"""The bounded dictionary, and vectors as they are recorded."""
 
 from __future__ import annotations
 
-from rag.types import BoundedDict
+import numpy as np
+import pytest
+
+from rag.types import BoundedDict, QuestionVector
 
 
 def test_the_entry_set_longest_ago_makes_room() -> None:
@@ -18,3 +21,17 @@ def test_a_default_is_bounded_too_and_changes_no_order() -> None:
     assert [kept.setdefault("a", 1), kept.setdefault("a", 2)] == [1, 1]
     kept.setdefault("b", 2)
     assert list(kept) == ["b"]
+
+
+def test_a_recorded_vector_points_the_same_way() -> None:
+    vector = np.array([0.6, -0.8, 0.0], dtype=np.float32)
+
+    again = QuestionVector.of("minilm", vector).unit()
+
+    assert float(again @ vector) > 0.999999
+
+
+@pytest.mark.parametrize("values", ["", "AAAA", "not base64"])
+def test_a_damaged_vector_is_refused(values: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - what numpy and base64 say
+        QuestionVector("minilm", values).unit()

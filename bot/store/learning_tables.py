@@ -1,0 +1,234 @@
+"""The database tables of bot.learning (SQLAlchemy models); all have a tenant column."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Boolean, ForeignKey, Index, Integer, LargeBinary, String, Text, false
+from sqlalchemy.orm import Mapped, mapped_column
+
+from bot.store.tables import Table, Utc
+
+_INTERACTION = "interactions.id"
+
+
+class JobRow(Table):
+    """A background job: who works on it until when, and how far it came (``mark``)."""
+
+    __tablename__ = "jobs"
+
+    tenant: Mapped[str] = mapped_column(String(64), primary_key=True)
+    name: Mapped[str] = mapped_column(String(32), primary_key=True)
+    owner: Mapped[str | None] = mapped_column(String(64))
+    held_until: Mapped[datetime | None] = mapped_column(Utc)
+    mark: Mapped[str] = mapped_column(Text, server_default="")
+
+
+class GapRow(Table):
+    """A group of questions that the wiki did not answer; ``vector`` is their mean, as float32."""
+
+    __tablename__ = "gaps"
+    __table_args__ = (Index("ix_gaps_state", "tenant", "state", "last_at"),)
+
+    id: Mapped[str] = mapped_column(String(36), primary_key=True)
+    tenant: Mapped[str] = mapped_column(String(64))
+    state: Mapped[str] = mapped_column(String(16))
+    state_by: Mapped[str] = mapped_column(Text, server_default="")
+    state_at: Mapped[datetime] = mapped_column(Utc)
+    first_at: Mapped[datetime] = mapped_column(Utc)
+    last_at: Mapped[datetime] = mapped_column(Utc)
+    questions: Mapped[int] = mapped_column(Integer, server_default="0")
+    embedder: Mapped[str] = mapped_column(Text, server_default="")
+    vector: Mapped[bytes | None] = mapped_column(LargeBinary)
+    asked_again_at: Mapped[datetime | None] = mapped_column(Utc)
+
+
+class GapQuestionRow(Table):
+    """One question of a gap; ``passages`` are those found for it, as JSON."""
+
+    __tablename__ = "gap_questions"
+    __table_args__ = (
+        Index("ix_gap_questions_gap", "tenant", "gap", "asked_at"),
+        Index("ix_gap_questions_asked", "tenant", "asked_at"),
+    )
+
+    interaction_id: Mapped[str] = mapped_column(
+        ForeignKey(_INTERACTION, ondelete="CASCADE"), primary_key=True
+    )
+    tenant: Mapped[str] = mapped_column(String(64))
+    gap: Mapped[str | None] = mapped_column(ForeignKey("gaps.id", ondelete="SET NULL"))
+    cause: Mapped[str] = mapped_column(String(16))
+    asked_at: Mapped[datetime] = mapped_column(Utc)
+    person: Mapped[str] = mapped_column(Text)
+    question: Mapped[str] = mapped_column(Text)
+    public: Mapped[bool] = mapped_column(Boolean, server_default=false())
+    embedder: Mapped[str] = mapped_column(Text, server_default="")
+    vector: Mapped[bytes | None] = mapped_column(LargeBinary)
+    passages: Mapped[str] = mapped_column(Text, server_default="[]")
+    answered_at: Mapped[datetime | None] = mapped_column(Utc)
+
+
+class ReviewedAnswerRow(Table):
+    """An answer by a person: of a case ("reviewed"), or written beforehand ("standard").
+
+    ``variants``, ``readers`` and ``spaces`` are JSON; ``spaces`` null means all. ``version`` counts
+    changes. ``document`` is where it is indexed, ``url`` the page that it was published as.
+    """
+
+    __tablename__ = "reviewed_answers"
+    __table_args__ = (Index("ix_reviewed_answers_state", "tenant", "state", "changed_at"),)
+
+    id: Mapped[str] = mapped_column(String(36), primary_key=True)
+    tenant: Mapped[str] = mapped_column(String(64))
+    kind: Mapped[str] = mapped_column(String(16))
+    state: Mapped[str] = mapped_column(String(16))
+    question: Mapped[str] = mapped_column(Text)
+    variants: Mapped[str] = mapped_column(Text, server_default="[]")
+    text: Mapped[str] = mapped_column(Text)
+    readers: Mapped[str] = mapped_column(Text)
+    spaces: Mapped[str | None] = mapped_column(Text)
+    owner: Mapped[str] = mapped_column(Text)
+    owner_name: Mapped[str] = mapped_column(Text, server_default="")
+    case: Mapped[str | None] = mapped_column(ForeignKey(_INTERACTION, ondelete="SET NULL"))
+    valid_from: Mapped[datetime | None] = mapped_column(Utc)
+    valid_until: Mapped[datetime | None] = mapped_column(Utc)
+    created_at: Mapped[datetime] = mapped_column(Utc)
+    changed_at: Mapped[datetime] = mapped_column(Utc)
+    changed_by: Mapped[str] = mapped_column(Text, server_default="")
+    version: Mapped[int] = mapped_column(Integer, server_default="0")
+    document: Mapped[str] = mapped_column(Text, server_default="")
+    url: Mapped[str] = mapped_column(Text, server_default="")
+
+
+class LabelRow(Table):
+    """A question with what a right answer to it is, proposed by use and accepted by a person.
+
+    ``pages`` and ``key_facts`` are JSON.
+    """
+
+    __tablename__ = "labels"
+    __table_args__ = (Index("ix_labels_state", "tenant", "state", "created_at"),)
+
+    interaction_id: Mapped[str] = mapped_column(
+        ForeignKey(_INTERACTION, ondelete="CASCADE"), primary_key=True
+    )
+    origin: Mapped[str] = mapped_column(String(16), primary_key=True)
+    tenant: Mapped[str] = mapped_column(String(64))
+    kind: Mapped[str] = mapped_column(String(16))
+    state: Mapped[str] = mapped_column(String(16))
+    question: Mapped[str] = mapped_column(Text)
+    pages: Mapped[str] = mapped_column(Text, server_default="[]")
+    key_facts: Mapped[str] = mapped_column(Text, server_default="[]")
+    created_at: Mapped[datetime] = mapped_column(Utc)
+    decided_by: Mapped[str] = mapped_column(Text, server_default="")
+    decided_at: Mapped[datetime | None] = mapped_column(Utc)
+
+
+class GateSuspensionRow(Table):
+    """A calibration whose certificate does not hold here since a time, with the reason."""
+
+    __tablename__ = "gate_suspensions"
+
+    tenant: Mapped[str] = mapped_column(String(64), primary_key=True)
+    calibration: Mapped[str] = mapped_column(Text, primary_key=True)
+    since: Mapped[datetime] = mapped_column(Utc)
+    reason: Mapped[str] = mapped_column(Text)
+    ended_at: Mapped[datetime | None] = mapped_column(Utc)
+
+
+class CitedQuoteRow(Table):
+    """A quote of an answer that was posted, to be looked for when its page changes."""
+
+    __tablename__ = "cited_quotes"
+    __table_args__ = (
+        Index("ix_cited_quotes_page", "tenant", "space", "page"),
+        Index("ix_cited_quotes_at", "at"),
+    )
+
+    interaction_id: Mapped[str] = mapped_column(
+        ForeignKey(_INTERACTION, ondelete="CASCADE"), primary_key=True
+    )
+    number: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    tenant: Mapped[str] = mapped_column(String(64))
+    space: Mapped[str] = mapped_column(Text)
+    page: Mapped[str] = mapped_column(Text)
+    chunk: Mapped[str] = mapped_column(Text)
+    quote: Mapped[str] = mapped_column(Text)
+    at: Mapped[datetime] = mapped_column(Utc)
+
+
+class CorrectionRow(Table):
+    """A posted answer whose quote is gone from its page; ``due_at`` is null once it is settled."""
+
+    __tablename__ = "corrections"
+    __table_args__ = (
+        Index("ix_corrections_due", "due_at"),
+        Index("ix_corrections_page", "tenant", "space", "page", "found_at"),
+    )
+
+    interaction_id: Mapped[str] = mapped_column(
+        ForeignKey(_INTERACTION, ondelete="CASCADE"), primary_key=True
+    )
+    tenant: Mapped[str] = mapped_column(String(64))
+    space: Mapped[str] = mapped_column(Text)
+    page: Mapped[str] = mapped_column(Text)
+    title: Mapped[str] = mapped_column(Text)
+    found_at: Mapped[datetime] = mapped_column(Utc)
+    state: Mapped[str] = mapped_column(String(16))
+    due_at: Mapped[datetime | None] = mapped_column(Utc)
+    attempts: Mapped[int] = mapped_column(Integer, server_default="0")
+    settled_at: Mapped[datetime | None] = mapped_column(Utc)
+    failure: Mapped[str] = mapped_column(Text, server_default="")
+
+
+class DigestRow(Table):
+    """Who gets the weekly digest where; ``sent_week`` is the ISO week of the last one."""
+
+    __tablename__ = "digests"
+
+    tenant: Mapped[str] = mapped_column(String(64), primary_key=True)
+    target: Mapped[str] = mapped_column(Text, primary_key=True)
+    kind: Mapped[str] = mapped_column(String(16))
+    created_by: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(Utc)
+    off: Mapped[bool] = mapped_column(Boolean, server_default=false())
+    sent_week: Mapped[str] = mapped_column(String(8), server_default="")
+    failure: Mapped[str] = mapped_column(Text, server_default="")
+
+
+class WebhookEventRow(Table):
+    """A step of a case to be sent to the configured webhook; ``due_at`` is null once settled.
+
+    ``number`` is the step's within its case: events of one case are sent in order.
+    """
+
+    __tablename__ = "webhook_events"
+    __table_args__ = (Index("ix_webhook_events_due", "due_at"),)
+
+    interaction_id: Mapped[str] = mapped_column(
+        ForeignKey(_INTERACTION, ondelete="CASCADE"), primary_key=True
+    )
+    number: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    tenant: Mapped[str] = mapped_column(String(64))
+    event: Mapped[str] = mapped_column(Text)
+    due_at: Mapped[datetime | None] = mapped_column(Utc)
+    attempts: Mapped[int] = mapped_column(Integer, server_default="0")
+    settled_at: Mapped[datetime | None] = mapped_column(Utc)
+    failure: Mapped[str] = mapped_column(Text, server_default="")
+
+
+class ShadowDraftRow(Table):
+    """A draft that reviewers saw instead of the channel; ``verdict`` is empty until one judged."""
+
+    __tablename__ = "shadow_drafts"
+    __table_args__ = (Index("ix_shadow_drafts_channel", "tenant", "channel", "at"),)
+
+    interaction_id: Mapped[str] = mapped_column(
+        ForeignKey(_INTERACTION, ondelete="CASCADE"), primary_key=True
+    )
+    tenant: Mapped[str] = mapped_column(String(64))
+    channel: Mapped[str] = mapped_column(Text)
+    at: Mapped[datetime] = mapped_column(Utc)
+    verdict: Mapped[str] = mapped_column(String(16), server_default="")
+    reviewer: Mapped[str] = mapped_column(Text, server_default="")
+    reviewed_at: Mapped[datetime | None] = mapped_column(Utc)
