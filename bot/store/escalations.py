@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, get_args
@@ -186,9 +186,10 @@ class ActTaken:
 
 
 class StoredEscalations:
-    """Stores cases and applies acts to them. Implements `bot.escalations.ports.Cases`.
+    """Stores cases and applies acts to them.
 
-    Cases are opened by StoredWork when an outcome is recorded.
+    Implements `bot.escalations.ports.Cases` and `bot.learning.question_words.CaseWorkers`. Cases
+    are opened by StoredWork when an outcome is recorded.
     """
 
     def __init__(
@@ -232,6 +233,23 @@ class StoredEscalations:
             .order_by(row.number)
         )
         return [step_of(row) for row in rows]
+
+    async def workers(
+        self, tenant: str, ids: Collection[InteractionId]
+    ) -> Mapping[InteractionId, frozenset[str]]:
+        """Return the ids of the experts who acted on each case; one without any is left out."""
+        row = EscalationStepRow
+        rows = await self._transactions.rows(
+            select(row.interaction_id, row.actor)
+            .where(row.tenant == tenant, row.interaction_id.in_(list(map(storable, ids))))
+            .where(row.actor_role == "expert")
+            .distinct()
+        )
+        found: dict[InteractionId, frozenset[str]] = {}
+        for case_id, actor in rows:
+            key = InteractionId(case_id)
+            found[key] = found.get(key, frozenset()) | {actor}
+        return found
 
     def _changed(self, case: Case, then: CaseStatus) -> Case:
         now = utc_now()

@@ -384,3 +384,14 @@ async def test_what_people_replied_is_known_until_it_is_taken_back(store: Store)
     gone = await store.interactions.get(case_id)
     assert gone is not None
     assert gone.told == ()
+
+
+async def test_experts_who_acted_on_a_case_worked_on_it(store: Store) -> None:
+    case, other = await add_case(store), await add_case(store, "i2")
+    await store.escalations.act("default", case, "claim", ANNA)
+    await store.escalations.act("default", case, "reply", ANNA, "Restart it.")
+
+    found = await store.escalations.workers("default", [case, other])
+
+    assert found == {case: frozenset({ANNA.id})}
+    assert not await store.escalations.workers("other", [case])
