@@ -18,6 +18,7 @@ from bot.answering.gate_file import (
     MODEL,
     UNSURE_FROM,
     Calibration,
+    CertificateRecord,
     Feature,
     GateFile,
 )
@@ -171,11 +172,16 @@ class Gate:
         file: The calibrations by name.
         confidence_threshold: The threshold of calibrations without a certificate; None takes each
             calibration's own, else THRESHOLD.
+
+    Attributes:
+        suspended: The calibrations whose certificate does not hold at present. It is the one value
+            that changes while the gate serves (bot.learning.certificate_watch), always as a whole.
     """
 
     def __init__(self, file: GateFile, confidence_threshold: float | None = None) -> None:
         self._calibrations = file.calibrations
         self._threshold = confidence_threshold
+        self.suspended: frozenset[str] = frozenset()
 
     def judge(self, features: Mapping[str, float], name: str) -> Judgement:
         """Return the judgement of an answer by the calibration of that name."""
@@ -209,14 +215,31 @@ class Gate:
         )
 
     def threshold(self, name: str) -> float:
-        """Return the threshold: certified, else configured, else trained, else THRESHOLD."""
+        """Return the threshold: certified, else configured, else trained, else THRESHOLD.
+
+        A suspended certificate gives a stricter one: an answer that just passes it has half the
+        estimated error.
+        """
+        certificate = self.certificate(name)
+        if certificate is not None:
+            certified = certificate.threshold
+            return (1 + certified) / 2 if name in self.suspended else certified
         calibration = self._calibrations.get(name)
-        if calibration is not None and calibration.certificate is not None:
-            return calibration.certificate.threshold
         if self._threshold is not None:
             return self._threshold
         trained = None if calibration is None else calibration.threshold
         return THRESHOLD if trained is None else trained
+
+    def certificate(self, name: str) -> CertificateRecord | None:
+        """Return the certificate of a calibration, suspended or not; None if it has none."""
+        calibration = self._calibrations.get(name)
+        return None if calibration is None else calibration.certificate
+
+    @property
+    def certificates(self) -> Mapping[str, CertificateRecord]:
+        """The certificates by calibration, suspended or not."""
+        found = {name: each.certificate for name, each in self._calibrations.items()}
+        return {name: each for name, each in found.items() if each is not None}
 
     def knows(self, name: str) -> bool:
         """Return whether a calibration of that name exists."""

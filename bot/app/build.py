@@ -17,7 +17,7 @@ from bot.answering.visibility import ReadableInIndex
 from bot.app.components import Components, component_checker, gate_path
 from bot.app.confluence import ConfluenceDirectory, confluence_checker
 from bot.app.documents import DocumentServices, build_document_services
-from bot.app.learning import build_learning
+from bot.app.learning import LearningServices, build_learning
 from bot.app.worker import BackgroundWork, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
 from bot.chat.commands.executor import CommandExecutor
@@ -42,6 +42,7 @@ from bot.web.board import layout as board
 from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.channels import ChannelPage
 from bot.web.board.documents import DocumentPages
+from bot.web.board.label_queue import LabelsPage
 from bot.web.chat.routes import mount_chat
 from bot.web.forms import upload_limits
 from ingestion.config import Settings as IngestionSettings
@@ -128,6 +129,7 @@ class _Services:
     background: BackgroundWork
     documents: DocumentServices
     context: ChatContext
+    learning: LearningServices
     channels: Sequence[Channel]
 
 
@@ -180,13 +182,7 @@ def build(
     _mount_chat(app, services)
     _mount_board(app, services, sources or {}, [] if ingestion is None else [ingestion])
     services.background.mount(app)
-    build_learning(
-        settings,
-        components,
-        store,
-        channels=services.channels,
-        is_open=lambda: services.background.supervisor.part().state == "ready",
-    ).mount(app)
+    services.learning.mount(app)
     app.cleanup_ctx.append(services.documents.open)
     security.exempt_webhooks(app, metrics.time)
     return app
@@ -233,7 +229,16 @@ def _build_services(
         check_parts=check_parts,
         directory=directory,
     )
-    return _Services(settings, components, store, background, documents, context, channels)
+    learning = build_learning(
+        settings,
+        components,
+        store,
+        channels=channels,
+        is_open=lambda: background.supervisor.part().state == "ready",
+    )
+    return _Services(
+        settings, components, store, background, documents, context, learning, channels
+    )
 
 
 def _mount_api(app: web.Application, services: _Services) -> None:
@@ -303,6 +308,12 @@ def _mount_board(
     ).mount(app)
     ChannelPage(
         settings=settings, policies=store.policies, documents=services.documents.documents
+    ).mount(app)
+    LabelsPage(
+        tenant=settings.tenant,
+        review=services.learning.labels,
+        watch=services.learning.certificates,
+        gate=services.components.gate,
     ).mount(app)
     mount_state_pages(
         app,

@@ -74,6 +74,7 @@ class Components:
     models: Mapping[str, OpenModel]
     pipeline: Pipeline
     desk: Desk
+    gate: Gate
     recheck: RechecksPermissions | None = None
     uncalibrated: tuple[str, ...] = ()
 
@@ -138,6 +139,7 @@ async def open_components(
                 superseded=superseded,
                 falls_back=observe is None,
             ),
+            gate=judge,
             recheck=recheck,
             uncalibrated=_uncalibrated_models(judge, profiles.values()),
         )

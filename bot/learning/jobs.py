@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 import structlog
@@ -132,3 +132,9 @@ class JobRunner:
             # A job that breaks must not end the others, nor itself for good.
             log.exception("job.broke", job=job.name)
         return False
+
+
+def week_begin(at: datetime) -> datetime:
+    """Return the beginning of a time's ISO week: Monday 0:00 UTC."""
+    day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return day - timedelta(days=day.weekday())

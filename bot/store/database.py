@@ -34,6 +34,7 @@ from bot.store.key_values import (
     StoredPolicies,
     StoredSessions,
 )
+from bot.store.labels import StoredLabels, StoredSuspensions
 from bot.store.leases import StoredReplicas
 from bot.store.limits import StoredCounting, StoredUsage
 from bot.store.migrations import HEAD
@@ -126,6 +127,8 @@ class Store:
         self.notes = StoredNotes(transactions)
         self.askers = StoredAskers(transactions)
         self.jobs = StoredJobs(transactions)
+        self.labels = StoredLabels(transactions)
+        self.suspensions = StoredSuspensions(transactions)
 
     async def __aenter__(self) -> Self:
         return self

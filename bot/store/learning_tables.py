@@ -101,39 +101,46 @@ class ReviewedAnswerRow(Table):
 
 
 class LabelRow(Table):
-    """A question with what a right answer to it is, proposed by use and accepted by a person.
+    """What an answer to a question was worth, proposed by use and decided by a person.
 
-    ``pages`` and ``key_facts`` are JSON.
+    ``pages`` and ``groups`` are JSON. ``question`` is empty until the label is accepted.
     """
 
     __tablename__ = "labels"
-    __table_args__ = (Index("ix_labels_state", "tenant", "state", "created_at"),)
+    __table_args__ = (
+        Index("ix_labels_state", "tenant", "state", "created_at"),
+        Index("ix_labels_decided", "tenant", "state", "decided_at"),
+    )
 
     interaction_id: Mapped[str] = mapped_column(
         ForeignKey(_INTERACTION, ondelete="CASCADE"), primary_key=True
     )
     origin: Mapped[str] = mapped_column(String(16), primary_key=True)
     tenant: Mapped[str] = mapped_column(String(64))
-    kind: Mapped[str] = mapped_column(String(16))
+    truth: Mapped[str] = mapped_column(String(16))
     state: Mapped[str] = mapped_column(String(16))
-    question: Mapped[str] = mapped_column(Text)
+    question: Mapped[str] = mapped_column(Text, server_default="")
     pages: Mapped[str] = mapped_column(Text, server_default="[]")
-    key_facts: Mapped[str] = mapped_column(Text, server_default="[]")
+    groups: Mapped[str] = mapped_column(Text, server_default="[]")
+    public: Mapped[bool] = mapped_column(Boolean, server_default=false())
     created_at: Mapped[datetime] = mapped_column(Utc)
     decided_by: Mapped[str] = mapped_column(Text, server_default="")
     decided_at: Mapped[datetime | None] = mapped_column(Utc)
 
 
 class GateSuspensionRow(Table):
-    """A calibration whose certificate does not hold here since a time, with the reason."""
+    """A certificate that does not hold here since a time, with the reason.
+
+    ``certificate`` is its record as JSON: another one of the same calibration is not suspended.
+    """
 
     __tablename__ = "gate_suspensions"
 
     tenant: Mapped[str] = mapped_column(String(64), primary_key=True)
     calibration: Mapped[str] = mapped_column(Text, primary_key=True)
+    certificate: Mapped[str] = mapped_column(Text)
     since: Mapped[datetime] = mapped_column(Utc)
     reason: Mapped[str] = mapped_column(Text)
-    ended_at: Mapped[datetime | None] = mapped_column(Utc)
 
 
 class CitedQuoteRow(Table):
@@ -232,3 +239,7 @@ class ShadowDraftRow(Table):
     verdict: Mapped[str] = mapped_column(String(16), server_default="")
     reviewer: Mapped[str] = mapped_column(Text, server_default="")
     reviewed_at: Mapped[datetime | None] = mapped_column(Utc)
+
+
+WITH_WORDS = (GapQuestionRow, LabelRow, CitedQuoteRow, WebhookEventRow, ShadowDraftRow)
+"""The tables that may hold words of a question or its answer: emptied when it is withdrawn."""

@@ -27,6 +27,7 @@ from bot.domain.interactions import PostedRef
 from bot.domain.json_codec import storable
 from bot.domain.messages import Intent, Message, Thread
 from bot.domain.outcomes import WITHOUT_TEXT
+from bot.store.learning_tables import WITH_WORDS
 from bot.store.rows import channel_of
 from bot.store.tables import (
     EscalationRow,
@@ -327,6 +328,7 @@ def delete_texts(interaction_id: str) -> tuple[Delete | Update, ...]:
         delete(TurnRow).where(TurnRow.interaction_id == interaction_id),
         delete(FeedbackRow).where(FeedbackRow.interaction_id == interaction_id),
         delete(EscalationStepRow).where(EscalationStepRow.interaction_id == interaction_id),
+        *(delete(table).where(table.interaction_id == interaction_id) for table in WITH_WORDS),
         update(NoticeRow)
         .where(NoticeRow.interaction_id == interaction_id)
         .values(due_at=None, failure=""),

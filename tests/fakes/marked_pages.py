@@ -156,7 +156,7 @@ async def marked_pages_app(settings: Settings) -> AsyncIterator[Client]:
         wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
     )
     store = await open_store(sqlite_url(folder))
-    parts = Components(index, None, "", {}, pipeline, desk)
+    parts = Components(index, None, "", {}, pipeline, desk, load_gate())
     app = build(settings, parts, store, MemoryEngine())
     async with TestClient(TestServer(app, host="127.0.0.1")) as served:
         yield served

@@ -90,6 +90,7 @@ SECTIONS = (
     Section("Escalations", "/board/escalations"),
     Section("Questions", "/board/questions"),
     Section("Feedback", "/board/feedback"),
+    Section("Labels", "/board/labels"),
     Section("Documents", "/board/documents"),
     Section("Usage", "/board/usage"),
     Section("Parts", "/board/parts"),

@@ -138,15 +138,17 @@ def _labels() -> None:
         ),
         sa.Column("origin", sa.String(16), primary_key=True),
         sa.Column("tenant", sa.String(64), nullable=False),
-        sa.Column("kind", sa.String(16), nullable=False),
+        sa.Column("truth", sa.String(16), nullable=False),
         sa.Column("state", sa.String(16), nullable=False),
-        sa.Column("question", sa.Text, nullable=False),
+        sa.Column("question", sa.Text, nullable=False, server_default=""),
         sa.Column("pages", sa.Text, nullable=False, server_default="[]"),
-        sa.Column("key_facts", sa.Text, nullable=False, server_default="[]"),
+        sa.Column("groups", sa.Text, nullable=False, server_default="[]"),
+        sa.Column("public", sa.Boolean, nullable=False, server_default=sa.false()),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("decided_by", sa.Text, nullable=False, server_default=""),
         sa.Column("decided_at", sa.DateTime(timezone=True)),
     )
+    op.create_index("ix_labels_decided", "labels", ["tenant", "state", "decided_at"])
     op.create_index("ix_labels_state", "labels", ["tenant", "state", "created_at"])
 
 
@@ -155,9 +157,9 @@ def _gate_suspensions() -> None:
         "gate_suspensions",
         sa.Column("tenant", sa.String(64), primary_key=True),
         sa.Column("calibration", sa.Text, primary_key=True),
+        sa.Column("certificate", sa.Text, nullable=False),
         sa.Column("since", sa.DateTime(timezone=True), nullable=False),
         sa.Column("reason", sa.Text, nullable=False),
-        sa.Column("ended_at", sa.DateTime(timezone=True)),
     )
 
 

@@ -146,7 +146,7 @@ async def parts(tmp_path: Path) -> AsyncIterator[Components]:
         gate=load_gate(0.0).judge,
         wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
     )
-    yield Components(index, None, "", {}, pipeline, desk)
+    yield Components(index, None, "", {}, pipeline, desk, load_gate())
     await index.close()
 
 
@@ -351,7 +351,7 @@ async def served(data_dir: Path, *, last_check: bool) -> AsyncIterator[Served]:
             wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
             recheck=known.recheck,
         )
-        parts = Components(index, None, "", {}, pipeline, desk, known.recheck)
+        parts = Components(index, None, "", {}, pipeline, desk, load_gate(), known.recheck)
         store = await open_store(sqlite_url(data_dir))
         opened.push_async_callback(store.close)
         app = build(bot, parts, store, MemoryEngine(), directory=known.directory)

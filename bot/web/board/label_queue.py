@@ -1,0 +1,153 @@
+"""Board page of labels: decide about candidates, and see how the certificate stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from aiohttp import web
+
+from bot.answering.gate import Gate, calibration_in_words
+from bot.domain.errors import ActRefused
+from bot.domain.messages import InteractionId
+from bot.learning.certificate_watch import CertificateWatch, Suspension
+from bot.learning.label_review import LabelReview
+from bot.learning.labels import ORIGINS, TRUTHS, LabelKey, LabelOrigin, LabelState, Truth
+from bot.web.auth.identity import require_role, viewer_of
+from bot.web.board import labels as words
+from bot.web.board.layout import PAGE_SIZE, audit_name, render_page
+
+PATH = "/board/labels"
+ORIGIN_TEXTS: Mapping[LabelOrigin, str] = {
+    "thumb": "Thumb",
+    "reopened": "Reopened",
+    "sampled": "Drawn at random",
+    "shadow": "Reviewer's verdict",
+    "reviewed": "A person's answer was kept",
+}
+TRUTH_TEXTS: Mapping[Truth, str] = {
+    "right": "The answer was right",
+    "wrong": "Other pages answer it",
+    "unanswerable": "No page answers it",
+}
+Choice = TypeVar("Choice", bound=str)
+_STATES: Mapping[str, LabelState] = {
+    "": "candidate",
+    "accepted": "accepted",
+    "rejected": "rejected",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateLine:
+    """What a calibration promises, and whether the promise holds."""
+
+    calibration: str
+    name: str
+    promise: str
+    suspension: Suspension | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelsPage:
+    """Handlers of the queue of labels, and of the certificates' state."""
+
+    tenant: str
+    review: LabelReview
+    watch: CertificateWatch
+    gate: Gate
+
+    def mount(self, app: web.Application) -> None:
+        """Add the routes."""
+        app.router.add_get(PATH, self.page)
+        app.router.add_post(PATH, self.decide)
+        app.router.add_post(f"{PATH}/certificate", self.resume)
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Show candidates, newest first, or what was decided."""
+        require_role(request, "expert")
+        return await self._page(request)
+
+    async def decide(self, request: web.Request) -> web.Response:
+        """Accept or reject a candidate; a refusal shows its reason on the page (409)."""
+        person = require_role(request, "expert")
+        form = await request.post()
+        key = _key(str(form.get("id", "")), str(form.get("origin", "")))
+        actor = f"board:{audit_name(person)}"
+        try:
+            if form.get("decision") == "reject":
+                await self.review.reject(key, actor=actor)
+            else:
+                viewer = await viewer_of(request, self.tenant)
+                truth = _among(str(form.get("truth", "")), TRUTHS)
+                pages = str(form.get("pages", "")).splitlines()
+                await self.review.accept(key, truth, pages, viewer, actor=actor)
+        except ActRefused as refused:
+            return await self._page(request, trouble=str(refused))
+        raise web.HTTPSeeOther(PATH)
+
+    async def resume(self, request: web.Request) -> web.Response:
+        """End the suspension of a certificate; for admins."""
+        person = require_role(request, "admin")
+        name = str((await request.post()).get("calibration", ""))
+        await self.watch.end(name, actor=f"board:{audit_name(person)}")
+        raise web.HTTPSeeOther(PATH)
+
+    async def _page(self, request: web.Request, *, trouble: str = "") -> web.Response:
+        state = _STATES.get(request.query.get("state", ""), "candidate")
+        shown, hidden = await self.review.shown(
+            state,
+            await viewer_of(request, self.tenant),
+            limit=PAGE_SIZE + 1,
+            before=_time(request.query.get("before", "")),
+        )
+        last = shown[PAGE_SIZE - 1].label.created_at if len(shown) > PAGE_SIZE else None
+        context = {
+            "shown": shown[:PAGE_SIZE],
+            "hidden": hidden,
+            "state": state,
+            "before": None if last is None else last.isoformat(),
+            "certificates": await self._certificates(),
+            "origins": ORIGIN_TEXTS,
+            "truths": TRUTH_TEXTS,
+            "trouble": trouble,
+            "words": words,
+        }
+        response = render_page(request, "board/labels.html", context)
+        if trouble:
+            response.set_status(409)
+        return response
+
+    async def _certificates(self) -> Sequence[CertificateLine]:
+        suspended = await self.watch.current()
+        return [
+            CertificateLine(
+                name,
+                calibration_in_words(name),
+                f"At most {certificate.target_error:.0%} of the answers wrong, "
+                f"{certificate.coverage:.0%} of the questions answered; {certificate.questions} "
+                f"questions of {certificate.on}, {certificate.date}.",
+                suspended.get(name),
+            )
+            for name, certificate in self.gate.certificates.items()
+        ]
+
+
+def _key(interaction_id: str, origin: str) -> LabelKey:
+    return LabelKey(InteractionId(interaction_id), _among(origin, ORIGINS))
+
+
+def _among(given: str, choices: Sequence[Choice]) -> Choice:
+    found = next((each for each in choices if each == given), None)
+    if found is None:
+        raise web.HTTPUnprocessableEntity(text=f"{given[:40]!r} is none of {', '.join(choices)}.")
+    return found
+
+
+def _time(given: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(given)
+    except ValueError:
+        return None
