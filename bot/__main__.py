@@ -62,7 +62,7 @@ async def _run_command(options: argparse.Namespace, settings: Settings, started:
             return await doctor.doctor(
                 settings, confluence_checks, partial(people_checks, settings)
             )
-        case "escalations" | "channels" | "teams-package":
+        case "escalations" | "channels" | "labels" | "teams-package":
             return await _run_administration(options, settings)
         case "pause" | "resume":
             return await _run_pause_or_resume(options, settings)
@@ -77,6 +77,8 @@ async def _run_administration(options: argparse.Namespace, settings: Settings) -
         return administration.teams_package(settings, options)
     if options.command == "channels":
         return await administration.channels(settings, options)
+    if options.command == "labels":
+        return await administration.export_labels(settings, options.out)
     return await administration.escalations(
         settings,
         done=options.done,
@@ -151,6 +153,8 @@ def _add_measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     for command in (train, certify):
         command.add_argument("questions", type=Path)
         command.add_argument("--model", default="", metavar="NAME", help="default: the usual one")
+    labels = commands.add_parser("labels", help="write the accepted labels into a questions file")
+    labels.add_argument("out", type=Path, metavar="FILE")
     for command in (evaluate, train):
         command.add_argument("--again", action="store_true", help="forget what is answered already")
 

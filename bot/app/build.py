@@ -314,6 +314,7 @@ def _mount_board(
         review=services.learning.labels,
         watch=services.learning.certificates,
         gate=services.components.gate,
+        data_dir=settings.data_dir,
     ).mount(app)
     mount_state_pages(
         app,

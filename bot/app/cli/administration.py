@@ -18,6 +18,7 @@ from bot.domain.record_reports import PolicyRecord
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import env_example, settings_page
 from bot.escalations.lifecycle import UNSETTLED, display_name
+from bot.learning.label_review import write_questions
 from bot.store.database import Store, database_url, open_store, reminders_of
 
 
@@ -230,6 +231,18 @@ def _one_line(text: str) -> str:
     return "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words
     )
+
+
+async def export_labels(settings: Settings, out: Path) -> int:
+    """Write the accepted labels of the record into a questions file, and say how many."""
+    async with await open_store(database_url(settings)) as store:
+        accepted = await store.labels.accepted(settings.tenant)
+    try:
+        count = write_questions(out, accepted)
+    except OSError as error:
+        raise SettingInvalid(f"{str(out)!r} can't be written: {error.strerror}.") from error
+    print(f"{count} questions from use are in {out}; its other lines are as they were.")
+    return 0
 
 
 def settings_table(*, example: bool) -> int:

@@ -29,6 +29,7 @@ from bot.answering.evaluation.evaluate import (
     train_on_own,
     write,
 )
+from bot.answering.evaluation.history import append_summary, summary_of
 from bot.answering.evaluation.labelled_questions import RecordingComposer, load_questions
 from bot.answering.evaluation.markdown_tables import markdown, training_lines, trials_page
 from bot.answering.evaluation.model_trial import (
@@ -114,6 +115,7 @@ async def run_evaluation(
         async with _open_subject(settings, model) as subject:
             with _bar("questions") as advance:
                 report = await evaluate(subject, questions, out=out, progress=advance)
+        append_summary(settings.data_dir, summary_of(report, _name(model)))
         print(markdown(report))
     return 0
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TypeVar
 
 from aiohttp import web
 
+from bot.answering.evaluation.history import latest_summaries
 from bot.answering.gate import Gate, calibration_in_words
 from bot.domain.errors import ActRefused
 from bot.domain.messages import InteractionId
@@ -33,6 +36,9 @@ TRUTH_TEXTS: Mapping[Truth, str] = {
     "unanswerable": "No page answers it",
 }
 Choice = TypeVar("Choice", bound=str)
+_EVALUATIONS = 5
+"""Number of past evaluations shown."""
+
 _STATES: Mapping[str, LabelState] = {
     "": "candidate",
     "accepted": "accepted",
@@ -58,6 +64,7 @@ class LabelsPage:
     review: LabelReview
     watch: CertificateWatch
     gate: Gate
+    data_dir: Path
 
     def mount(self, app: web.Application) -> None:
         """Add the routes."""
@@ -110,6 +117,7 @@ class LabelsPage:
             "state": state,
             "before": None if last is None else last.isoformat(),
             "certificates": await self._certificates(),
+            "evaluations": await asyncio.to_thread(latest_summaries, self.data_dir, _EVALUATIONS),
             "origins": ORIGIN_TEXTS,
             "truths": TRUTH_TEXTS,
             "trouble": trouble,

@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import getpass
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from bot.__main__ import main
+from bot.answering.evaluation.labelled_questions import load_questions
 from bot.answering.gate import GATE_FILE
 from bot.app.cli import administration
-from bot.app.cli.administration import escalations
+from bot.app.cli.administration import escalations, export_labels
 from bot.app.cli.doctor import doctor
 from bot.app.cli.questions import ask, run_certification, run_evaluation
 from bot.app.cli.serve import address_lines
 from bot.app.components import gate_path
 from bot.domain.cases import Actor
-from bot.domain.errors import EscalationTaken, InteractionUnknown
+from bot.domain.errors import EscalationTaken, InteractionUnknown, SettingInvalid
 from bot.domain.health import NOTHING_INDEXED
 from bot.domain.messages import InteractionId
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.domain.usage import Pause
+from bot.learning.labels import Label, LabelKey
 from bot.store.database import Store, open_store, sqlite_url
 from rag.factory import open_embedder
 from tests.fakes.azure_index import open_test_index
+from tests.fakes.builders import NOON
 from tests.fakes.http_server import settings_for, write_index
 from tests.fakes.model_server import KEY, VECTOR_LENGTH, embeds, openai_server
 from tests.fakes.record_rows import add_escalation, add_interaction
@@ -403,3 +407,22 @@ def test_with_the_sample_it_names_who_one_can_be() -> None:
     assert "Mika (sales, asks)" in line
     assert "Tomas (IT admins, answers colleagues)" in line
     assert "You" not in line
+
+
+async def test_accepted_labels_are_exported_into_a_questions_file(
+    configured: Settings, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await add_interaction(store, "i1")
+    key = LabelKey(InteractionId("i1"), "thumb")
+    label = Label(key, "right", "candidate", NOON, ("vpn.md",))
+    await store.labels.propose("default", [label])
+    decided = replace(label, state="accepted", question="Where is it?", decided_at=NOON)
+    await store.labels.decide("default", decided)
+
+    assert await export_labels(configured, tmp_path / "mine.jsonl") == 0
+
+    (exported,) = load_questions(tmp_path / "mine.jsonl")
+    assert exported.question == "Where is it?"
+    assert capsys.readouterr().out.startswith("1 ")
+    with pytest.raises(SettingInvalid):
+        await export_labels(configured, tmp_path)

@@ -12,7 +12,7 @@ from bot.answering.gate import Gate, load_gate_file
 from bot.answering.gate_file import CertificateRecord
 from bot.domain.errors import DeliveryFailed
 from bot.learning.certificate_watch import CertificateWatch
-from bot.learning.labels import Label, LabelKey, LabelOrigin
+from bot.learning.labels import Label, LabelKey, LabelOrigin, Truth
 from bot.store.database import Store
 from tests.fakes.board_app import OPEN, SURE, TRACE, ask, passage
 
@@ -74,7 +74,7 @@ async def label(
     for number in range(start, start + right + wrong):
         reply = replace(SURE, confidence_level="sure")
         asked = await ask(store, f"q{number}", response=reply, trace=trace)
-        truth = "right" if number < start + right else "wrong"
+        truth: Truth = "right" if number < start + right else "wrong"
         labels.append(Label(LabelKey(asked.id, origin), truth, "candidate", LAST_WEEK, ("vpn.md",)))
     await accept(store, labels)
 

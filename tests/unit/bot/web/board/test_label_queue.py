@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
+from bot.answering.evaluation.history import EvaluationSummary, append_summary
 from bot.answering.gate import Gate, load_gate_file
 from bot.answering.visibility import ReadableInIndex
 from bot.learning.certificate_watch import Suspension
@@ -48,7 +49,13 @@ async def browser(store: Store, tmp_path: Path) -> AsyncIterator[BoardBrowser]:
         questions=tmp_path / "questions.jsonl",
         now=lambda: datetime.now(UTC),
     )
-    LabelsPage(tenant="default", review=review, watch=watch_over(store, gate), gate=gate).mount(app)
+    LabelsPage(
+        tenant="default",
+        review=review,
+        watch=watch_over(store, gate),
+        gate=gate,
+        data_dir=tmp_path,
+    ).mount(app)
     async with TestClient(TestServer(app)) as client:
         yield BoardBrowser(client, store)
 
@@ -96,6 +103,24 @@ async def test_a_made_up_form_is_refused(
     key = await candidate(store)
 
     await browser.post(PATH, 422, id=key.interaction_id, origin=origin, truth=truth, pages="vpn.md")
+
+
+async def test_the_last_evaluations_are_compared(browser: BoardBrowser, tmp_path: Path) -> None:
+    for day, right in ((3, 0.81), (10, 0.86)):
+        line = EvaluationSummary(
+            date=date(2026, 5, day),
+            questions="questions.jsonl",
+            asked=40,
+            model="none",
+            answered=0.5,
+            right_among_answered=right,
+            wrong_among_answered=0.1,
+        )
+        append_summary(tmp_path, line)
+
+    page = await browser.get(PATH)
+
+    assert page.index("86%") < page.index("81%")
 
 
 async def test_only_experts_decide_and_only_admins_resume(
