@@ -13,13 +13,14 @@ from markupsafe import Markup
 from bot.answering.reply_text import UNSURE_INTRO, framed_parts, text_without_intro
 from bot.answering.visibility import Visibility, sources_of
 from bot.chat.votes import can_be_rated
-from bot.domain.feedback import REASONS, Reason
 from bot.domain.interactions import (
+    REASONS,
     Clarification,
     Escalation,
     Feedback,
     Interaction,
     Outcome,
+    Reason,
     Reply,
     Response,
     Source,

@@ -24,8 +24,7 @@ from bot.domain.errors import (
     InteractionUnknown,
     SettingInvalid,
 )
-from bot.domain.feedback import new_feedback
-from bot.domain.interactions import Delivery, PostedRef, Reply
+from bot.domain.interactions import Delivery, PostedRef, Reply, new_feedback
 from bot.domain.messages import Activity, InteractionId, Message, Person, Thread
 from bot.domain.ports import Inbox, Interactions, Notes
 from bot.domain.settings import Settings
