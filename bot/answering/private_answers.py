@@ -19,7 +19,7 @@ from bot.answering.reply_text import reply_of
 from bot.answering.visibility import ReadablePassages, is_open
 from bot.domain.interactions import Interaction, Reply, Source
 from bot.domain.ports import RechecksPermissions
-from bot.domain.text.source_links import with_public_links
+from bot.domain.urls import with_public_links
 from rag import telemetry
 from rag.errors import RagError
 from rag.pipeline import Retrieval

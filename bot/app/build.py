@@ -27,7 +27,7 @@ from bot.chat.listening_policy import ListeningPolicy
 from bot.domain.health import CheckComponents
 from bot.domain.ports import Channel, Directory
 from bot.domain.settings import Settings
-from bot.domain.settings_reference import SettingOrigin
+from bot.domain.settings_loading import SettingOrigin
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.ports import LinksBack
 from bot.inbox.accept import DurableEngine

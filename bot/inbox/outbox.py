@@ -20,7 +20,7 @@ from bot.domain.errors import ClaimLost, DeliveryFailed, DeliveryRefused, StoreU
 from bot.domain.interactions import Delivery, Interaction, Outcome, PostedRef
 from bot.domain.messages import Activity, InteractionId, Message, Platform, Stage
 from bot.domain.ports import Channel, OpensPlaceholders, Withdraws, Worklist
-from bot.domain.text.source_links import with_public_links
+from bot.domain.urls import with_public_links
 from bot.inbox.in_flight import Progress
 from bot.observability.trace_context import deliver_span
 

@@ -31,8 +31,8 @@ from bot.chat.votes import (
     can_be_rated,
 )
 from bot.domain.interactions import LONGEST_COMMENT, REASONS, Interaction, PostedRef, Vote
+from bot.domain.markdown import clip
 from bot.domain.messages import Message, Thread
-from bot.domain.text.markdown import clip
 from bot.platforms.teams.messages.replies import REPLY, PostedActivities
 from bot.platforms.teams.payloads.actions import (
     ASK_PERSON,

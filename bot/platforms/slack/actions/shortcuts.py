@@ -20,8 +20,8 @@ from bot.chat.actions import LATER, ActionRejected
 from bot.chat.adapters import ChatContext
 from bot.chat.messages import as_new_question
 from bot.domain.errors import BotError, DeliveryFailed
+from bot.domain.markdown import split
 from bot.domain.messages import Attachment, InteractionId, Message, Person, Thread
-from bot.domain.text.markdown import split
 from bot.platforms.slack.actions.feedback import AnswerLookup
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.payloads.actions import ASK_PERSON, ASK_SHORTCUT

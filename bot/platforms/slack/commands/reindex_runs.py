@@ -20,8 +20,8 @@ from bot.chat.commands.types import CommandCaller, ReindexRequest
 from bot.domain.capabilities import Introduces
 from bot.domain.errors import DeliveryRefused
 from bot.domain.interactions import PostedRef
+from bot.domain.markdown import split
 from bot.domain.messages import InteractionId, Message, Person, Thread
-from bot.domain.text.markdown import split
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.api import SlackClient

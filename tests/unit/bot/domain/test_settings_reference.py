@@ -11,8 +11,7 @@ import pytest
 from bot.app.documents import ALL_SETTINGS
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings
-from bot.domain.settings_loading import load_settings
-from bot.domain.settings_reference import env_example, fields_of, settings_page
+from bot.domain.settings_loading import env_example, fields_of, load_settings, settings_page
 from bot.domain.urls import with_driver
 from bot.domain.usage import UsageLimits, day_of, usage_limits
 from ingestion import config as ingestion

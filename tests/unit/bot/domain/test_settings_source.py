@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.domain.settings import Settings
-from bot.domain.settings_loading import load_settings
-from bot.domain.settings_reference import setting_origins
+from bot.domain.settings_loading import load_settings, setting_origins
 from ingestion import config as ingestion
 
 
