@@ -176,6 +176,17 @@ class Trace:
     searches: tuple[PlannedSearch, ...] = ()
 
 
+WITHOUT_TEXT = frozenset(
+    {
+        "limit:rate_per_user_per_minute",
+        "limit:rate_per_channel_per_minute",
+        "limit:pause",
+        "limit:queue_full",
+    }
+)
+"""Notes of refusals whose question can only be asked again, so that its text is not stored."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of processing a message.
@@ -193,6 +204,12 @@ class Outcome:
     remarks: tuple[str, ...] = ()
     asker: Person | None = None
     ephemeral: bool = False
+
+    @property
+    def is_kept_without_text(self) -> bool:
+        """Whether the question was refused such that its text is not stored."""
+        refused = isinstance(self.response, Reply) and self.response.refused
+        return refused and not WITHOUT_TEXT.isdisjoint(self.trace.notes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from aiohttp import web
 
 from bot.answering.asker_identity import Reader
 from bot.answering.visibility import ReadablePassages, visibility_in
+from bot.domain.handoff import person_request_below
 from bot.domain.interactions import Interaction, Reply
 from bot.domain.messages import InteractionId
-from bot.domain.person_requests import person_request_below
 from bot.domain.record_search import (
     AskedQuestion,
     Cursor,

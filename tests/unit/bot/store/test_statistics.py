@@ -11,10 +11,9 @@ import pytest
 from sqlalchemy import ClauseElement
 from sqlalchemy.dialects import sqlite
 
-from bot.domain.handoff import PERSON_REQUEST
+from bot.domain.handoff import PERSON_REQUEST, person_request_id
 from bot.domain.interactions import Escalation, Outcome, Reply, Response, Trace, Vote, new_feedback
 from bot.domain.messages import Intent
-from bot.domain.person_requests import person_request_id
 from bot.domain.record_reports import (
     KINDS,
     Day,
