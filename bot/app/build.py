@@ -30,7 +30,7 @@ from bot.domain.settings import Settings
 from bot.domain.settings_loading import SettingOrigin
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.ports import LinksBack
-from bot.inbox.accept import DurableEngine
+from bot.inbox.ports import DurableEngine
 from bot.observability.metrics import Metrics, mount_metrics
 from bot.store.database import Store
 from bot.web import api

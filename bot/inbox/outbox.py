@@ -15,13 +15,13 @@ from typing import Any
 
 import structlog
 
-from bot.domain.capabilities import TakesTurns
 from bot.domain.errors import ClaimLost, DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.interactions import Delivery, Interaction, Outcome, PostedRef
 from bot.domain.messages import Activity, InteractionId, Message, Platform, Stage
-from bot.domain.ports import Channel, OpensPlaceholders, Withdraws, Worklist
+from bot.domain.ports import Channel, OpensPlaceholders, TakesTurns, Withdraws
 from bot.domain.urls import with_public_links
 from bot.inbox.in_flight import Progress
+from bot.inbox.ports import Worklist
 from bot.observability.trace_context import deliver_span
 
 log = structlog.get_logger(__name__)

@@ -24,9 +24,10 @@ from bot.domain.outcomes import (
     unavailable_outcome,
     without_text,
 )
-from bot.domain.ports import Admits, AnswersInquiries, ReportStage, Worklist
+from bot.domain.ports import AnswersInquiries, ReportStage
 from bot.inbox.in_flight import ThreadOrder
 from bot.inbox.outbox import ReplyOutbox, pause_before
+from bot.inbox.ports import Admits, Worklist
 from bot.observability.logs import ObserveOutcome
 from bot.observability.trace_context import describe_outcome, interaction_span
 

@@ -45,7 +45,7 @@ from rag.text.words import stems
 
 
 class StoredWork:
-    """Stores messages and the state of their work. Implements `bot.domain.ports.Worklist`.
+    """Stores messages and the state of their work. Implements `bot.inbox.ports.Worklist`.
 
     Both turns of an exchange are written when its outcome is recorded: the question as last
     edited and the public text of the response. Never stored as turns: private replies, overheard

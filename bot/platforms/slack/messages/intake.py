@@ -302,7 +302,7 @@ _TIMEOUT = aiohttp.ClientTimeout(total=20.0, connect=5.0)
 
 
 class Files:
-    """Downloads files shared on Slack. Implements bot.domain.capabilities.Fetches.
+    """Downloads files shared on Slack. Implements bot.domain.ports.Fetches.
 
     The token is sent to Slack's file host, or to the API's own where that is another (a proxy, a
     test), and never along with a redirect.

@@ -256,7 +256,7 @@ _CURE = "The address of a file holds for some minutes; let the asker send it aga
 
 
 class Files:
-    """Downloads attachments. Implements bot.domain.capabilities.Fetches.
+    """Downloads attachments. Implements bot.domain.ports.Fetches.
 
     A download URL of Teams needs no token, so it is itself a secret. Redirects are followed only
     among Microsoft's file hosts.
