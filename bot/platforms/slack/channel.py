@@ -65,7 +65,8 @@ class SlackChannel:
     """Slack as a channel: delivers replies, shows progress, posts cards and notices.
 
     Implements Channel, Withdraws, TakesTurns, Introduces, Fetches, TellsState and TellsPeople of
-    bot.domain.ports, and Tells, AsksPeople, ShowsCases and LinksBack of bot.escalations.ports. What takes more than a call of the client is in a class of its own.
+    bot.domain.ports, and Tells, AsksPeople, ShowsCases and LinksBack of bot.escalations.ports. What
+    takes more than a call of the client is in a class of its own.
     """
 
     def __init__(self, client: SlackClient, settings: Settings, notes: Notes) -> None:
