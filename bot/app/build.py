@@ -23,7 +23,7 @@ from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.reindexing import ReindexRuns
 from bot.chat.commands.run_status import RunWatcher
 from bot.chat.documents import MassDeleteAlert
-from bot.chat.listening_policy import ListeningPolicy
+from bot.chat.messages import ListeningPolicy
 from bot.domain.health import CheckComponents
 from bot.domain.ports import Channel, Directory
 from bot.domain.settings import Settings

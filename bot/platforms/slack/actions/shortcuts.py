@@ -229,7 +229,7 @@ class MessageShortcut:
 
     async def _ask_there(self, target: ShortcutTarget, *, direct: bool) -> str:
         question = target.question_there(self._context.tenant, private=direct)
-        message = await as_new_question(self._context, question)
+        message = await as_new_question(self._context.interactions, question)
         if await self._context.interactions.get(message.interaction_id) is not None:
             return _BELOW_ALREADY
         await self._context.inbox.accept(message)
