@@ -86,6 +86,7 @@ def build_durable_inbox(
             store.work,
             alive=lease.holds,
             patience=timedelta(hours=limits.delivery_hours),
+            visible_after_seconds=limits.visible_after_seconds,
             public_url=options.public_url,
         ),
         observers=(

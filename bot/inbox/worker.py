@@ -47,7 +47,8 @@ class WorkLimits:
 
     ``concurrency`` limits questions being answered, ``waiting`` those accepted here and neither
     finished nor waiting for a platform. ``introduction_seconds`` is how long a platform that cannot
-    identify the asker is asked again, ``delivery_hours`` how long a failing delivery is retried.
+    identify the asker is asked again, ``delivery_hours`` how long a failing delivery is retried,
+    ``visible_after_seconds`` when a platform shows a post of a process that died, at the latest.
     """
 
     concurrency: int = 16
@@ -56,6 +57,7 @@ class WorkLimits:
     drain_seconds: float = 12.0
     introduction_seconds: float = 60.0
     delivery_hours: float = 24.0
+    visible_after_seconds: float = 2.0
 
 
 async def answer_message(

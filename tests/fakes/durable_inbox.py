@@ -16,7 +16,7 @@ from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from tests.fakes.bot_ports import EchoDesk, MemoryEngine, OpenAdmission, generic_outcome
 
-SOON = WorkLimits(drain_seconds=0.1)
+SOON = WorkLimits(drain_seconds=0.1, visible_after_seconds=0.01)
 
 
 async def _nothing() -> None:
