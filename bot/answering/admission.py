@@ -16,7 +16,13 @@ from bot.answering.limits import LimitChecks
 from bot.answering.routing.conversation import readable_turns
 from bot.answering.visibility import ReadablePassages, Visibility, passages_behind, visibility_of
 from bot.domain.cases import USE_REPLY, is_card_thread
-from bot.domain.handoff import asks_topic
+from bot.domain.handoff import (
+    ASKED_ALREADY,
+    THREAD_MESSAGES_CHECKED,
+    asked_already,
+    asks_topic,
+    is_person_request,
+)
 from bot.domain.interactions import Clarification, Escalation, Interaction, Outcome, Reply
 from bot.domain.messages import (
     NO_MODEL,
@@ -28,12 +34,6 @@ from bot.domain.messages import (
     Person,
     Policy,
     Refusal,
-)
-from bot.domain.person_requests import (
-    ASKED_ALREADY,
-    THREAD_MESSAGES_CHECKED,
-    asked_already,
-    is_person_request,
 )
 from bot.domain.ports import Directory, Interactions, Notes, Policies
 from rag.types import EVERYONE, Principal, Turn

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from bot.domain.capabilities import Introduces
 from bot.domain.errors import AskerUnknown, DeliveryFailed
 from bot.domain.messages import Message, Person, Platform, Refusal
-from bot.domain.ports import Directory, Notes
+from bot.domain.ports import Directory, Introduces, Notes
 from rag.types import EVERYONE, Chunk, Principal
 
 EVERYONE_PRINCIPALS = frozenset({EVERYONE})

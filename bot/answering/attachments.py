@@ -20,10 +20,10 @@ import aiohttp
 import structlog
 
 from bot.answering.routing.message_text import error_lines
-from bot.domain.capabilities import Fetches
 from bot.domain.errors import DeliveryFailed
+from bot.domain.markdown import clip
 from bot.domain.messages import Attached, Attachment, Message, Platform
-from bot.domain.text.markdown import clip
+from bot.domain.ports import Fetches
 
 AttachmentKind = Literal["text", "pdf", "other"]
 

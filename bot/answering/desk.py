@@ -34,12 +34,12 @@ from bot.answering.gate import Judgement, calibration_of
 from bot.answering.grounded_answer import (
     GroundedAnswer,
     gate_attributes,
+    recheck_answer,
     route_attributes,
     trace_with_answer,
     trace_with_calls,
     trace_with_note,
 )
-from bot.answering.permission_recheck import recheck_answer
 from bot.answering.private_answers import compose_private_reply
 from bot.answering.reply_text import refusal_of, reply_of, with_superseded_marks
 from bot.answering.routing.languages import in_askers_language

@@ -1,19 +1,25 @@
-"""An answer composed from the pages with the gate's judgement, and what a trace records of it.
+"""An answer composed from the pages: the gate's judgement, the recheck of its pages, its trace.
 
-The trace functions add the search results and the gate's decision to the record and to
-OpenTelemetry spans, without any text.
+Pages whose permissions fail the recheck at their source are excluded, and the question is answered
+once more without them; if any fails again, the answer's claims are withheld. The trace functions
+add the search results and the gate's decision to the record and to OpenTelemetry spans, without any
+text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
+from bot.answering.answer_plan import SearchRequest
 from bot.answering.gate import NOT_JUDGED, Judgement
 from bot.answering.reply_text import found_passages
 from bot.domain.interactions import ConfidenceLevel, ErrorCode, Route, Trace
+from bot.domain.ports import RechecksPermissions
 from rag import telemetry
+from rag.errors import after_calls
 from rag.pipeline import Retrieval
+from rag.search_scope import Scope
 from rag.telemetry import Attributes
 from rag.text.words import stems
 from rag.types import Answer, Chunk, ModelCall
@@ -30,6 +36,8 @@ CORRECTED = "the spelling of the question was corrected"
 BROAD = 2
 """A question of so many content words, or fewer, may be about several pages."""
 
+
+_PAGES_LEFT_OUT = "pages that failed the last check were left out: {}"
 
 _LEVELS: Sequence[ConfidenceLevel] = ("sure", "partial", "unsure")
 
@@ -202,3 +210,43 @@ def gate_attributes(grounded: GroundedAnswer) -> Attributes:
         telemetry.EVALUATION_LABEL: grounded.gate,
         telemetry.GATE_THRESHOLD: grounded.judgement.threshold,
     }
+
+
+async def failing_pages(
+    recheck: RechecksPermissions | None, chunks: Sequence[Chunk], scope: Scope
+) -> frozenset[str]:
+    """Return the ids of the pages that the readers of a scope may not read at their source now.
+
+    Without ``recheck`` every page passes.
+    """
+    if recheck is None or not chunks:
+        return frozenset()
+    readable = await recheck.readable_chunk_ids(scope.tenant, chunks, scope.readers)
+    return frozenset(chunk.page_id for chunk in chunks if chunk.id not in readable)
+
+
+async def recheck_answer(
+    answer: GroundedAnswer,
+    request: SearchRequest,
+    answer_again: Callable[[SearchRequest], Awaitable[GroundedAnswer | None]],
+    recheck: RechecksPermissions | None,
+) -> GroundedAnswer:
+    """Return an answer of which no page fails the recheck, if need be a second one without claims.
+
+    Without a second answer, the first is returned without its claims and pages.
+    """
+    failing = await failing_pages(recheck, answer.chunks_to_show, request.scope)
+    if not failing:
+        return answer
+    excluded = request.scope.excluded_pages | failing
+    with after_calls(answer.calls):
+        second = await answer_again(
+            replace(request, scope=replace(request.scope, excluded_pages=excluded))
+        )
+    note = _PAGES_LEFT_OUT.format(len(failing))
+    if second is None:
+        return replace(answer.limited_to_pages(()), notes=(*answer.notes, note))
+    chunks = second.chunks_to_show
+    if failing := await failing_pages(recheck, chunks, request.scope):
+        second = second.limited_to_pages({chunk.page_id for chunk in chunks} - failing)
+    return replace(second, earlier=(*answer.calls, *second.earlier), notes=(*second.notes, note))

@@ -15,10 +15,10 @@ import structlog
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.health import ComponentStatus
+from bot.domain.markdown import clip
 from bot.domain.messages import Message, Platform
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
-from bot.domain.text.markdown import clip
 from bot.domain.usage import (
     CurrentPause,
     Pause,

@@ -18,6 +18,7 @@ from bot.answering.limit_reports import AskerNotices, RefusalLog
 from bot.answering.routing.intent_rules import Rules
 from bot.domain.errors import RateExceeded
 from bot.domain.handoff import HANDOFF_OFFER
+from bot.domain.markdown import clip
 from bot.domain.messages import (
     NO_MODEL,
     Inquiry,
@@ -27,7 +28,6 @@ from bot.domain.messages import (
     Message,
     Refusal,
 )
-from bot.domain.text.markdown import clip
 from bot.domain.usage import Arrival, CurrentPause, Pause, Spent, UsageCounts, UsageLimits, day_of
 
 WINDOW = timedelta(seconds=60)

@@ -13,13 +13,12 @@ import structlog
 
 from bot.answering.answer_plan import ModelProfile, SearchRequest, retrieve
 from bot.answering.asker_identity import Reader
-from bot.answering.grounded_answer import GroundedAnswer
-from bot.answering.permission_recheck import failing_pages, recheck_answer
+from bot.answering.grounded_answer import GroundedAnswer, failing_pages, recheck_answer
 from bot.answering.reply_text import reply_of
 from bot.answering.visibility import ReadablePassages, is_open
 from bot.domain.interactions import Interaction, Reply, Source
 from bot.domain.ports import RechecksPermissions
-from bot.domain.text.source_links import with_public_links
+from bot.domain.urls import with_public_links
 from rag import telemetry
 from rag.errors import RagError
 from rag.pipeline import Retrieval

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from bot.answering.routing.languages import texts_in
 from bot.domain.interactions import ConfidenceLevel, Outcome, Reply, Response, Source
+from bot.domain.markdown import clip
 from bot.domain.messages import FoundPassage
-from bot.domain.text.markdown import clip
 from rag.parts import (
     Block,
     CitedText,

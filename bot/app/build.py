@@ -24,14 +24,14 @@ from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.reindexing import ReindexRuns
 from bot.chat.commands.run_status import RunWatcher
 from bot.chat.documents import MassDeleteAlert
-from bot.chat.listening_policy import ListeningPolicy
+from bot.chat.messages import ListeningPolicy
 from bot.domain.health import CheckComponents
 from bot.domain.ports import Channel, Directory
 from bot.domain.settings import Settings
-from bot.domain.settings_reference import SettingOrigin
+from bot.domain.settings_loading import SettingOrigin
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.ports import LinksBack
-from bot.inbox.accept import DurableEngine
+from bot.inbox.ports import DurableEngine
 from bot.observability.metrics import Metrics, mount_metrics
 from bot.store.database import Store
 from bot.web import api

@@ -30,13 +30,12 @@ from bot.answering.routing.languages import LanguageDetector
 from bot.answering.routing.router import Router
 from bot.app.language_models import OpenModel, named_models, open_language_models
 from bot.domain import health
-from bot.domain.capabilities import TellsState
 from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import HandoffWording
 from bot.domain.health import CheckComponents, ComponentStatus
 from bot.domain.messages import NO_MODEL
 from bot.domain.model_settings import LanguageModel
-from bot.domain.ports import RechecksPermissions
+from bot.domain.ports import RechecksPermissions, TellsState
 from bot.domain.settings import Settings
 from bot.inbox.heartbeat import InboxSupervisor
 from bot.observability.tracing import tracing_part

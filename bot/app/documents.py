@@ -20,9 +20,8 @@ from pydantic_settings import BaseSettings
 from bot.answering.attachments import AttachmentReader, NotText
 from bot.app.components import Components
 from bot.chat.documents import Documents, NextRuns, Reindex, translated_service, with_bot_errors
-from bot.domain.capabilities import Fetches
 from bot.domain.errors import SettingInvalid
-from bot.domain.ports import Channel
+from bot.domain.ports import Channel, Fetches
 from bot.domain.settings import Settings
 from bot.web.forms import upload_limits
 from ingestion import config as ingestion_config

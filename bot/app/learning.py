@@ -13,9 +13,8 @@ from aiohttp import web
 
 from bot.answering.visibility import ReadableInIndex
 from bot.app.components import Components
-from bot.domain.capabilities import KnowsPublicChannels, TellsPeople
 from bot.domain.errors import StoreUnavailable
-from bot.domain.ports import Channel
+from bot.domain.ports import Channel, KnowsPublicChannels, TellsPeople
 from bot.domain.settings import Settings
 from bot.learning import certificate_watch, label_review
 from bot.learning.certificate_watch import CertificateWatch

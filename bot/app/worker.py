@@ -19,18 +19,18 @@ from bot.answering.limits import FloodControl, LimitChecks
 from bot.answering.visibility import ReadableInIndex, ReadablePassages
 from bot.app.components import Components
 from bot.app.documents import build_attachments
-from bot.domain.capabilities import Introduces
 from bot.domain.messages import Message, Platform, Policy
-from bot.domain.ports import Admits, AnswersInquiries, Channel, Directory
+from bot.domain.ports import AnswersInquiries, Channel, Directory, Introduces
 from bot.domain.record_reports import RetentionResult
 from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
 from bot.escalations.casework import Casework, NotifyingCases
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
-from bot.inbox.accept import DurableEngine, DurableInbox
+from bot.inbox.accept import DurableInbox
 from bot.inbox.heartbeat import InboxSupervisor, Lease
 from bot.inbox.in_flight import InFlight
 from bot.inbox.outbox import ReplyOutbox
+from bot.inbox.ports import Admits, DurableEngine
 from bot.inbox.worker import MessageWorker, WorkLimits
 from bot.observability.logs import ObserveOutcome, RequestLog
 from bot.store.database import Store, database_url, prepare
@@ -86,6 +86,7 @@ def build_durable_inbox(
             store.work,
             alive=lease.holds,
             patience=timedelta(hours=limits.delivery_hours),
+            visible_after_seconds=limits.visible_after_seconds,
             public_url=options.public_url,
         ),
         observers=(

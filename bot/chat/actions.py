@@ -14,11 +14,14 @@ from bot.answering.asker_identity import ReaderLookup
 from bot.answering.explanations.explainer import Explainer, Explanation
 from bot.domain.cases import Actor, expert_of
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
-from bot.domain.handoff import person_request
+from bot.domain.handoff import (
+    THREAD_MESSAGES_CHECKED,
+    asked_already,
+    person_request,
+    person_request_id,
+)
 from bot.domain.interactions import Clarification, Interaction
 from bot.domain.messages import InteractionId, Message, Person, Platform
-from bot.domain.outcomes import is_kept_without_text
-from bot.domain.person_requests import THREAD_MESSAGES_CHECKED, asked_already, person_request_id
 from bot.domain.ports import Inbox, Interactions
 
 GONE = "That question isn't here any more, so there is nothing left to do about it."
@@ -208,7 +211,7 @@ class ButtonQuestions:
         before = await self._interactions.get(message.interaction_id)
         if before is not None:
             outcome = before.outcome
-            refused = outcome is not None and is_kept_without_text(outcome)
+            refused = outcome is not None and outcome.is_kept_without_text
             raise ActionRejected(_REFUSED_BEFORE if refused else already)
         await self._inbox.accept(message)
 

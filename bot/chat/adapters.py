@@ -17,7 +17,7 @@ from bot.answering.explanations.explainer import Explainer
 from bot.answering.private_answers import PrivateAnswers
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.documents import Documents, Reindex
-from bot.chat.listening_policy import ListeningPolicy
+from bot.chat.messages import ListeningPolicy
 from bot.domain.errors import SettingInvalid
 from bot.domain.health import CheckComponents
 from bot.domain.messages import InteractionId

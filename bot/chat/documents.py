@@ -15,10 +15,9 @@ from typing import Any, Literal, ParamSpec, Protocol, TypeVar, cast
 
 import structlog
 
-from bot.domain.capabilities import TellsPeople
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
-from bot.domain.ports import Notes
-from bot.domain.text.markdown import clip
+from bot.domain.markdown import clip
+from bot.domain.ports import Notes, TellsPeople
 from ingestion.errors import DocumentInTheWay, LedgerUnavailable, SourceUnavailable
 from ingestion.library import Added, LibraryDocument, Space
 from ingestion.records.types import Run

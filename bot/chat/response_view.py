@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from bot.answering.permitted_views import SearchFinding
 from bot.answering.reply_text import framed_parts
+from bot.domain.formatting import WARNING_SIGN, counted, superseded_warnings
 from bot.domain.interactions import (
     Clarification,
     Delivery,
@@ -20,11 +21,10 @@ from bot.domain.interactions import (
     Response,
     Source,
 )
+from bot.domain.markdown import clip, disarm, disarm_inline
 from bot.domain.messages import Activity, Stage
 from bot.domain.outcomes import explanation_title
-from bot.domain.text.formatting import WARNING_SIGN, counted, superseded_warnings
-from bot.domain.text.markdown import clip, disarm, disarm_inline
-from bot.domain.text.source_links import public_link
+from bot.domain.urls import public_link
 from rag.parts import Code, Part, Table, parts_text, text_and_blocks, with_texts
 
 ESCALATION_REASONS: Mapping[EscalationReason, str] = {

@@ -16,8 +16,16 @@ import structlog
 
 from bot.chat.actions import NOTHING_TO_RATE, ActingUser, ActionRejected, ActionTargets
 from bot.domain.errors import FeedbackInvalid, InteractionUnknown
-from bot.domain.feedback import LONGEST_COMMENT, Reason, Vote, new_feedback
-from bot.domain.interactions import Feedback, Interaction, Outcome, Reply
+from bot.domain.interactions import (
+    LONGEST_COMMENT,
+    Feedback,
+    Interaction,
+    Outcome,
+    Reason,
+    Reply,
+    Vote,
+    new_feedback,
+)
 from bot.domain.messages import InteractionId
 from bot.domain.ports import Interactions, Notes
 

@@ -17,7 +17,6 @@
   - SettingInvalid         a setting has a wrong value: variable, value, cure
   - ActRefused             the state of an escalation does not allow the act
     - EscalationTaken      ... because another person owns it
-  - NotAllowed             the caller lacks the permission
 """
 
 from __future__ import annotations
@@ -110,10 +109,6 @@ class EscalationTaken(ActRefused):
     def __init__(self, message: str, *, owner_name: str) -> None:
         super().__init__(message)
         self.owner_name = owner_name
-
-
-class NotAllowed(BotError):
-    """The caller lacks the permission."""
 
 
 _LONGEST_SECONDS = 86_400.0

@@ -1,12 +1,13 @@
-"""Processing of a message as frozen values: route, response, trace, outcome, delivery, record."""
+"""Processing of a message as frozen values: route, response, trace, outcome, delivery, feedback."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Literal
+from datetime import UTC, datetime
+from typing import Literal, get_args
 
+from bot.domain.errors import FeedbackInvalid
 from bot.domain.messages import FoundPassage, Intent, InteractionId, Limit, Message, Person
 from rag.parts import Part, Translation
 from rag.search_scope import PlannedSearch
@@ -177,6 +178,17 @@ class Trace:
     vector: QuestionVector | None = None
 
 
+WITHOUT_TEXT = frozenset(
+    {
+        "limit:rate_per_user_per_minute",
+        "limit:rate_per_channel_per_minute",
+        "limit:pause",
+        "limit:queue_full",
+    }
+)
+"""Notes of refusals whose question can only be asked again, so that its text is not stored."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of processing a message.
@@ -194,6 +206,12 @@ class Outcome:
     remarks: tuple[str, ...] = ()
     asker: Person | None = None
     ephemeral: bool = False
+
+    @property
+    def is_kept_without_text(self) -> bool:
+        """Whether the question was refused such that its text is not stored."""
+        refused = isinstance(self.response, Reply) and self.response.refused
+        return refused and not WITHOUT_TEXT.isdisjoint(self.trace.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,14 +291,52 @@ class Unfinished:
     epoch: int
 
 
+Vote = Literal["up", "down"]
+Reason = Literal["wrong", "incomplete", "outdated", "off_topic", "unclear", "other"]
+REASONS: tuple[Reason, ...] = get_args(Reason)
+
+LONGEST_COMMENT = 2000
+"""Characters of a comment on an answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Feedback:
     """One person's rating of one answer; a later one replaces it."""
 
     interaction_id: InteractionId
     person_id: str
-    vote: Literal["up", "down"]
+    vote: Vote
     given_at: datetime
     rating: int | None = None
     reason: str | None = None
     comment: str | None = None
+
+
+def new_feedback(
+    interaction_id: InteractionId,
+    person_id: str,
+    vote: Vote,
+    *,
+    rating: int | None = None,
+    reason: str | None = None,
+    comment: str | None = None,
+) -> Feedback:
+    """Return validated feedback dated now; a blank comment becomes None. Raises FeedbackInvalid."""
+    if rating is not None and rating not in range(1, 6):
+        raise FeedbackInvalid(f"The rating {rating!r} is not one of 1 to 5.")
+    if reason is not None and reason not in REASONS:
+        raise FeedbackInvalid(f"The reason {reason!r} is not one of {', '.join(REASONS)}.")
+    comment = (comment or "").strip() or None
+    if comment is not None and len(comment) > LONGEST_COMMENT:
+        raise FeedbackInvalid(
+            f"The comment has {len(comment)} characters. Say it in {LONGEST_COMMENT}."
+        )
+    return Feedback(
+        interaction_id=interaction_id,
+        person_id=person_id,
+        vote=vote,
+        given_at=datetime.now(UTC),
+        rating=rating,
+        reason=reason,
+        comment=comment,
+    )

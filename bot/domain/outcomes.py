@@ -31,16 +31,6 @@ AnswerType = Literal["GENERIC", "RAG", "CLARIFICATION", "ESCALATION_REQUIRED", "
 NOT_KEPT = "(not kept)"
 """Stored instead of the text of a question that was refused by a limit."""
 
-WITHOUT_TEXT = frozenset(
-    {
-        "limit:rate_per_user_per_minute",
-        "limit:rate_per_channel_per_minute",
-        "limit:pause",
-        "limit:queue_full",
-    }
-)
-"""Notes of refusals whose question can only be asked again, so that its text is not stored."""
-
 _LIMIT = "limit:"
 BUSY = "More questions are waiting than I can answer. Please ask again in a few minutes."
 UNAVAILABLE = "Something on my side isn't working, so I can't answer this right now."
@@ -172,16 +162,9 @@ def busy_outcome(message: Message) -> Outcome:
     return refused_outcome(message, Refusal(BUSY, "queue_full", limit=Limit("queue")))
 
 
-def is_kept_without_text(outcome: Outcome) -> bool:
-    """Return whether a question was refused such that its text is not stored."""
-    response = outcome.response
-    refused_so = isinstance(response, Reply) and response.refused
-    return refused_so and not WITHOUT_TEXT.isdisjoint(outcome.trace.notes)
-
-
 def without_text(message: Message, outcome: Outcome) -> tuple[Message, Outcome]:
     """Return a message and its outcome as stored and logged: without text if refused by a limit."""
-    if not is_kept_without_text(outcome):
+    if not outcome.is_kept_without_text:
         return message, outcome
     route = replace(outcome.trace.route, question=NOT_KEPT)
     kept = replace(outcome, trace=replace(outcome.trace, route=route))

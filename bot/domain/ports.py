@@ -1,20 +1,26 @@
-"""Protocols for what the bot needs from outside: inbox, channels, directory, policies, record."""
+"""Protocols for what the bot needs from outside: inbox, channels, directory, policies, record.
+
+A channel may have optional capabilities; bot.escalations.ports has those for escalations.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol, runtime_checkable
 
-from bot.domain.interactions import Delivery, Feedback, Interaction, Outcome, PostedRef, Unfinished
+from bot.domain.health import ComponentStatus
+from bot.domain.interactions import Delivery, Feedback, Interaction, Outcome, PostedRef
 from bot.domain.messages import (
     Activity,
+    Attachment,
     Inquiry,
     InteractionId,
+    Introduction,
     Message,
     Person,
     Platform,
     Policy,
-    Refusal,
     Stage,
     Thread,
 )
@@ -119,11 +125,74 @@ class Withdraws(Protocol):
         ...
 
 
-class Admits(Protocol):
-    """Builds the inquiry: history, asker, readers of the reply, the channel's policy."""
+@runtime_checkable
+class TakesTurns(Protocol):
+    """Optional capability of a channel: post the replies to one place in the order of questions."""
 
-    async def admit(self, message: Message) -> Inquiry | Refusal:
-        """Return the inquiry, or a refusal with its reason."""
+    def turn(self, message: Message) -> AbstractAsyncContextManager[None]:
+        """Wait until the reply to ``message`` is next, and hold the turn inside the block.
+
+        There is no limit on the wait: the delivery timeout starts after it.
+        """
+        ...
+
+
+@runtime_checkable
+class Introduces(Protocol):
+    """Optional capability of a channel: look up more about a person than the event contains."""
+
+    async def introduce(self, message: Message) -> Introduction:
+        """Return the verified author, and whether outsiders read along, as of now.
+
+        Raises DeliveryFailed while the platform can't be asked; the asker then gets only the rights
+        of ``everyone``.
+        """
+        ...
+
+
+@runtime_checkable
+class Fetches(Protocol):
+    """Optional capability of a channel: download files attached to a message."""
+
+    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+        """Return a file's bytes. Raises DeliveryFailed, also for a file above ``most`` bytes."""
+        ...
+
+
+@runtime_checkable
+class TellsState(Protocol):
+    """Optional capability of a channel: report the health that its client notices by itself."""
+
+    def part(self) -> ComponentStatus:
+        """Return the current status, under the name used at startup; makes no request."""
+        ...
+
+
+@runtime_checkable
+class KnowsPublicChannels(Protocol):
+    """Tell whether every colleague can read a conversation."""
+
+    async def is_public(self, message: Message) -> bool:
+        """Return whether every colleague, and nobody from outside, can read a message's thread.
+
+        False for private conversations. Raises bot.domain.errors.DeliveryFailed while the platform
+        can't be asked.
+        """
+        ...
+
+
+@runtime_checkable
+class TellsPeople(Protocol):
+    """Optional capability of a channel: announce in the channel of those who answer escalations."""
+
+    @property
+    def platform(self) -> Platform: ...
+
+    async def tell_people(self, text: str) -> None:
+        """Post a line of plain text with no live markup; do nothing without a configured channel.
+
+        Raises DeliveryFailed.
+        """
         ...
 
 
@@ -192,111 +261,6 @@ class Notes(Protocol):
 
     async def beginning(self, tenant: str, prefix: str) -> Mapping[str, str]:
         """Return the notes whose keys have a prefix, ordered by key."""
-        ...
-
-
-class Worklist(Protocol):
-    """The interactions to process, with the claims of processes. Every write is idempotent.
-
-    Raises bot.domain.errors.StoreUnavailable.
-    """
-
-    async def open(self, message: Message, owner: str) -> Interaction:
-        """Record a message unless it is recorded already; return the recorded interaction.
-
-        A new one is claimed by ``owner``, the process that stores it.
-        """
-        ...
-
-    async def claim(self, interaction_id: InteractionId, owner: str) -> Interaction | None:
-        """Claim an unfinished interaction and return it with the claim.
-
-        None if it is finished, or claimed by another live process.
-        """
-        ...
-
-    async def behind(self, interaction: Interaction) -> bool:
-        """Return whether an earlier message of the same thread is unanswered.
-
-        One whose reply a platform has refused for a minute does not count any more.
-        """
-        ...
-
-    async def close(
-        self,
-        interaction: Interaction,
-        outcome: Outcome,
-        *,
-        last: bool,
-        posting: bool = True,
-        stages: Sequence[Activity] = (),
-    ) -> bool:
-        """Record the outcome with its turn in the conversation, its usage and its escalation.
-
-        ``stages`` are those that were not recorded before; DONE is added.
-
-        Return False, and record nothing, if the question was edited since ``interaction`` was
-        read, unless it is the ``last`` try. Otherwise the reply may be posted under the same
-        claim. ``posting`` False: it waits for its turn, so its posting has not begun. Raises
-        ClaimLost.
-        """
-        ...
-
-    async def posting(self, interaction: Interaction) -> None:
-        """Record that posting the reply under this claim begins. Raises ClaimLost."""
-        ...
-
-    async def posted(self, interaction_id: InteractionId, ref: PostedRef) -> Interaction:
-        """Record where the reply is; return the interaction, which may be withdrawn by now."""
-        ...
-
-    async def unposted(self, interaction: Interaction) -> None:
-        """Count an attempt to post that certainly failed. Raises ClaimLost."""
-        ...
-
-    async def placeholder(self, interaction: Interaction, ref: PostedRef | None) -> None:
-        """Record the placeholder of a message; an empty ``id`` means that it is being posted.
-
-        None: none was posted after all. Raises ClaimLost.
-        """
-        ...
-
-    async def fail(self, interaction: Interaction, why: str) -> None:
-        """Give up posting or withdrawing; ``why`` is for the operator. Raises ClaimLost.
-
-        A question whose answer can't be posted is escalated (bot.domain.outcomes.goes_to_people).
-        """
-        ...
-
-    async def amend(self, message: Message) -> bool:
-        """Replace text and files of a message without an outcome; return whether it had none.
-
-        Files are kept if the new message has none. Only the asker can change a question.
-        """
-        ...
-
-    async def cancel(self, interaction_id: InteractionId) -> Interaction:
-        """Delete the texts and end every claim; posted messages are still to be withdrawn.
-
-        Raises InteractionUnknown.
-        """
-        ...
-
-    async def cancelled(self, interaction_id: InteractionId) -> None:
-        """Record that all messages of a withdrawn question were removed."""
-        ...
-
-    async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
-        """Return the interactions still to be answered, posted or withdrawn, oldest first.
-
-        Those claimed by a live process other than ``owner`` are left out.
-        """
-        ...
-
-    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
-
-    async def stage(self, interaction_id: InteractionId, *activities: Activity) -> None:
-        """Append progress rows ``(interaction_id, sequence, stage, pages)``, in one transaction."""
         ...
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol
 
 from bot.domain.messages import Intent, Policy
 from bot.domain.usage import day_of
@@ -113,8 +113,6 @@ the asker was told before; not counted as a question."""
 HAND_OVER = "HAND_OVER"
 """Recorded kind of a button press that asks for a person. It is no question of its own; its effect
 is counted for the question above the button."""
-
-KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 
 _KINDS: Mapping[str, QuestionKind] = {
     "RAG": "answered",

@@ -13,8 +13,7 @@ from datetime import datetime
 from typing import Generic, Literal, Protocol, TypeVar
 
 from bot.domain.cases import State
-from bot.domain.feedback import Reason, Vote
-from bot.domain.interactions import ConfidenceLevel, Feedback, Status
+from bot.domain.interactions import ConfidenceLevel, Feedback, Reason, Status, Vote
 from bot.domain.messages import Intent, InteractionId, Platform, Stage, Thread
 from bot.domain.outcomes import AnswerType
 

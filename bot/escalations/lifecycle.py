@@ -11,7 +11,7 @@ from typing import Literal, assert_never
 
 from bot.domain.cases import Act, Actor, CaseStatus, State
 from bot.domain.errors import ActRefused, EscalationTaken
-from bot.domain.text.markdown import clip
+from bot.domain.markdown import clip
 
 WAITING: frozenset[State] = frozenset({"open", "reopened"})
 """Unclaimed; people are reminded."""

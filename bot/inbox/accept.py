@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
 
 import structlog
 
 from bot.domain.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
-from bot.domain.interactions import Interaction, Outcome, Unfinished
+from bot.domain.interactions import Interaction, Outcome
 from bot.domain.json_codec import without_surrogates
 from bot.domain.messages import InteractionId, Message
 from bot.domain.outcomes import is_unfinished, unavailable_outcome
-from bot.domain.ports import Worklist
 from bot.inbox.in_flight import InFlight, InFlightMessage
+from bot.inbox.ports import DurableEngine, Worklist
 from bot.inbox.worker import MessageWorker, WorkLimits
 from bot.observability.trace_context import current_traceparent
 
@@ -30,46 +29,6 @@ _CONCURRENT_WRITES = 8
 _HARD_LIMIT_FACTOR = 2
 """Beyond this multiple of the limit a message is refused without a busy reply, even on a
 platform."""
-
-
-RunWork = Callable[[InteractionId], Coroutine[Any, Any, float | None]]
-"""Processes an interaction; returns the seconds until it is to be run again, or None when done."""
-
-
-class DurableEngine(Protocol):
-    """Runs durable work, again after the process died; the same work id runs once.
-
-    ``begin`` and ``again`` raise bot.domain.errors.InboxUnavailable.
-    """
-
-    @property
-    def executor(self) -> str:
-        """The name of this process among those that share the engine."""
-        ...
-
-    async def begin(self, work_id: str, interaction_id: InteractionId) -> None:
-        """Persist the work and start it."""
-        ...
-
-    async def again(self, unfinished: Unfinished) -> None:
-        """Run an interaction that the store lists as unfinished, whatever its workflow here is."""
-        ...
-
-    async def start(self, run: RunWork) -> None:
-        """Start, and resume the work that this executor left. Raises EngineUnavailable."""
-        ...
-
-    async def take_over(self, executors: Sequence[str]) -> None:
-        """Resume the work that dead processes had begun."""
-        ...
-
-    async def forget(self) -> None:
-        """Delete the records of work that ended long ago."""
-        ...
-
-    async def stop(self) -> None:
-        """Stop without ending work in progress: it is resumed at the next start."""
-        ...
 
 
 class DurableInbox:

@@ -27,7 +27,7 @@ from bot.domain.interactions import Unfinished
 from bot.domain.messages import InteractionId
 from bot.domain.settings import Settings
 from bot.domain.urls import IDLE_IN_TRANSACTION_SECONDS
-from bot.inbox.accept import RunWork
+from bot.inbox.ports import RunWork
 
 log = structlog.get_logger(__name__)
 

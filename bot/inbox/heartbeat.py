@@ -7,37 +7,17 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Protocol
 
 import structlog
 
 from bot.domain.errors import BotError, EngineUnavailable, StoreUnavailable
 from bot.domain.health import ComponentStatus
-from bot.inbox.accept import DurableEngine, DurableInbox
+from bot.inbox.accept import DurableInbox
+from bot.inbox.ports import DurableEngine, Replicas
 from bot.observability.logs import LastingTrouble
 
 _SAFETY_MARGIN_SECONDS = 2.0
 """For clock drift and pauses: this process stops posting before others may take over."""
-
-
-class Replicas(Protocol):
-    """The processes that share the store, with their leases. Raises StoreUnavailable."""
-
-    async def prolong(self, replica: str, *, seconds: float) -> None: ...
-
-    async def release(self, replica: str) -> None: ...
-
-    async def alone(self, replica: str) -> None:
-        """End the leases of all other processes."""
-        ...
-
-    async def dead(self) -> Sequence[str]:
-        """Return the processes whose lease has run out."""
-        ...
-
-    async def bury(self, replica: str) -> None:
-        """Delete a dead process, once its work is taken over."""
-        ...
 
 
 class Lease:

@@ -18,7 +18,8 @@ import structlog
 from bot.domain.errors import BotError, ClaimLost, DeliveryFailed
 from bot.domain.interactions import Interaction, Outcome, PostedRef
 from bot.domain.messages import Activity, InteractionId, Stage
-from bot.domain.ports import Channel, OpensPlaceholders, Worklist
+from bot.domain.ports import Channel, OpensPlaceholders
+from bot.inbox.ports import Worklist
 
 GRACE_SECONDS = 15.0  # for the engine to start a run before its entry counts as overdue
 

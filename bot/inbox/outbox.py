@@ -15,13 +15,13 @@ from typing import Any
 
 import structlog
 
-from bot.domain.capabilities import TakesTurns
 from bot.domain.errors import ClaimLost, DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.interactions import Delivery, Interaction, Outcome, PostedRef
 from bot.domain.messages import Activity, InteractionId, Message, Platform, Stage
-from bot.domain.ports import Channel, OpensPlaceholders, Withdraws, Worklist
-from bot.domain.text.source_links import with_public_links
+from bot.domain.ports import Channel, OpensPlaceholders, TakesTurns, Withdraws
+from bot.domain.urls import with_public_links
 from bot.inbox.in_flight import Progress
+from bot.inbox.ports import Worklist
 from bot.observability.trace_context import deliver_span
 
 log = structlog.get_logger(__name__)
@@ -30,8 +30,6 @@ _DEADLINE_SECONDS = 60.0
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 300.0
 _LEASE_CHECK_SECONDS = 0.5
-_VISIBLE_AFTER_SECONDS = 2.0
-"""A platform may show a post from a process that died only after a moment."""
 
 
 def delivery_id(interaction_id: InteractionId) -> str:
@@ -51,6 +49,7 @@ class ReplyOutbox:
         work: The work list, which also records progress and placeholders.
         alive: Returns whether this process's lease holds; without it nothing is posted.
         patience: How long a failing delivery is retried.
+        visible_after_seconds: When a platform shows a post of a process that died, at the latest.
         public_url: The address of this server for colleagues, for links to its own pages.
     """
 
@@ -61,12 +60,14 @@ class ReplyOutbox:
         *,
         alive: Callable[[], bool],
         patience: timedelta,
+        visible_after_seconds: float = 2.0,
         public_url: str | None = None,
     ) -> None:
         self._channels = channels
         self._work = work
         self._alive = alive
         self._patience = patience
+        self._visible_after_seconds = visible_after_seconds
         self._public_url = public_url
         self._waiting: dict[InteractionId, asyncio.Task[PostedRef]] = {}
 
@@ -218,7 +219,7 @@ class ReplyOutbox:
         message = interaction.message
         begun = not first and (interaction.posting or interaction.attempts > 0)
         if not first and interaction.posting and self.posts_to(message):
-            await asyncio.sleep(_VISIBLE_AFTER_SECONDS)
+            await asyncio.sleep(self._visible_after_seconds)
         async with nullcontext() if outcome.silent else self._turn(message):
             # From now on the post cannot be interrupted.
             self._waiting.pop(interaction.id, None)

@@ -24,9 +24,10 @@ from bot.domain.outcomes import (
     unavailable_outcome,
     without_text,
 )
-from bot.domain.ports import Admits, AnswersInquiries, ReportStage, Worklist
+from bot.domain.ports import AnswersInquiries, ReportStage
 from bot.inbox.in_flight import ThreadOrder
 from bot.inbox.outbox import ReplyOutbox, pause_before
+from bot.inbox.ports import Admits, Worklist
 from bot.observability.logs import ObserveOutcome
 from bot.observability.trace_context import describe_outcome, interaction_span
 
@@ -46,7 +47,8 @@ class WorkLimits:
 
     ``concurrency`` limits questions being answered, ``waiting`` those accepted here and neither
     finished nor waiting for a platform. ``introduction_seconds`` is how long a platform that cannot
-    identify the asker is asked again, ``delivery_hours`` how long a failing delivery is retried.
+    identify the asker is asked again, ``delivery_hours`` how long a failing delivery is retried,
+    ``visible_after_seconds`` when a platform shows a post of a process that died, at the latest.
     """
 
     concurrency: int = 16
@@ -55,6 +57,7 @@ class WorkLimits:
     drain_seconds: float = 12.0
     introduction_seconds: float = 60.0
     delivery_hours: float = 24.0
+    visible_after_seconds: float = 2.0
 
 
 async def answer_message(

@@ -20,10 +20,9 @@ import structlog
 
 from bot.answering.evaluation.certificate import upper_bound
 from bot.answering.gate import Gate
-from bot.domain.capabilities import TellsPeople
 from bot.domain.errors import DeliveryFailed
 from bot.domain.outcomes import confidence_level
-from bot.domain.ports import Audits, Interactions
+from bot.domain.ports import Audits, Interactions, TellsPeople
 from bot.learning.jobs import JobMarks, week_begin
 from bot.learning.labels import UNBIASED, Label, Labels
 

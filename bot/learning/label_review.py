@@ -21,12 +21,11 @@ import structlog
 
 from bot.answering.evaluation.labelled_questions import LabelledQuestion
 from bot.answering.visibility import ReadablePassages, sources_of
-from bot.domain.capabilities import KnowsPublicChannels
 from bot.domain.errors import ActRefused, DeliveryFailed
 from bot.domain.interactions import Interaction, Source
 from bot.domain.messages import InteractionId, Platform
 from bot.domain.outcomes import answer_type
-from bot.domain.ports import Audits, Interactions
+from bot.domain.ports import Audits, Interactions, KnowsPublicChannels
 from bot.learning.jobs import JobMarks, week_begin
 from bot.learning.labels import FROM_USE, Label, LabelKey, Labels, LabelState, Proposal, Truth
 from bot.learning.question_words import QuestionWords, Spread, Viewer

@@ -19,11 +19,11 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from bot.domain.errors import StoreUnavailable
+from bot.domain.handoff import question_of_person_request
 from bot.domain.health import CheckComponents, ComponentStatus
 from bot.domain.interactions import Outcome
 from bot.domain.messages import Message
 from bot.domain.outcomes import answer_type, confidence_level
-from bot.domain.person_requests import question_of_person_request
 
 CountCases = Callable[[], Awaitable[Mapping[str, int]]]
 """Counts the unsettled escalations by state. Raises StoreUnavailable."""

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, and_, or_, select, update
 
 from bot.store.connections import Transactions
 from bot.store.learning_tables import JobRow
-from bot.store.leases import lease_clock, lease_clock_before
+from bot.store.leases import lease_clock
 from bot.store.queries import insert_once, upsert
 
 
@@ -29,7 +29,7 @@ class StoredJobs:
         take = (
             update(JobRow)
             .where(_is(tenant, job), is_free)
-            .values(owner=owner, held_until=lease_clock_before(dialect, -lease))
+            .values(owner=owner, held_until=lease_clock(dialect, lease))
         )
         async with self._transactions.writing(lasting=False) as connection:
             row = {"tenant": tenant, "name": job}

@@ -40,18 +40,11 @@ UNFINISHED = or_(
 """The condition for interactions that are not answered, posted or withdrawn yet."""
 
 
-def lease_clock(dialect: str) -> ColumnElement[datetime]:
-    """Return the SQL expression of the current time on the clock that all replicas share."""
+def lease_clock(dialect: str, ahead: timedelta = timedelta(0)) -> ColumnElement[datetime]:
+    """Return the SQL expression of a time ``ahead`` of now on the clock that all replicas share."""
     if dialect == "postgresql":
-        return func.clock_timestamp()
-    return literal(datetime.now(UTC), ReplicaRow.lease_until.type)
-
-
-def lease_clock_before(dialect: str, span: timedelta) -> ColumnElement[datetime]:
-    """Return the SQL expression of the time ``span`` ago on the clock of `lease_clock`."""
-    if dialect == "postgresql":
-        return func.clock_timestamp() - span
-    return literal(datetime.now(UTC) - span, ReplicaRow.lease_until.type)
+        return func.clock_timestamp() + ahead
+    return literal(datetime.now(UTC) + ahead, ReplicaRow.lease_until.type)
 
 
 def select_living(dialect: str) -> Select[str]:
@@ -88,7 +81,7 @@ def select_has_earlier(interaction: Interaction, dialect: str) -> Select[bool]:
     An answer that a platform does not accept delays the next one for LONGEST_HOLD_UP at most.
     """
     row = InteractionRow
-    lately = lease_clock_before(dialect, LONGEST_HOLD_UP)
+    lately = lease_clock(dialect, -LONGEST_HOLD_UP)
     unposted = and_(row.status == "done", row.posted_id.is_(None), row.finished_at > lately)
     return select(
         exists().where(
@@ -102,10 +95,7 @@ def select_has_earlier(interaction: Interaction, dialect: str) -> Select[bool]:
 
 def upsert_lease(dialect: str, replica: str, host: str, seconds: float) -> Insert:
     """Return the statement that starts or extends a lease."""
-    until = lease_clock(dialect) + timedelta(seconds=seconds)
-    if dialect != "postgresql":
-        moment = datetime.now(UTC)
-        until = literal(moment + timedelta(seconds=seconds), ReplicaRow.lease_until.type)
+    until = lease_clock(dialect, timedelta(seconds=seconds))
     values = {"id": replica, "host": host, "started_at": lease_clock(dialect), "lease_until": until}
     return upsert(dialect, ReplicaRow, values, key=("id",), changed=("lease_until",))
 

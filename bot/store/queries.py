@@ -23,10 +23,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import InstrumentedAttribute
 
-from bot.domain.interactions import PostedRef
+from bot.domain.interactions import WITHOUT_TEXT, PostedRef
 from bot.domain.json_codec import storable
 from bot.domain.messages import Intent, Message, Thread
-from bot.domain.outcomes import WITHOUT_TEXT
 from bot.store.learning_tables import WITH_WORDS
 from bot.store.rows import channel_of
 from bot.store.tables import (

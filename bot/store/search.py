@@ -23,11 +23,11 @@ from sqlalchemy import (
 )
 
 from bot.domain.cases import State
+from bot.domain.handoff import person_request_below
 from bot.domain.interactions import Outcome
 from bot.domain.json_codec import Codec, storable
 from bot.domain.messages import Intent, InteractionId, Message
 from bot.domain.outcomes import AnswerType, refusal_note
-from bot.domain.person_requests import person_request_below
 from bot.domain.record_reports import HAND_OVER
 from bot.domain.record_search import (
     AskedQuestion,

@@ -22,9 +22,9 @@ from sqlalchemy import (
     select,
 )
 
+from bot.domain.handoff import question_of_person_request
 from bot.domain.json_codec import Codec
 from bot.domain.messages import Message
-from bot.domain.person_requests import question_of_person_request
 from bot.domain.record_reports import (
     HAND_OVER,
     MOST_CASES,

@@ -9,10 +9,10 @@ from sqlalchemy import Update, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.errors import ClaimLost
+from bot.domain.handoff import question_of_person_request
 from bot.domain.interactions import Escalation, Interaction, Outcome, PostedRef, Unfinished
 from bot.domain.messages import Activity, InteractionId, Message, Person, Stage
-from bot.domain.outcomes import is_kept_without_text, without_text
-from bot.domain.person_requests import question_of_person_request
+from bot.domain.outcomes import without_text
 from bot.domain.record_reports import HAND_OVER
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import leases, queries
@@ -45,11 +45,11 @@ from rag.text.words import stems
 
 
 class StoredWork:
-    """Stores messages and the state of their work. Implements `bot.domain.ports.Worklist`.
+    """Stores messages and the state of their work. Implements `bot.inbox.ports.Worklist`.
 
     Both turns of an exchange are written when its outcome is recorded: the question as last
     edited and the public text of the response. Never stored as turns: private replies, overheard
-    messages without a reply, and messages refused by a limit (bot.domain.outcomes.WITHOUT_TEXT).
+    messages without a reply, and those that a limit refused (bot.domain.interactions.WITHOUT_TEXT).
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class StoredWork:
         if question_of_person_request(message) and not outcome.silent:
             told["answer_type"] = HAND_OVER
         await connection.execute(queries.finish(message.interaction_id, utc_now(), told))
-        if not is_kept_without_text(outcome):
+        if not outcome.is_kept_without_text:
             await self._insert(connection, TurnRow, *turn_rows(message, outcome))
         tenant = message.thread.tenant
         await self._append(

@@ -11,8 +11,7 @@ from aiohttp.test_utils import TestServer
 from playwright.async_api import Browser, Page, expect
 
 from bot.domain.cases import Actor
-from bot.domain.feedback import new_feedback
-from bot.domain.interactions import Interaction, Reply
+from bot.domain.interactions import Interaction, Reply, new_feedback
 from bot.store.database import Store
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, Look, Visit, in_looks, visiting
 from tests.fakes.board_app import OPEN, SURE, TOLD_ALL, ask, board_app, source

@@ -19,8 +19,7 @@ from bot.domain.interactions import Escalation, Interaction, Outcome, Reply, Res
 from bot.domain.messages import FoundPassage, Intent, Message, Person
 from bot.domain.record_search import Searches
 from bot.domain.settings import Settings
-from bot.domain.settings_loading import load_settings
-from bot.domain.settings_reference import SettingOrigin
+from bot.domain.settings_loading import SettingOrigin, load_settings
 from bot.domain.users import SignedIn
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.store.database import Store

@@ -19,7 +19,7 @@ from bot.chat.commands.reindexing import ReindexRuns
 from bot.chat.commands.run_status import RunWatcher
 from bot.chat.commands.types import Admins, CommandCaller, CommandSyntax, InGroup
 from bot.chat.documents import SeenBy
-from bot.chat.listening_policy import ListeningPolicy
+from bot.chat.messages import ListeningPolicy
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.health import ComponentStatus
 from bot.domain.messages import Person, Policy

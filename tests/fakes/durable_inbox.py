@@ -9,13 +9,14 @@ from contextlib import asynccontextmanager
 from bot.app.worker import BuiltInbox, InboxOptions, build_durable_inbox
 from bot.domain.interactions import Interaction, Outcome
 from bot.domain.messages import InteractionId, Message, Platform
-from bot.domain.ports import Admits, AnswersInquiries, Channel
-from bot.inbox.accept import DurableEngine, DurableInbox
+from bot.domain.ports import AnswersInquiries, Channel
+from bot.inbox.accept import DurableInbox
+from bot.inbox.ports import Admits, DurableEngine
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from tests.fakes.bot_ports import EchoDesk, MemoryEngine, OpenAdmission, generic_outcome
 
-SOON = WorkLimits(drain_seconds=0.1)
+SOON = WorkLimits(drain_seconds=0.1, visible_after_seconds=0.01)
 
 
 async def _nothing() -> None:

@@ -19,11 +19,10 @@ from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLease, RunLeases
 from bot.chat.commands.run_message import Clock, Screen
 from bot.chat.commands.run_status import RunWatcher
-from bot.domain.capabilities import Introduces
 from bot.domain.cases import Act, Actor, Case, CaseStep
 from bot.domain.interactions import Escalation, Outcome, PostedRef
 from bot.domain.messages import InteractionId, Message, Platform, Policy
-from bot.domain.ports import AnswersInquiries, Channel
+from bot.domain.ports import AnswersInquiries, Channel, Introduces
 from bot.escalations.notices import NoticeDelivery, NoticeLoop
 from bot.store.database import Store
 from ingestion.records.types import Failure

@@ -19,11 +19,11 @@ from bot.answering.gate import Gate
 from bot.answering.visibility import ReadablePassages, Visibility, is_open, visibility_in
 from bot.domain.errors import InteractionUnknown
 from bot.domain.interactions import Interaction
+from bot.domain.markdown import clip
 from bot.domain.messages import FoundPassage, InteractionId, Platform
 from bot.domain.outcomes import explanation_title
 from bot.domain.ports import Interactions
-from bot.domain.text.markdown import clip
-from bot.domain.text.source_links import public_link
+from bot.domain.urls import public_link
 from rag.types import Chunk
 
 MOST_PAGES = 5

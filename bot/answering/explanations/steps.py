@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from bot.answering.explanations.signals import signal_of
 from bot.answering.gate import FeatureWeight
+from bot.domain.formatting import join_names
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Trace
+from bot.domain.markdown import clip
 from bot.domain.messages import Intent, SearchFilters
-from bot.domain.text.formatting import join_names
-from bot.domain.text.markdown import clip
 
 _QUITE_SURE = 0.85
 """Confidence from which an answer above the threshold is called "quite sure"."""

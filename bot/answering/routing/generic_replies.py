@@ -18,8 +18,8 @@ import structlog
 from bot.answering.routing.conversation import prompt_turns
 from bot.answering.routing.message_text import normalized, without_letter_runs
 from bot.domain.interactions import ErrorCode, Reply, Route
+from bot.domain.markdown import disarm, outside_code
 from bot.domain.outcomes import error_code
-from bot.domain.text.markdown import disarm, outside_code
 from prompts.files import load_prompt
 from rag.answer.guardrails import is_unsafe_in_small_talk
 from rag.errors import RagError

@@ -16,7 +16,7 @@ from bot.domain.errors import InteractionUnknown, SettingInvalid
 from bot.domain.messages import NO_MODEL, InteractionId, Policy
 from bot.domain.record_reports import PolicyRecord
 from bot.domain.settings import Settings
-from bot.domain.settings_reference import env_example, settings_page
+from bot.domain.settings_loading import env_example, settings_page
 from bot.escalations.lifecycle import UNSETTLED, display_name
 from bot.learning.label_review import write_questions
 from bot.store.database import Store, database_url, open_store, reminders_of

@@ -18,7 +18,7 @@ from bot.domain import health
 from bot.domain.errors import BotError
 from bot.domain.health import ComponentStatus
 from bot.domain.settings import Settings
-from bot.domain.text.source_links import OWN_PAGES
+from bot.domain.urls import OWN_PAGES
 from bot.store.database import database_url, open_store
 from rag.errors import RagError
 from rag.file_modes import restrict_to_owner

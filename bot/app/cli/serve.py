@@ -20,7 +20,7 @@ from bot.app.documents import load_ingestion_settings, reindex_sample
 from bot.app.worker import executor_of
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings
-from bot.domain.settings_reference import setting_origins
+from bot.domain.settings_loading import setting_origins
 from bot.observability.tracing import set_up_tracing
 from bot.store.database import database_url, lock_data_dir, reminders_of, unopened
 from bot.web.auth.demo import DEMO, personas

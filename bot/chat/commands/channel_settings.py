@@ -13,8 +13,8 @@ from typing import Literal, get_args
 from pydantic import TypeAdapter
 
 from bot.chat.commands.parsing import quote_input
+from bot.domain.formatting import join_names
 from bot.domain.messages import NO_MODEL, AnswerMode, Policy
-from bot.domain.text.formatting import join_names
 
 Field = Literal["spaces", "answers", "follow_ups", "people", "model", "other_bots"]
 GENERAL_FIELD: Field = "answers"

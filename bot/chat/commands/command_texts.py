@@ -12,9 +12,9 @@ from datetime import datetime
 from bot import __version__
 from bot.chat.commands.run_status import RunState, RunStatus
 from bot.chat.commands.types import CommandSyntax
+from bot.domain.formatting import counted, rough_duration
 from bot.domain.health import ComponentStatus
-from bot.domain.text.formatting import counted, rough_duration
-from bot.domain.text.markdown import clip
+from bot.domain.markdown import clip
 from ingestion.library import Space
 from ingestion.records.types import Failure, Run
 

@@ -28,7 +28,7 @@ from bot.chat.commands.types import (
     Target,
     WhyRequest,
 )
-from bot.domain.text.markdown import clip
+from bot.domain.markdown import clip
 
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
 _DASH = re.compile(f"[{_DASHES}_]+")

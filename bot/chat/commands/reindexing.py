@@ -27,8 +27,8 @@ from bot.chat.commands.types import (
     Target,
 )
 from bot.chat.documents import Documents, Reindex
+from bot.domain.formatting import counted, join_names
 from bot.domain.ports import Audits
-from bot.domain.text.formatting import counted, join_names
 from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 from ingestion.library import LibraryDocument, Space
 from ingestion.records.types import Run

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from bot.domain.errors import StoreUnavailable
-from bot.domain.text.formatting import rough_duration
+from bot.domain.formatting import rough_duration
 from bot.observability.logs import LastingTrouble
 from ingestion.records.types import Failure, Run, State
 from ingestion.types import Extent

@@ -64,9 +64,9 @@ def connect(
 class SlackChannel:
     """Slack as a channel: delivers replies, shows progress, posts cards and notices.
 
-    Implements bot.domain.ports.Channel and Withdraws; all of bot.domain.capabilities (TakesTurns,
-    Introduces, Fetches, TellsState, TellsPeople); and of bot.escalations.ports Tells, AsksPeople,
-    ShowsCases and LinksBack. What takes more than a call of the client is in a class of its own.
+    Implements Channel, Withdraws, TakesTurns, Introduces, Fetches, TellsState and TellsPeople of
+    bot.domain.ports, and Tells, AsksPeople, ShowsCases and LinksBack of bot.escalations.ports. What
+    takes more than a call of the client is in a class of its own.
     """
 
     def __init__(self, client: SlackClient, settings: Settings, notes: Notes) -> None:

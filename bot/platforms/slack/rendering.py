@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.chat.response_view import ResponseView, SourceLine, response_buttons, web_url
+from bot.domain.formatting import freshness
 from bot.domain.interactions import Outcome
+from bot.domain.markdown import clip, disarm, plain_code, split, without_code
 from bot.domain.messages import InteractionId
-from bot.domain.text.formatting import freshness
-from bot.domain.text.markdown import clip, disarm, plain_code, split, without_code
 from bot.platforms.slack.payloads.actions import ASK_PERSON, FEEDBACK, MORE, OPTION, WHY
 from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label, to_mrkdwn
 from bot.platforms.slack.payloads.table_block import is_within_table_limits, table_block

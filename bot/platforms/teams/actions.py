@@ -30,10 +30,9 @@ from bot.chat.votes import (
     Reaction,
     can_be_rated,
 )
-from bot.domain.feedback import LONGEST_COMMENT, REASONS, Vote
-from bot.domain.interactions import Interaction, PostedRef
+from bot.domain.interactions import LONGEST_COMMENT, REASONS, Interaction, PostedRef, Vote
+from bot.domain.markdown import clip
 from bot.domain.messages import Message, Thread
-from bot.domain.text.markdown import clip
 from bot.platforms.teams.messages.replies import REPLY, PostedActivities
 from bot.platforms.teams.payloads.actions import (
     ASK_PERSON,

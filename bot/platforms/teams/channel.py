@@ -121,8 +121,8 @@ def connect(
 class TeamsChannel:
     """Teams as a platform of the bot.
 
-    Implements `Channel`, `OpensPlaceholders` and `Withdraws` of bot.domain.ports, `Introduces` and
-    `Fetches` of bot.domain.capabilities, and `Tells`, `AsksPeople`, `ShowsCases` and `LinksBack` of
+    Implements `Channel`, `OpensPlaceholders`, `Withdraws`, `Introduces` and `Fetches` of
+    bot.domain.ports, and `Tells`, `AsksPeople`, `ShowsCases` and `LinksBack` of
     bot.escalations.ports.
     """
 

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from bot.answering.visibility import Visibility
+from bot.domain.formatting import superseded_warnings
 from bot.domain.interactions import (
     Clarification,
     ErrorCode,
@@ -23,7 +24,6 @@ from bot.domain.interactions import (
 )
 from bot.domain.messages import Limit, SearchFilters
 from bot.domain.outcomes import AnswerType, answer_type, confidence_level
-from bot.domain.text.formatting import superseded_warnings
 from bot.web.api import schemas
 from bot.web.api.part_schemas import AnswerParts
 from bot.web.pages.safe_html import openable

@@ -14,10 +14,9 @@ from aiohttp import web
 
 from bot.answering.asker_identity import Reader
 from bot.answering.visibility import ReadablePassages, visibility_in
-from bot.domain import feedback as judging
 from bot.domain.errors import InboxUnavailable
 from bot.domain.health import CheckComponents
-from bot.domain.interactions import Feedback, Interaction, Outcome
+from bot.domain.interactions import Feedback, Interaction, Outcome, new_feedback
 from bot.domain.messages import (
     Activity,
     InteractionId,
@@ -195,7 +194,7 @@ class InteractionsApi:
         interaction = await self._visible(request)
         if interaction.outcome is None:
             raise problem(409, "There is no answer to judge yet.", cure="Wait for the answer.")
-        kept = judging.new_feedback(
+        kept = new_feedback(
             interaction.id,
             person_of(request, claimed_user(given.user)).id,
             given.vote,

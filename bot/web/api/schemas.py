@@ -11,8 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from bot.domain.feedback import LONGEST_COMMENT, Reason
-from bot.domain.interactions import ErrorCode
+from bot.domain.interactions import LONGEST_COMMENT, ErrorCode, Reason
 from bot.domain.outcomes import AnswerType
 from bot.web.api.part_schemas import AnswerParts
 

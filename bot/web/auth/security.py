@@ -18,8 +18,15 @@ from bot.chat.adapters import is_platform_endpoint
 from bot.domain.errors import SettingInvalid
 from bot.domain.ports import Audits
 from bot.domain.settings import Settings
-from bot.domain.text.source_links import OWN_PAGES, QUOTE_MARK
-from bot.domain.urls import is_local_host, is_loopback_host, origin_of, path_of, safe_redirect_path
+from bot.domain.urls import (
+    OWN_PAGES,
+    QUOTE_MARK,
+    is_local_host,
+    is_loopback_host,
+    origin_of,
+    path_of,
+    safe_redirect_path,
+)
 from bot.domain.users import Role
 from bot.observability.trace_context import TRACEPARENT, TRACESTATE, trace_continued_from
 from bot.store.key_values import StoredSessions

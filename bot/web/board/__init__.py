@@ -12,7 +12,7 @@ from bot.answering.visibility import ReadablePassages
 from bot.domain.health import CheckComponents
 from bot.domain.record_search import Searches
 from bot.domain.settings import Settings
-from bot.domain.settings_reference import SettingOrigin
+from bot.domain.settings_loading import SettingOrigin
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.ports import Cases
 from bot.store.database import Store

@@ -13,13 +13,12 @@ from bot.chat.commands import command_texts
 from bot.chat.commands.command_texts import change_counts, pace
 from bot.chat.commands.run_status import run_status_of
 from bot.domain.cases import Case, State
-from bot.domain.feedback import Reason
-from bot.domain.interactions import ConfidenceLevel, EscalationReason, Interaction, Status
+from bot.domain.formatting import counted, rough_duration
+from bot.domain.interactions import ConfidenceLevel, EscalationReason, Interaction, Reason, Status
+from bot.domain.markdown import clip
 from bot.domain.messages import Intent
 from bot.domain.outcomes import AnswerType, answer_type, confidence_level, refusal_note
 from bot.domain.record_search import AskedQuestion
-from bot.domain.text.formatting import counted, rough_duration
-from bot.domain.text.markdown import clip
 from bot.domain.users import short_actor_name, short_user_name
 from bot.web.board.figures import duration
 from ingestion.records.types import Run

@@ -15,7 +15,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from bot.domain.errors import StoreUnavailable
-from bot.domain.feedback import REASONS, Reason, Vote
+from bot.domain.interactions import REASONS, Reason, Vote
 from bot.domain.messages import Intent, Person
 from bot.domain.outcomes import AnswerType
 from bot.domain.record_search import Cursor, FeedbackQuery, QuestionQuery, encode_cursor

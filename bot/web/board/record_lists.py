@@ -14,10 +14,11 @@ import structlog
 from aiohttp import web
 
 from bot.answering.asker_identity import Reader
+from bot.answering.permitted_views import CitedQuote, QuoteCheck, QuoteState
 from bot.answering.visibility import ReadablePassages, visibility_in
+from bot.domain.handoff import person_request_below
 from bot.domain.interactions import Interaction, Reply
 from bot.domain.messages import InteractionId
-from bot.domain.person_requests import person_request_below
 from bot.domain.record_search import (
     AskedQuestion,
     Cursor,
@@ -27,7 +28,6 @@ from bot.domain.record_search import (
     decode_cursor,
 )
 from bot.escalations.ports import Cases
-from bot.escalations.quote_check import CitedQuote, QuoteCheck, QuoteState
 from bot.store.interactions import StoredInteractions
 from bot.web.auth.identity import principals_of, require_role, role_of
 from bot.web.board import labels, layout

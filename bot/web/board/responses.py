@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from bot.answering.reply_text import framed_parts
 from bot.answering.visibility import Visibility, sources_of
+from bot.domain.formatting import freshness
 from bot.domain.interactions import Clarification, Interaction, Reply, Response, Source
-from bot.domain.text.formatting import freshness
 from bot.web.board import labels
 from bot.web.pages.safe_html import answer_html, openable, parts_html, quote_html
 

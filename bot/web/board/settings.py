@@ -16,7 +16,7 @@ from bot.chat.commands.channel_settings import audited_policy_in_words, policy_i
 from bot.domain.cases import Act
 from bot.domain.record_reports import AuditRecord, PolicyRecord
 from bot.domain.settings import Settings
-from bot.domain.settings_reference import SettingOrigin, variable
+from bot.domain.settings_loading import SettingOrigin, variable
 from bot.domain.users import short_actor_name
 from bot.observability.logs import mask_credentials
 from bot.store.key_values import StoredAudits, StoredPauses, StoredPolicies

@@ -13,21 +13,22 @@ from markupsafe import Markup
 from bot.answering.reply_text import UNSURE_INTRO, framed_parts, text_without_intro
 from bot.answering.visibility import Visibility, sources_of
 from bot.chat.votes import can_be_rated
-from bot.domain.feedback import REASONS, Reason
+from bot.domain.formatting import counted, freshness, superseded_warnings
 from bot.domain.interactions import (
+    REASONS,
     Clarification,
     Escalation,
     Feedback,
     Interaction,
     Outcome,
+    Reason,
     Reply,
     Response,
     Source,
 )
 from bot.domain.messages import Activity, Stage
 from bot.domain.outcomes import confidence_level, explanation_title
-from bot.domain.text.formatting import counted, freshness, superseded_warnings
-from bot.domain.text.source_links import QUOTE_MARK, quotes_of
+from bot.domain.urls import QUOTE_MARK, quotes_of
 from bot.web.chat.case_card import CaseCard
 from bot.web.pages.safe_html import answer_html, openable, parts_html, quote_html
 

@@ -14,10 +14,10 @@ from urllib.parse import urlencode
 import aiohttp_jinja2
 from aiohttp import web
 
+from bot.domain.markdown import clip
 from bot.domain.messages import Thread
 from bot.domain.ports import Inbox
 from bot.domain.record_search import FoundQuestion, ThreadSummary
-from bot.domain.text.markdown import clip
 from bot.store.interactions import StoredThreads
 from bot.web.chat.exchanges import Exchanges, valid_uuid
 from bot.web.pages import wants_fragment

@@ -17,12 +17,10 @@ from bot.answering.visibility import ReadablePassages
 from bot.chat.votes import AnswerVotes, can_be_rated
 from bot.domain.cases import Act, Actor
 from bot.domain.errors import ActRefused, FeedbackInvalid, InteractionUnknown
-from bot.domain.feedback import Vote, new_feedback
-from bot.domain.handoff import person_request
+from bot.domain.handoff import person_request, person_request_id
 from bot.domain.health import NOTHING_INDEXED
-from bot.domain.interactions import Interaction
+from bot.domain.interactions import Interaction, Vote, new_feedback
 from bot.domain.messages import Message
-from bot.domain.person_requests import person_request_id
 from bot.domain.ports import Inbox, Interactions
 from bot.domain.record_search import Watches
 from bot.escalations.ports import Cases

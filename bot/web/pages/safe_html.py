@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from bot.domain.text.source_links import OWN_PAGES
+from bot.domain.urls import OWN_PAGES
 from rag.parts import (
     Block,
     Citations,

@@ -81,6 +81,7 @@ CREATE TABLE removals (chunk INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
 CREATE INDEX removals_by_revision ON removals (revision);
 
 CREATE INDEX chunks_by_source_type ON chunks (source_type);
+CREATE INDEX chunks_by_label ON chunks (labels, updated_at);
 
 CREATE VIRTUAL TABLE words USING fts5 (
     title, breadcrumb, text,
@@ -195,12 +196,13 @@ def _make_or_check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _update_tables(connection: sqlite3.Connection) -> None:
-    """Add the columns, index and tables that older files of this schema lack."""
+    """Add the columns, indexes and tables that older files of this schema lack."""
     present = {row[1] for row in connection.execute("PRAGMA table_info(chunks)")}
     for name, kind in _COLUMNS_SINCE.items():
         if name not in present:
             connection.execute(f"ALTER TABLE chunks ADD COLUMN {name} {kind}")
     connection.execute("CREATE INDEX IF NOT EXISTS chunks_by_source_type ON chunks (source_type)")
+    connection.execute("CREATE INDEX IF NOT EXISTS chunks_by_label ON chunks (labels, updated_at)")
     _add_spellings(connection)
 
 

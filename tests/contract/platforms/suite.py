@@ -12,9 +12,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.answering.admission import Admission, VouchedDirectory
 from bot.answering.asker_identity import AskerIdentification
 from bot.answering.attachments import AttachmentReader
-from bot.domain.capabilities import Fetches, Introduces
 from bot.domain.messages import Message, Policy, Refusal
-from bot.domain.ports import Admits, AnswersInquiries, Channel, Inbox
+from bot.domain.ports import AnswersInquiries, Channel, Fetches, Inbox, Introduces
+from bot.inbox.ports import Admits
 from bot.store.database import Store, open_store, sqlite_url
 from bot.store.tables import Table
 from bot.web.auth.security import mount_security

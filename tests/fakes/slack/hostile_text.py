@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from bot.domain.text.markdown import outside_code
+from bot.domain.markdown import outside_code
 from tests.fakes.hostile_wiki import WIKI
 from tests.fakes.slack.exchange import Request
 

@@ -28,8 +28,8 @@ from bot.chat.actions import (
 from bot.chat.adapters import ChatContext
 from bot.domain.errors import BotError, InteractionUnknown
 from bot.domain.interactions import Interaction
+from bot.domain.markdown import clip, split
 from bot.domain.messages import Message
-from bot.domain.text.markdown import clip, split
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher, modal
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.api import SlackClient

@@ -32,8 +32,7 @@ from bot.chat.votes import (
     Reaction,
 )
 from bot.domain.concurrency import BackgroundTasks
-from bot.domain.feedback import LONGEST_COMMENT, REASONS, Reason, Vote
-from bot.domain.interactions import Interaction, PostedRef
+from bot.domain.interactions import LONGEST_COMMENT, REASONS, Interaction, PostedRef, Reason, Vote
 from bot.domain.messages import InteractionId, Message
 from bot.platforms.slack.actions.interactivity import (
     Press,

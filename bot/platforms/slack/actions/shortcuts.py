@@ -20,8 +20,8 @@ from bot.chat.actions import LATER, ActionRejected
 from bot.chat.adapters import ChatContext
 from bot.chat.messages import as_new_question
 from bot.domain.errors import BotError, DeliveryFailed
+from bot.domain.markdown import split
 from bot.domain.messages import Attachment, InteractionId, Message, Person, Thread
-from bot.domain.text.markdown import split
 from bot.platforms.slack.actions.feedback import AnswerLookup
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.payloads.actions import ASK_PERSON, ASK_SHORTCUT
@@ -229,7 +229,7 @@ class MessageShortcut:
 
     async def _ask_there(self, target: ShortcutTarget, *, direct: bool) -> str:
         question = target.question_there(self._context.tenant, private=direct)
-        message = await as_new_question(self._context, question)
+        message = await as_new_question(self._context.interactions, question)
         if await self._context.interactions.get(message.interaction_id) is not None:
             return _BELOW_ALREADY
         await self._context.inbox.accept(message)

@@ -29,7 +29,7 @@ from bot.chat.commands.channel_settings import (
 from bot.chat.commands.executor import NOT_FOR_OUTSIDERS, CommandExecutor, CommandSenders
 from bot.chat.commands.types import CommandCaller, Refused
 from bot.domain.errors import BotError
-from bot.domain.text.markdown import clip
+from bot.domain.markdown import clip
 from bot.platforms.slack.actions.interactivity import (
     input_block,
     modal,

@@ -17,11 +17,11 @@ from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLease
 from bot.chat.commands.run_status import RunStatus
 from bot.chat.commands.types import CommandCaller, ReindexRequest
-from bot.domain.capabilities import Introduces
 from bot.domain.errors import DeliveryRefused
 from bot.domain.interactions import PostedRef
+from bot.domain.markdown import split
 from bot.domain.messages import InteractionId, Message, Person, Thread
-from bot.domain.text.markdown import split
+from bot.domain.ports import Introduces
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.api import SlackClient

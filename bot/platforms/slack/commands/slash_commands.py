@@ -30,8 +30,8 @@ from bot.chat.commands.types import (
     SettingsRequest,
     WhyRequest,
 )
+from bot.domain.markdown import clip, split
 from bot.domain.messages import Message, Person, Thread
-from bot.domain.text.markdown import clip, split
 from bot.platforms.slack.actions.answer_buttons import ExplanationModals
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.payloads.events import Event, id_at, text_at

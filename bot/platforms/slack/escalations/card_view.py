@@ -13,8 +13,8 @@ from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.answering.reply_text import MISSING_INTRO
 from bot.chat.response_view import ESCALATION_REASONS, case_pages, web_url
 from bot.domain.cases import THREAD_NOT_READ, Act, Case, CaseStep
+from bot.domain.markdown import clip, disarm, split, without_direction_marks
 from bot.domain.messages import Message
-from bot.domain.text.markdown import clip, disarm, split, without_direction_marks
 from bot.escalations.case_view import (
     CASE_FORMS,
     STEP_LABELS,

@@ -19,9 +19,9 @@ from bot.chat.response_view import web_url
 from bot.domain.cases import Act, Case, Notice
 from bot.domain.errors import BotError
 from bot.domain.interactions import PostedRef
+from bot.domain.markdown import clip, split
 from bot.domain.messages import Message
 from bot.domain.ports import Notes
-from bot.domain.text.markdown import clip, split
 from bot.escalations.asker_notices import LatestNotice, buttons_with, notice_text
 from bot.escalations.case_view import CaseButton, platform_of, reminder_text
 from bot.escalations.casework import Casework

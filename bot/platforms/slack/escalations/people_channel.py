@@ -20,10 +20,10 @@ from bot.domain.cases import Act, Actor, Case, Notice, mark_card_thread
 from bot.domain.errors import ActRefused, DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.handoff import people_channel
 from bot.domain.interactions import Delivery, PostedRef
+from bot.domain.markdown import disarm, without_code
 from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
-from bot.domain.text.markdown import disarm, without_code
-from bot.domain.text.source_links import board_case
+from bot.domain.urls import board_case
 from bot.escalations import lifecycle
 from bot.escalations.cards import CardActions, CardUpdates
 from bot.escalations.case_view import CASE_FORMS, CaseLinks, CaseView

@@ -18,8 +18,13 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.answering.attachments import download_errors, downloaded_bytes
 from bot.chat.adapters import ChatContext
-from bot.chat.listening_policy import ReceivedMessage, should_take
-from bot.chat.messages import MessageEdits, MessageWithdrawals, as_new_question
+from bot.chat.messages import (
+    MessageEdits,
+    MessageWithdrawals,
+    ReceivedMessage,
+    as_new_question,
+    should_take,
+)
 from bot.domain.errors import DeliveryFailed, InteractionUnknown
 from bot.domain.interactions import Interaction
 from bot.domain.messages import Attachment, Message, Person, Thread
@@ -106,7 +111,7 @@ class MessageListener:
         self._identity = identity
         self._context = context
         self._names = names
-        self.edits = MessageEdits(context)
+        self.edits = MessageEdits(context.inbox, context.interactions, context.notes)
         self.ongoing = EventTasks()
 
     def register(self, bolt: AsyncApp) -> None:
@@ -125,7 +130,9 @@ class MessageListener:
         # Where Slack sends mentions only, an edit arrives as an app_mention with the same ts.
         edited = bool(event.get("edited")) and not received.message.overheard
         question = (
-            await as_new_question(self._context, received.message) if edited else received.message
+            await as_new_question(self._context.interactions, received.message)
+            if edited
+            else received.message
         )
         await self._context.inbox.accept(question)
         if event.get("edited") or await self._has_new_files(received.message):
@@ -179,7 +186,7 @@ class EditListener:
         self._identity = identity
         self._context = context
         self._messages = messages
-        self._withdrawals = MessageWithdrawals(context)
+        self._withdrawals = MessageWithdrawals(context.inbox, context.interactions)
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event({"type": "message", "subtype": "message_changed"})(self._changed)
@@ -201,7 +208,7 @@ class EditListener:
 
     async def _amend(self, body: Event, event: Event, now: ReceivedMessage) -> None:
         now = await self._messages.named(body, _event_of_version(event, "message"), now)
-        question = await as_new_question(self._context, now.message)
+        question = await as_new_question(self._context.interactions, now.message)
         if not question.overheard:
             await self._context.inbox.accept(question)
         edited = object_at(object_at(event, "message"), "edited")
@@ -302,7 +309,7 @@ _TIMEOUT = aiohttp.ClientTimeout(total=20.0, connect=5.0)
 
 
 class Files:
-    """Downloads files shared on Slack. Implements bot.domain.capabilities.Fetches.
+    """Downloads files shared on Slack. Implements bot.domain.ports.Fetches.
 
     The token is sent to Slack's file host, or to the API's own where that is another (a proxy, a
     test), and never along with a redirect.

@@ -305,7 +305,7 @@ class _Queue:
 
 
 class ReplyOrder:
-    """Orders replies within this process. Implements bot.domain.capabilities.TakesTurns.
+    """Orders replies within this process. Implements bot.domain.ports.TakesTurns.
 
     An earlier question that is not ready after ``patience_seconds`` is not waited for again, so
     that one that never ends delays others only once.

@@ -12,7 +12,7 @@ FEEDBACK = "feedback"
 
 REASON = "reason"
 """The reasons why an answer did not help; the value is ``CODE:ID``, the action id ``reason:CODE``.
-A code is one of bot.domain.feedback.REASONS, or "more" for a free-text comment."""
+A code is one of bot.domain.interactions.REASONS, or "more" for a free-text comment."""
 
 ASK_PERSON = "ask_person"
 WHY = "why"

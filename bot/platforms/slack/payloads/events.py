@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from bot.chat.listening_policy import ReceivedMessage
+from bot.chat.messages import ReceivedMessage
 from bot.domain.messages import Attachment, Message, Person, Thread
 from bot.platforms.slack.payloads.mrkdwn import from_mrkdwn, mentions, without_mention
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from bot.domain.text.markdown import outside_code
+from bot.domain.markdown import outside_code
 
 _TOKEN = re.compile(r"<([^<>\n]+)>")
 _UNLABELLED = re.compile(r"<(?:[@#]|!subteam\^)([A-Z0-9]{2,20})>")

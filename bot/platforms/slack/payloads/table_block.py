@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from bot.domain.text.markdown import plain_code
+from bot.domain.markdown import plain_code
 from rag.parts import Table
 
 MOST_TABLE_ROWS, MOST_TABLE_COLUMNS, MOST_TABLE_TEXT = 100, 20, 10_000

@@ -16,9 +16,9 @@ import structlog
 from bot.chat.actions import Member
 from bot.domain.concurrency import TtlCache
 from bot.domain.errors import DeliveryFailed
+from bot.domain.markdown import without_direction_marks
 from bot.domain.messages import Introduction, Message, Outsider, Person
 from bot.domain.settings import Settings
-from bot.domain.text.markdown import without_direction_marks
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.rate_limits import LOOKUP_SECONDS, LOOKUP_TURN_SECONDS
 from bot.platforms.slack.payloads.events import Event, object_at, text_at, was_shared_channel

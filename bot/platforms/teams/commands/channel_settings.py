@@ -20,8 +20,8 @@ from bot.chat.commands.channel_settings import (
 from bot.chat.commands.executor import CommandExecutor, CommandSenders
 from bot.chat.commands.types import CommandCaller, Refused
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.markdown import clip
 from bot.domain.messages import Message
-from bot.domain.text.markdown import clip
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.payloads.actions import EDIT_SETTINGS, Press
 from bot.platforms.teams.payloads.activity import (

@@ -21,11 +21,11 @@ from bot.chat.commands.run_leases import RunLease
 from bot.chat.commands.run_message import NotTaken
 from bot.chat.commands.run_status import RunStatus
 from bot.chat.commands.types import CommandCaller, ReindexRequest
-from bot.domain.capabilities import Introduces
 from bot.domain.errors import DeliveryFailed
 from bot.domain.interactions import PostedRef
+from bot.domain.markdown import clip
 from bot.domain.messages import Message, Person, Thread
-from bot.domain.text.markdown import clip
+from bot.domain.ports import Introduces
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import RateLimited

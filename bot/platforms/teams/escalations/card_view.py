@@ -14,9 +14,9 @@ from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.answering.reply_text import MISSING_INTRO
 from bot.chat.response_view import ESCALATION_REASONS, SourceLine, case_pages, web_url
 from bot.domain.cases import THREAD_NOT_READ, Act, Case, CaseStep
+from bot.domain.formatting import freshness
+from bot.domain.markdown import clip, split
 from bot.domain.messages import Message
-from bot.domain.text.formatting import freshness
-from bot.domain.text.markdown import clip, split
 from bot.escalations.case_view import (
     CASE_FORMS,
     STEP_LABELS,

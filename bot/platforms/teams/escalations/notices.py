@@ -13,9 +13,9 @@ from bot.chat.actions import ActionTargets
 from bot.chat.response_view import web_url
 from bot.domain.cases import Act, Notice
 from bot.domain.interactions import PostedRef
+from bot.domain.markdown import clip, disarm, plain_code, split
 from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
-from bot.domain.text.markdown import clip, disarm, plain_code, split
 from bot.escalations.asker_notices import LatestNotice, buttons_with, notice_text, remark_on
 from bot.escalations.case_view import CaseButton, buttons_for_asker, last_act
 from bot.escalations.casework import Casework

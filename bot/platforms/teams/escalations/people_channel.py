@@ -16,10 +16,10 @@ from bot.domain.cases import Act, Actor, Case, Notice, mark_card_thread
 from bot.domain.errors import ActRefused, DeliveryRefused, StoreUnavailable
 from bot.domain.handoff import as_list_only, people_channel
 from bot.domain.interactions import Delivery, PostedRef
+from bot.domain.markdown import clip
 from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
-from bot.domain.text.markdown import clip
-from bot.domain.text.source_links import board_case
+from bot.domain.urls import board_case
 from bot.escalations.cards import CardActions, CardUpdates, read_place
 from bot.escalations.case_view import CASE_FORMS, CaseLinks, CaseView, platform_of, reminder_text
 from bot.escalations.casework import IdempotentActs

@@ -20,8 +20,13 @@ from bot.answering.attachments import download_errors, downloaded_bytes
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.parsing import parse_message_text
 from bot.chat.commands.types import AskRequest
-from bot.chat.listening_policy import ReceivedMessage, should_take
-from bot.chat.messages import MessageEdits, MessageWithdrawals, as_new_question
+from bot.chat.messages import (
+    MessageEdits,
+    MessageWithdrawals,
+    ReceivedMessage,
+    as_new_question,
+    should_take,
+)
 from bot.domain.errors import DeliveryFailed
 from bot.domain.messages import Attachment, Message
 from bot.platforms.teams.payloads.activity import (
@@ -155,8 +160,8 @@ class MessageListener:
     def __init__(self, context: ChatContext) -> None:
         self._context = context
         self._deleted = DeletedMessages(context)
-        self._edits = MessageEdits(context)
-        self._withdrawals = MessageWithdrawals(context)
+        self._edits = MessageEdits(context.inbox, context.interactions, context.notes)
+        self._withdrawals = MessageWithdrawals(context.inbox, context.interactions)
         self._restorations = Restorations(context)
 
     def register(self, dispatch: Dispatch) -> None:
@@ -198,7 +203,9 @@ class MessageListener:
             await self._deleted.forget(message)
             if not message.overheard:
                 return await self._restorations.restore(message, sent_at(body))
-        return await as_new_question(self._context, await self._restorations.newest(message))
+        return await as_new_question(
+            self._context.interactions, await self._restorations.newest(message)
+        )
 
     async def _became_command(self, message: Message) -> bool:
         """Return whether an edit turned a message that was no question into a command.
@@ -256,7 +263,7 @@ _CURE = "The address of a file holds for some minutes; let the asker send it aga
 
 
 class Files:
-    """Downloads attachments. Implements bot.domain.capabilities.Fetches.
+    """Downloads attachments. Implements bot.domain.ports.Fetches.
 
     A download URL of Teams needs no token, so it is itself a secret. Redirects are followed only
     among Microsoft's file hosts.

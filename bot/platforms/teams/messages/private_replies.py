@@ -15,10 +15,10 @@ import structlog
 
 from bot.domain.errors import BotError, DeliveryFailed, DeliveryRefused
 from bot.domain.interactions import Delivery, Reply
+from bot.domain.markdown import clip
 from bot.domain.messages import Message
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
-from bot.domain.text.markdown import clip
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import BotRemoved, Gone
 from bot.platforms.teams.client.rate_limits import Pause

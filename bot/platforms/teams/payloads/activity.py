@@ -15,8 +15,8 @@ from typing import Literal
 from urllib.parse import quote, urlencode
 
 from bot.domain.interactions import PostedRef
+from bot.domain.markdown import without_direction_marks
 from bot.domain.messages import Message, Person
-from bot.domain.text.markdown import without_direction_marks
 
 THREAD_SEPARATOR = ";messageid="
 """In a conversation id, separates the channel from the id of the thread's first message."""

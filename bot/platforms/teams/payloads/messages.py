@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote as percent_encoded
 
-from bot.chat.listening_policy import ReceivedMessage
+from bot.chat.messages import ReceivedMessage
 from bot.domain.messages import Attachment, Message, Thread
 from bot.platforms.teams.payloads.activity import (
     Body,

@@ -10,8 +10,8 @@ from datetime import datetime
 from bot.chat.response_view import ResponseView, activity_text, render, response_buttons
 from bot.chat.votes import can_be_rated
 from bot.domain.interactions import Outcome
+from bot.domain.markdown import clip, outside_code, plain_code
 from bot.domain.messages import Activity, InteractionId, Message
-from bot.domain.text.markdown import clip, outside_code, plain_code
 from bot.platforms.teams.payloads.actions import ASK_PERSON, CHOOSE_OPTION, SHOW_WHY
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.answer_blocks import (

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from bot.domain.interactions import Delivery
+from bot.domain.markdown import split
 from bot.domain.outcomes import undelivered_text
-from bot.domain.text.markdown import split
 from bot.platforms.teams.payloads.actions import INTERACTION_KEY
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.text import (

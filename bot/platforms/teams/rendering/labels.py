@@ -12,9 +12,9 @@ from datetime import datetime
 
 from bot.chat.response_view import SourceLine
 from bot.domain.errors import SettingInvalid
+from bot.domain.formatting import freshness, superseded_text, updated_text
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response
-from bot.domain.text.formatting import freshness, superseded_text, updated_text
-from bot.domain.text.markdown import clip
+from bot.domain.markdown import clip
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.text import size, teams_label, teams_plain
 from rag.parts import CELL_JOINT

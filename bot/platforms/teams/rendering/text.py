@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from bot.domain.text.markdown import disarm, outside_code, split, without_code
+from bot.domain.markdown import disarm, outside_code, split, without_code
 
 ACTIVITY_BUDGET = 25_000
 """Bytes of a whole activity as UTF-16; Teams' real limit is lower than documented."""
@@ -71,7 +71,7 @@ def teams_plain(line: str) -> str:
 
 
 def card_text(text: str) -> str:
-    """Return inert Markdown (bot.domain.text.markdown.disarm) as a card's text.
+    """Return inert Markdown (bot.domain.markdown.disarm) as a card's text.
 
     Cards have no code spans: code is shown as text, with every character escaped.
     """
@@ -134,7 +134,7 @@ def split_markdown(text: str, limit: int) -> tuple[str, ...]:
     """Split text into parts of at most ``limit`` bytes (`size`).
 
     Inline code, bold and quotes continue in the next part; citation marks are never split. Code has
-    single backticks (bot.domain.text.markdown.plain_code).
+    single backticks (bot.domain.markdown.plain_code).
     """
     return tuple(_closed_parts(split(text, limit - _CLOSING_BYTES, size)))
 

@@ -24,13 +24,12 @@ from bot.domain.errors import (
     InteractionUnknown,
     SettingInvalid,
 )
-from bot.domain.feedback import new_feedback
-from bot.domain.interactions import Delivery, PostedRef, Reply
+from bot.domain.formatting import freshness
+from bot.domain.interactions import Delivery, PostedRef, Reply, new_feedback
+from bot.domain.markdown import split
 from bot.domain.messages import Activity, InteractionId, Message, Person, Thread
 from bot.domain.ports import Inbox, Interactions, Notes
 from bot.domain.settings import Settings
-from bot.domain.text.formatting import freshness
-from bot.domain.text.markdown import split
 from bot.escalations.asker_notices import as_plain, notice_text
 
 LONGEST_NOTE = 4_000

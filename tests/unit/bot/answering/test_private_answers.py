@@ -20,7 +20,7 @@ from bot.answering.private_answers import (
 )
 from bot.domain.interactions import Clarification, Escalation, Interaction, Outcome, Reply, Source
 from bot.domain.messages import Intent, Stage
-from bot.domain.text.source_links import link_to_quote
+from bot.domain.urls import link_to_quote
 from rag.errors import IndexUnavailable
 from rag.pipeline import Pipeline
 from rag.types import EVERYONE, Chunk, ModelCall, Passage, Principal, Question

@@ -18,12 +18,18 @@ from bot.chat.actions import (
 )
 from bot.chat.votes import AnswerVotes, ChatVotes, Reaction, can_be_rated
 from bot.domain.errors import FeedbackInvalid, InteractionUnknown
-from bot.domain.feedback import Vote
-from bot.domain.handoff import PERSON_REQUEST, person_request
-from bot.domain.interactions import Clarification, Feedback, Interaction, Outcome, Reply, Response
+from bot.domain.handoff import PERSON_REQUEST, person_request, person_request_id
+from bot.domain.interactions import (
+    Clarification,
+    Feedback,
+    Interaction,
+    Outcome,
+    Reply,
+    Response,
+    Vote,
+)
 from bot.domain.messages import InteractionId, Message, Person, Refusal
 from bot.domain.outcomes import refused_outcome
-from bot.domain.person_requests import person_request_id
 from bot.store.database import Store
 from tests.fakes.builders import message
 from tests.fakes.desk import ANSWER, HANDED_OVER, TRACE, KeepingInbox

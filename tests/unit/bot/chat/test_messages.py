@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import cast
@@ -11,21 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.adapters import ChatContext
-from bot.chat.listening_policy import (
+from bot.chat.messages import (
     ListeningPolicy,
+    MessageEdits,
     ReceivedMessage,
     reads_like_a_question,
     should_take,
 )
-from bot.chat.messages import MessageEdits
 from bot.domain.interactions import Interaction, Outcome
 from bot.domain.messages import Attachment, Message, Person, Policy, Thread
 from bot.domain.ports import Interactions, Policies
 from bot.store.database import Store
 from tests.fakes.bot_ports import generic_outcome
 from tests.fakes.builders import NOON, message
-from tests.fakes.chat_context import chat_context_over
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.durable_inbox import record_answer
 
@@ -281,11 +279,14 @@ def inbox() -> KeepingInbox:
     return KeepingInbox()
 
 
+MakesEdits = Callable[[], MessageEdits]
+
+
 @pytest.fixture
-async def context(store: Store, inbox: KeepingInbox) -> ChatContext:
+async def another_process(store: Store, inbox: KeepingInbox) -> MakesEdits:
     await store.work.open(ASKED, "owner")
     await inbox.accept(ASKED)
-    return chat_context_over(store, inbox)
+    return lambda: MessageEdits(inbox, store.interactions, store.notes)
 
 
 def reads(text: str, **changes: object) -> Message:
@@ -304,9 +305,9 @@ def reads(text: str, **changes: object) -> Message:
     ],
 )
 async def test_the_newest_stands_whichever_comes_first(
-    context: ChatContext, inbox: KeepingInbox, times: tuple[str, str], stands: str
+    another_process: MakesEdits, inbox: KeepingInbox, times: tuple[str, str], stands: str
 ) -> None:
-    edits = MessageEdits(context)
+    edits = another_process()
     for text, at in zip(("first", "second"), times, strict=True):
         await edits.amend(reads(text), at)
 
@@ -314,28 +315,28 @@ async def test_the_newest_stands_whichever_comes_first(
 
 
 async def test_another_process_knows_what_was_edited_last(
-    context: ChatContext, inbox: KeepingInbox
+    another_process: MakesEdits, inbox: KeepingInbox, store: Store
 ) -> None:
-    await MessageEdits(context).amend(reads("newer"), "11")
-    await MessageEdits(context).amend(reads("older"), "10")
+    await another_process().amend(reads("newer"), "11")
+    await another_process().amend(reads("older"), "10")
 
     assert inbox.only.text == "newer"
-    assert await context.notes.get("default", f"elsewhere:edited:{ASKED.interaction_id}") == "11"
+    assert await store.notes.get("default", f"elsewhere:edited:{ASKED.interaction_id}") == "11"
 
 
 async def test_an_older_edit_still_brings_its_files(
-    context: ChatContext, inbox: KeepingInbox
+    another_process: MakesEdits, inbox: KeepingInbox
 ) -> None:
-    await MessageEdits(context).amend(reads("newer"), "11")
-    await MessageEdits(context).amend(reads("older", attachments=(FILE,)), "10")
+    await another_process().amend(reads("newer"), "11")
+    await another_process().amend(reads("older", attachments=(FILE,)), "10")
 
     assert inbox.only.attachments == (FILE,)
 
 
 async def test_an_edit_by_somebody_else_counts_for_nothing(
-    context: ChatContext, inbox: KeepingInbox
+    another_process: MakesEdits, inbox: KeepingInbox
 ) -> None:
-    await MessageEdits(context).amend(reads("theirs", author=Person("eve")), "12")
-    await MessageEdits(context).amend(reads("mine"), "11")
+    await another_process().amend(reads("theirs", author=Person("eve")), "12")
+    await another_process().amend(reads("mine"), "11")
 
     assert inbox.only.text == "mine"

@@ -16,13 +16,14 @@ from bot.domain.handoff import (
     HANDOFF_QUESTION,
     HandoffWording,
     as_ephemeral,
+    asked_already,
+    is_person_request,
     people_channel,
     person_request,
     requested_question,
 )
 from bot.domain.interactions import Escalation, EscalationReason, Interaction, Outcome, Response
 from bot.domain.messages import Intent, Message, Person, Platform, Thread
-from bot.domain.person_requests import asked_already, is_person_request
 from tests.fakes.builders import NOON, message
 from tests.fakes.desk import ANSWER, HANDED_OVER, OFFERED, TRACE, delivery
 

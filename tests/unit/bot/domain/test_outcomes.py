@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.errors import FeedbackInvalid, retry_after_seconds
-from bot.domain.feedback import LONGEST_COMMENT, REASONS, new_feedback
 from bot.domain.interactions import (
+    LONGEST_COMMENT,
+    REASONS,
     Clarification,
     Escalation,
     Interaction,
@@ -21,6 +22,7 @@ from bot.domain.interactions import (
     Route,
     Source,
     Trace,
+    new_feedback,
 )
 from bot.domain.messages import FoundPassage, Intent, InteractionId, Refusal
 from bot.domain.outcomes import (

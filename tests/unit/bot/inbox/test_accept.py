@@ -20,6 +20,7 @@ from bot.store.work import StoredWork
 from tests.fakes.bot_ports import AnswerBarrier, EchoDesk, FakePlatform, generic_outcome
 from tests.fakes.builders import activities, message
 from tests.fakes.durable_inbox import (
+    SOON,
     inbox_over,
     record_answer,
     running,
@@ -30,8 +31,8 @@ from tests.fakes.durable_inbox import (
 )
 
 NOBODY = InteractionId("00000000-0000-0000-0000-000000000000")
-PATIENT = WorkLimits(drain_seconds=10)
-AT_ONCE = WorkLimits(drain_seconds=0)
+PATIENT = replace(SOON, drain_seconds=10)
+AT_ONCE = replace(SOON, drain_seconds=0)
 
 
 def asked(number: int, *, thread: str = "t1") -> Message:

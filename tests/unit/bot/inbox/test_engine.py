@@ -19,8 +19,8 @@ from bot.domain.errors import EngineUnavailable, InboxUnavailable
 from bot.domain.interactions import Unfinished
 from bot.domain.messages import InteractionId
 from bot.domain.settings_loading import load_settings
-from bot.inbox.accept import RunWork
 from bot.inbox.engine import DbosEngine, engine_url
+from bot.inbox.ports import RunWork
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from tests.fakes.bot_ports import (

@@ -32,7 +32,13 @@ REPLY = delivery_id(ASKED.interaction_id)
 
 def outbox_of(store: Store, *boards: FakePlatform) -> ReplyOutbox:
     channels = {board.platform: board for board in boards}
-    return ReplyOutbox(channels, store.work, alive=lambda: True, patience=timedelta(hours=24))
+    return ReplyOutbox(
+        channels,
+        store.work,
+        alive=lambda: True,
+        patience=timedelta(hours=24),
+        visible_after_seconds=0.01,
+    )
 
 
 async def to_post(store: Store, board: FakePlatform) -> tuple[ReplyOutbox, Interaction]:

@@ -23,8 +23,8 @@ from bot.domain.errors import (
 from bot.domain.interactions import Interaction, Outcome, PostedRef
 from bot.domain.messages import Activity, Inquiry, InteractionId, Message, Stage
 from bot.domain.outcomes import UNAVAILABLE
-from bot.domain.ports import Admits
 from bot.inbox.accept import DurableInbox
+from bot.inbox.ports import Admits
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from bot.store.tables import InteractionRow

@@ -13,8 +13,7 @@ from bot.answering.evaluation.labelled_questions import load_questions
 from bot.answering.visibility import ReadableInIndex
 from bot.domain.cases import Actor
 from bot.domain.errors import ActRefused, DeliveryFailed
-from bot.domain.feedback import new_feedback
-from bot.domain.interactions import Interaction
+from bot.domain.interactions import Interaction, new_feedback
 from bot.domain.messages import InteractionId, Message
 from bot.learning.label_review import LabelCollector, LabelReview
 from bot.learning.labels import Label, LabelKey, LabelOrigin

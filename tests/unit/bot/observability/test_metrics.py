@@ -12,11 +12,10 @@ from aiohttp.test_utils import TestClient, TestServer
 from prometheus_client.parser import text_string_to_metric_families
 
 from bot.domain.errors import StoreUnavailable
-from bot.domain.handoff import PERSON_REQUEST
+from bot.domain.handoff import PERSON_REQUEST, person_request_id
 from bot.domain.health import ComponentStatus
 from bot.domain.interactions import Outcome, Reply, Trace
 from bot.domain.messages import Intent
-from bot.domain.person_requests import person_request_id
 from bot.observability.metrics import PATH, Metrics, mount_metrics
 from bot.web.problems import problem, problem_middleware
 from rag.types import ModelCall

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep, State
 from bot.domain.errors import ActRefused, EscalationTaken, InteractionUnknown
-from bot.domain.handoff import PERSON_REQUEST
+from bot.domain.handoff import PERSON_REQUEST, person_request_id
 from bot.domain.interactions import Escalation, Outcome, PostedRef, Trace
 from bot.domain.messages import Intent, InteractionId, Outsider, Person
-from bot.domain.person_requests import person_request_id
 from bot.escalations.lifecycle import SETTLED, UNSETTLED, WAITING
 from bot.store.database import Store, unopened
 from tests.fakes.bot_ports import generic_outcome

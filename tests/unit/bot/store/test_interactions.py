@@ -11,7 +11,15 @@ import pytest
 from sqlalchemy import insert, text, update
 
 from bot.domain.errors import InteractionUnknown
-from bot.domain.interactions import Escalation, Feedback, Outcome, PostedRef, Reply, Trace
+from bot.domain.interactions import (
+    WITHOUT_TEXT,
+    Escalation,
+    Feedback,
+    Outcome,
+    PostedRef,
+    Reply,
+    Trace,
+)
 from bot.domain.messages import (
     Activity,
     Attachment,
@@ -22,7 +30,7 @@ from bot.domain.messages import (
     Stage,
     Thread,
 )
-from bot.domain.outcomes import WITHOUT_TEXT, refused_outcome
+from bot.domain.outcomes import refused_outcome
 from bot.domain.record_search import QuestionQuery
 from bot.store import queries
 from bot.store.database import Store, open_store, sqlite_url

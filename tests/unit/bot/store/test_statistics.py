@@ -11,13 +11,10 @@ import pytest
 from sqlalchemy import ClauseElement
 from sqlalchemy.dialects import sqlite
 
-from bot.domain.feedback import Vote, new_feedback
-from bot.domain.handoff import PERSON_REQUEST
-from bot.domain.interactions import Escalation, Outcome, Reply, Response, Trace
+from bot.domain.handoff import PERSON_REQUEST, person_request_id
+from bot.domain.interactions import Escalation, Outcome, Reply, Response, Trace, Vote, new_feedback
 from bot.domain.messages import Intent
-from bot.domain.person_requests import person_request_id
 from bot.domain.record_reports import (
-    KINDS,
     Day,
     DeliveryFailures,
     Figures,
@@ -82,7 +79,7 @@ def _day(
         if r["created_at"].date() == day
     ]
     votes = [row["vote"] for row in thumbs if row["given_at"].date() == day]
-    kinds = {kind: found.count(kind) for kind in KINDS if kind in found}
+    kinds = {kind: found.count(kind) for kind in set(found)}
     return Day(day, kinds, votes.count("up"), votes.count("down"))
 
 

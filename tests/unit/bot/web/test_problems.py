@@ -11,10 +11,10 @@ from aiohttp.test_utils import TestClient, TestServer
 from structlog.testing import capture_logs
 
 from bot.domain.errors import (
+    ClaimLost,
     InboxFull,
     InboxUnavailable,
     InteractionUnknown,
-    NotAllowed,
     StoreUnavailable,
 )
 from bot.web.problems import problem, problem_middleware
@@ -46,7 +46,7 @@ async def answer(error: Exception) -> tuple[ClientResponse, dict[str, object]]:
         (InboxUnavailable("secret"), 503),
         (StoreUnavailable("secret"), 503),
         (InteractionUnknown("secret"), 404),
-        (NotAllowed("secret"), 500),
+        (ClaimLost("secret"), 500),
         (ValueError("secret"), 500),
     ],
 )

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.errors import IndexMismatch, IndexUnavailable
-from rag.index.embedded import schema, writes
+from rag.index.embedded import queries, schema, writes
 from rag.index.embedded.index import EmbeddedIndex, fingerprint_of, open_index
 from rag.index.embedded.vectors import VectorTable, token_similarity
 from rag.types import Fingerprint, TokenSigns, Vectors
@@ -128,6 +128,24 @@ async def test_tables_of_another_version_are_refused_with_the_cure(tmp_path: Pat
         IndexMismatch, match=rf"has schema {schema.SCHEMA + 1}.*run the ingestion again"
     ):
         await open_index(path, None)
+
+
+async def test_filters_read_no_text_of_chunks_in_older_files_either(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    async with open_file_index(path):
+        pass
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP INDEX chunks_by_label")
+    async with open_file_index(path):
+        pass
+
+    with closing(sqlite3.connect(path)) as connection:
+        question = {"label": "retired", "since": "2026-03-04T00:00:00+00:00"}
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {queries.FILTERED_OUT}", question)
+        reads = [step for *_, step in plan if "chunks" in step]
+
+    assert reads
+    assert all("COVERING INDEX chunks_by_label" in step for step in reads)
 
 
 async def test_another_schema_than_this_programs_cannot_be_asked_for(tmp_path: Path) -> None:

@@ -459,11 +459,3 @@ async def test_what_is_ordered_is_done_told_and_audited(client: Client, settings
         ("scribe:anna", "reindex", "IT"),
         ("scribe:anna", "reindex", "IT"),
     ]
-
-
-async def test_who_is_no_admin_orders_nothing(client: Client, settings: Settings) -> None:
-    for order in ("reindex IT", "reindex all --dry-run", "reindex status", "settings"):
-        (said,) = await say(client, order, "bea")
-        assert "SCRIBE_ADMINS" in said
-
-    assert await Ledger(sqlite_in(settings.data_dir), settings.tenant).newest(9) == []

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.text.markdown import disarm, plain_code
+from bot.domain.markdown import disarm, plain_code
 from bot.platforms.teams.rendering.answer_blocks import code_elements, table_elements
 from bot.platforms.teams.rendering.text import (
     card_plain,

@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
 from bot.domain.messages import Person
-from bot.domain.text.source_links import link_to_quote
+from bot.domain.urls import link_to_quote
 from bot.domain.users import SignedIn
 from bot.store.connections import Transactions
 from bot.store.database import Store

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from bot.answering.asker_identity import Reader
 from bot.answering.visibility import RecordedPassage, Visibility, visibility_of
 from bot.domain.cases import State
-from bot.domain.feedback import REASONS
 from bot.domain.interactions import (
+    REASONS,
     Clarification,
     ConfidenceLevel,
     Escalation,

@@ -14,8 +14,7 @@ from sqlalchemy import update
 
 from bot.answering.explanations.signals import PASSAGE_SIGNALS
 from bot.answering.reply_text import MISSING_INTRO
-from bot.domain.feedback import new_feedback
-from bot.domain.interactions import Clarification, Feedback, PostedRef, Reply
+from bot.domain.interactions import Clarification, Feedback, PostedRef, Reply, new_feedback
 from bot.domain.messages import FoundPassage, Refusal
 from bot.domain.outcomes import refused_outcome
 from bot.store.database import Store

@@ -11,7 +11,7 @@ from bot.domain.errors import DeliveryFailed
 from bot.domain.health import ComponentStatus
 from bot.domain.messages import NO_MODEL, Policy
 from bot.domain.settings import Settings
-from bot.domain.settings_reference import variable
+from bot.domain.settings_loading import variable
 from bot.store.database import Store
 from bot.web.board.health import ComponentView, component_view
 from bot.web.board.settings import MAX_REASON_LENGTH, setting_views

@@ -10,8 +10,7 @@ import pytest
 from aiohttp import DummyCookieJar
 from aiohttp.test_utils import TestClient
 
-from bot.domain.feedback import REASONS, new_feedback
-from bot.domain.interactions import Feedback
+from bot.domain.interactions import REASONS, Feedback, new_feedback
 from bot.domain.messages import InteractionId, SearchFilters
 from bot.store.database import Store
 from bot.web.chat.answer_view import REASON_LABELS, feedback_view

@@ -10,8 +10,7 @@ from dataclasses import replace
 import pytest
 
 from bot.domain.errors import StoreUnavailable
-from bot.domain.feedback import LONGEST_COMMENT
-from bot.domain.interactions import Feedback, Outcome, Reply
+from bot.domain.interactions import LONGEST_COMMENT, Feedback, Outcome, Reply
 from bot.domain.messages import InteractionId
 from bot.platforms.slack.actions.feedback import parse_thumb
 from bot.platforms.slack.payloads.actions import ASK_PERSON, FEEDBACK, REASON

@@ -8,9 +8,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot.domain.capabilities import Fetches
 from bot.domain.errors import DeliveryFailed
 from bot.domain.messages import Attachment
+from bot.domain.ports import Fetches
 from bot.domain.settings import Settings
 from bot.platforms.slack.channel import SlackChannel, connect
 from tests.fakes.slack.exchange import Fault

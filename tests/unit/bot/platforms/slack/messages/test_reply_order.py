@@ -16,11 +16,11 @@ from bot.answering.desk import Desk
 from bot.answering.gate import load_gate
 from bot.answering.routing.generic_replies import GenericAnswers
 from bot.answering.routing.router import Router
-from bot.domain.capabilities import TakesTurns
 from bot.domain.errors import DeliveryFailed
 from bot.domain.handoff import HandoffWording
 from bot.domain.interactions import Delivery
 from bot.domain.messages import Activity, Message, Stage
+from bot.domain.ports import TakesTurns
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.messages.progress import ReplyOrder
 from bot.store.database import Store

@@ -12,10 +12,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.chat.adapters import ChatContext
-from bot.domain.capabilities import Introduces, TellsState
 from bot.domain.errors import DeliveryFailed
 from bot.domain.health import ComponentStatus
 from bot.domain.messages import Message, Person, Thread
+from bot.domain.ports import Introduces, TellsState
 from bot.domain.settings import Settings
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.client.rate_limits import LOOKUP_SECONDS

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from bot.domain.errors import StoreUnavailable
-from bot.domain.feedback import LONGEST_COMMENT
-from bot.domain.interactions import Feedback, Interaction, Outcome
+from bot.domain.interactions import LONGEST_COMMENT, Feedback, Interaction, Outcome
 from bot.platforms.teams.actions import reaction_in
 from bot.platforms.teams.payloads.actions import INTERACTION_KEY, SHOW_WHY
 from tests.fakes.desk import ANSWER, HANDED_OVER, TRACE

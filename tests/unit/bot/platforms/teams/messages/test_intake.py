@@ -15,10 +15,10 @@ import pytest
 
 from bot.answering.attachments import AttachmentReader
 from bot.chat.adapters import ChatContext
-from bot.domain.capabilities import Fetches
 from bot.domain.errors import DeliveryFailed
 from bot.domain.interactions import Interaction, Outcome
 from bot.domain.messages import Attachment, InteractionId, Policy
+from bot.domain.ports import Fetches
 from bot.domain.settings import Settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud

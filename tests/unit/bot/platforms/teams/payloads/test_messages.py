@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from bot.chat.listening_policy import ReceivedMessage
+from bot.chat.messages import ReceivedMessage
 from bot.domain.messages import Attachment, Message
 from bot.platforms.teams.payloads.activity import question_link, reference_of, sent_at
 from bot.platforms.teams.payloads.messages import (

@@ -7,9 +7,9 @@ from typing import NoReturn
 import pytest
 
 from bot.domain import health
-from bot.domain.capabilities import TellsState
 from bot.domain.errors import DeliveryFailed
 from bot.domain.health import ComponentStatus
+from bot.domain.ports import TellsState
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect

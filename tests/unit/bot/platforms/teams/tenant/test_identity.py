@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.capabilities import Introduces
 from bot.domain.errors import DeliveryFailed
 from bot.domain.messages import Message, Person
+from bot.domain.ports import Introduces
 from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.tenant.members import (

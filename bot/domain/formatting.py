@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.domain.interactions import Source
-from bot.domain.text.markdown import clip
+from bot.domain.markdown import clip
 
 _MINUTE = 60
 _HOURS_FROM = 120

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from bot.escalations.quote_check import CitedQuote, QuoteCheck
+from bot.answering.permitted_views import CitedQuote, QuoteCheck
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.ports import SearchIndex
 from rag.types import EVERYONE, Chunk, Page, Principal, Readers

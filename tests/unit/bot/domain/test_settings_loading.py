@@ -1,4 +1,4 @@
-"""Tests of the settings page, and of the settings for budgets and the database server."""
+"""Tests of the settings page, of where settings are read from, of budgets and the database."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ import pytest
 from bot.app.documents import ALL_SETTINGS
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings
-from bot.domain.settings_loading import load_settings
-from bot.domain.settings_reference import env_example, fields_of, settings_page
+from bot.domain.settings_loading import (
+    env_example,
+    fields_of,
+    load_settings,
+    setting_origins,
+    settings_page,
+)
 from bot.domain.urls import with_driver
 from bot.domain.usage import UsageLimits, day_of, usage_limits
 from ingestion import config as ingestion
@@ -59,6 +64,52 @@ def test_settings_that_several_processes_read_are_told_once() -> None:
     assert len([line for line in lines if line.startswith("| `DATABASE_URL`")]) == 1
     assert len([line for line in lines if line.startswith("| `CONFLUENCE_TOKEN`")]) == 1
     assert fields_of(ALL_SETTINGS)["DATABASE_URL"] is Settings.model_fields["database_url"]
+
+
+@pytest.fixture
+def no_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Read no environment but the one that a test makes."""
+    monkeypatch.chdir(tmp_path)
+    for name, field in Settings.model_fields.items():
+        for variable in (name, field.alias or name):
+            monkeypatch.delenv(variable.upper(), raising=False)
+    return tmp_path
+
+
+def test_the_environment_wins_over_the_file_and_empty_values_count_for_nothing(
+    no_environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = "RAG_TOP_K=7\nhost=127.0.0.1\nOPENAI_MODEL=\nFRONTDESK_TENANT=acme\n"
+    (no_environment / ".env").write_text(file)
+    monkeypatch.setenv("Host", "localhost")
+    monkeypatch.setenv("LOG_LEVEL", "")
+
+    sources = setting_origins(load_settings(waiting=5))
+
+    assert set(sources) == set(Settings.model_fields)
+    assert {name: source for name, source in sources.items() if source != "default"} == {
+        "top_k": ".env",
+        "tenant": ".env",
+        "host": "environment",
+        "waiting": "command",
+    }
+
+
+@pytest.mark.usefixtures("no_environment")
+def test_where_nothing_is_set_all_are_defaults() -> None:
+    assert set(setting_origins(load_settings()).values()) == {"default"}
+
+
+def test_what_ingestion_reads_is_told_too_and_what_both_read_as_the_server_has_it(
+    no_environment: Path,
+) -> None:
+    (no_environment / ".env").write_text("CONFLUENCE_SPACES=IT,HR\n")
+
+    sources = setting_origins(load_settings(tenant="other"), ingestion.Settings())
+
+    assert sources["confluence_spaces"] == ".env"
+    assert sources["confluence_labels"] == "default"
+    assert sources["tenant"] == "command"
 
 
 SECRET = "s3cret"

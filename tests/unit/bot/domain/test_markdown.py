@@ -13,9 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.chat.response_view import web_url
-from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response, Source
-from bot.domain.messages import InteractionId
-from bot.domain.text.formatting import (
+from bot.domain.formatting import (
     counted,
     freshness,
     join_names,
@@ -23,9 +21,10 @@ from bot.domain.text.formatting import (
     superseded_warnings,
     updated_text,
 )
-from bot.domain.text.markdown import clip, disarm, outside_code, plain_code, split, without_code
-from bot.domain.text.source_links import board_case, with_public_links
-from bot.domain.urls import safe_redirect_path
+from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response, Source
+from bot.domain.markdown import clip, disarm, outside_code, plain_code, split, without_code
+from bot.domain.messages import InteractionId
+from bot.domain.urls import board_case, safe_redirect_path, with_public_links
 from tests.fakes.bot_ports import generic_outcome
 from tests.fakes.desk import LOCAL, VPN
 

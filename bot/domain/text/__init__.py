@@ -1,1 +1,0 @@
-"""Markdown, links and numbers as text, without any platform's markup."""

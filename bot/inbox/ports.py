@@ -1,0 +1,182 @@
+"""Protocols for what the inbox needs: the work list, the durable engine, admission, replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol
+
+from bot.domain.interactions import Interaction, Outcome, PostedRef, Unfinished
+from bot.domain.messages import Activity, Inquiry, InteractionId, Message, Refusal
+
+
+class Admits(Protocol):
+    """Builds the inquiry: history, asker, readers of the reply, the channel's policy."""
+
+    async def admit(self, message: Message) -> Inquiry | Refusal:
+        """Return the inquiry, or a refusal with its reason."""
+        ...
+
+
+class Worklist(Protocol):
+    """The interactions to process, with the claims of processes. Every write is idempotent.
+
+    Raises bot.domain.errors.StoreUnavailable.
+    """
+
+    async def open(self, message: Message, owner: str) -> Interaction:
+        """Record a message unless it is recorded already; return the recorded interaction.
+
+        A new one is claimed by ``owner``, the process that stores it.
+        """
+        ...
+
+    async def claim(self, interaction_id: InteractionId, owner: str) -> Interaction | None:
+        """Claim an unfinished interaction and return it with the claim.
+
+        None if it is finished, or claimed by another live process.
+        """
+        ...
+
+    async def behind(self, interaction: Interaction) -> bool:
+        """Return whether an earlier message of the same thread is unanswered.
+
+        One whose reply a platform has refused for a minute does not count any more.
+        """
+        ...
+
+    async def close(
+        self,
+        interaction: Interaction,
+        outcome: Outcome,
+        *,
+        last: bool,
+        posting: bool = True,
+        stages: Sequence[Activity] = (),
+    ) -> bool:
+        """Record the outcome with its turn in the conversation, its usage and its escalation.
+
+        ``stages`` are those that were not recorded before; DONE is added.
+
+        Return False, and record nothing, if the question was edited since ``interaction`` was
+        read, unless it is the ``last`` try. Otherwise the reply may be posted under the same
+        claim. ``posting`` False: it waits for its turn, so its posting has not begun. Raises
+        ClaimLost.
+        """
+        ...
+
+    async def posting(self, interaction: Interaction) -> None:
+        """Record that posting the reply under this claim begins. Raises ClaimLost."""
+        ...
+
+    async def posted(self, interaction_id: InteractionId, ref: PostedRef) -> Interaction:
+        """Record where the reply is; return the interaction, which may be withdrawn by now."""
+        ...
+
+    async def unposted(self, interaction: Interaction) -> None:
+        """Count an attempt to post that certainly failed. Raises ClaimLost."""
+        ...
+
+    async def placeholder(self, interaction: Interaction, ref: PostedRef | None) -> None:
+        """Record the placeholder of a message; an empty ``id`` means that it is being posted.
+
+        None: none was posted after all. Raises ClaimLost.
+        """
+        ...
+
+    async def fail(self, interaction: Interaction, why: str) -> None:
+        """Give up posting or withdrawing; ``why`` is for the operator. Raises ClaimLost.
+
+        A question whose answer can't be posted is escalated (bot.domain.outcomes.goes_to_people).
+        """
+        ...
+
+    async def amend(self, message: Message) -> bool:
+        """Replace text and files of a message without an outcome; return whether it had none.
+
+        Files are kept if the new message has none. Only the asker can change a question.
+        """
+        ...
+
+    async def cancel(self, interaction_id: InteractionId) -> Interaction:
+        """Delete the texts and end every claim; posted messages are still to be withdrawn.
+
+        Raises InteractionUnknown.
+        """
+        ...
+
+    async def cancelled(self, interaction_id: InteractionId) -> None:
+        """Record that all messages of a withdrawn question were removed."""
+        ...
+
+    async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
+        """Return the interactions still to be answered, posted or withdrawn, oldest first.
+
+        Those claimed by a live process other than ``owner`` are left out.
+        """
+        ...
+
+    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
+
+    async def stage(self, interaction_id: InteractionId, *activities: Activity) -> None:
+        """Append progress rows ``(interaction_id, sequence, stage, pages)``, in one transaction."""
+        ...
+
+
+RunWork = Callable[[InteractionId], Coroutine[Any, Any, float | None]]
+"""Processes an interaction; returns the seconds until it is to be run again, or None when done."""
+
+
+class DurableEngine(Protocol):
+    """Runs durable work, again after the process died; the same work id runs once.
+
+    ``begin`` and ``again`` raise bot.domain.errors.InboxUnavailable.
+    """
+
+    @property
+    def executor(self) -> str:
+        """The name of this process among those that share the engine."""
+        ...
+
+    async def begin(self, work_id: str, interaction_id: InteractionId) -> None:
+        """Persist the work and start it."""
+        ...
+
+    async def again(self, unfinished: Unfinished) -> None:
+        """Run an interaction that the store lists as unfinished, whatever its workflow here is."""
+        ...
+
+    async def start(self, run: RunWork) -> None:
+        """Start, and resume the work that this executor left. Raises EngineUnavailable."""
+        ...
+
+    async def take_over(self, executors: Sequence[str]) -> None:
+        """Resume the work that dead processes had begun."""
+        ...
+
+    async def forget(self) -> None:
+        """Delete the records of work that ended long ago."""
+        ...
+
+    async def stop(self) -> None:
+        """Stop without ending work in progress: it is resumed at the next start."""
+        ...
+
+
+class Replicas(Protocol):
+    """The processes that share the store, with their leases. Raises StoreUnavailable."""
+
+    async def prolong(self, replica: str, *, seconds: float) -> None: ...
+
+    async def release(self, replica: str) -> None: ...
+
+    async def alone(self, replica: str) -> None:
+        """End the leases of all other processes."""
+        ...
+
+    async def dead(self) -> Sequence[str]:
+        """Return the processes whose lease has run out."""
+        ...
+
+    async def bury(self, replica: str) -> None:
+        """Delete a dead process, once its work is taken over."""
+        ...
