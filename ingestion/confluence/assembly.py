@@ -27,16 +27,16 @@ from ingestion.confluence.client.connection import (
 from ingestion.confluence.client.data_center import DataCenter
 from ingestion.confluence.client.retry import Pacer, RetryLimits
 from ingestion.confluence.client.transport import Transport
-from ingestion.confluence.directory.person_finder import (
+from ingestion.confluence.errors import NotVisible, WikiUnavailable
+from ingestion.confluence.listing import SpaceListing
+from ingestion.confluence.page_reader import included_titles
+from ingestion.confluence.permissions import Rules, rules_of
+from ingestion.confluence.person_finder import (
     Accounts,
     KnownShare,
     known_share_of,
     open_finder,
 )
-from ingestion.confluence.errors import NotVisible, WikiUnavailable
-from ingestion.confluence.listing import SpaceListing
-from ingestion.confluence.page_reader import included_titles
-from ingestion.confluence.permissions import Rules, rules_of
 from ingestion.confluence.source import KIND, ConfluenceSources
 from ingestion.confluence.wiki import PageHead, Wiki, WikiSpace
 from ingestion.errors import IngestionError, SettingInvalid

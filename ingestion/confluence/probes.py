@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from ingestion.config import Settings
-from ingestion.confluence.directory.people_file import PeopleFile
-from ingestion.confluence.directory.person_finder import ENTRA
 from ingestion.confluence.errors import DirectoryInvalid, NotVisible, run_check
 from ingestion.confluence.listing import SpaceListing
 from ingestion.confluence.page_reader import included_titles
+from ingestion.confluence.people_file import PeopleFile
 from ingestion.confluence.permissions import PageAccess, Rules, rules_of, unknown_principals
+from ingestion.confluence.person_finder import ENTRA
 from ingestion.confluence.wiki import PageHead, Subjects, Wiki, WikiSpace, WikiUser
 from ingestion.errors import IngestionError, PageUnreadable
 from rag.types import Check

@@ -11,8 +11,8 @@ import pytest
 
 from ingestion.concurrency import for_each
 from ingestion.errors import PageUnreadable, RunInProgress, SourceUnavailable, TooManyRemoved
+from ingestion.folder import FolderSource
 from ingestion.records.leases import file_lease
-from ingestion.sources.folder import FolderSource
 from ingestion.sync.report import NO_EMBEDDER, NoProgress
 from ingestion.sync.sync import Folder, sync, sync_folder
 from ingestion.types import Document, Finding, Listing, Paragraph, Report, SourcePage
