@@ -25,7 +25,6 @@ from ingestion.confluence.client.payloads_v2 import (
 from ingestion.confluence.client.rest_v1 import RestV1, download, person_by_email
 from ingestion.confluence.client.transport import Query, Transport, items, parts
 from ingestion.confluence.client.urls import cql_quoted, key_batches, path_segment
-from ingestion.confluence.errors import NotVisible
 from ingestion.confluence.wiki import (
     ChangedPages,
     Kind,
@@ -38,7 +37,7 @@ from ingestion.confluence.wiki import (
     WikiSpace,
     WikiUser,
 )
-from ingestion.errors import PageUnreadable
+from ingestion.errors import NotVisible, PageUnreadable
 
 Found = TypeVar("Found")
 

@@ -20,7 +20,6 @@ from ingestion.confluence.client.payloads_v1 import (
 from ingestion.confluence.client.rest_v1 import SEARCH, RestV1, download
 from ingestion.confluence.client.transport import Part, Query, Transport, parts
 from ingestion.confluence.client.urls import cql_quoted, key_batches, path_segment, web_address
-from ingestion.confluence.errors import NotVisible, WikiUnavailable
 from ingestion.confluence.wiki import (
     ChangedPages,
     PageHead,
@@ -32,7 +31,7 @@ from ingestion.confluence.wiki import (
     WikiSpace,
     WikiUser,
 )
-from ingestion.errors import PageUnreadable
+from ingestion.errors import NotVisible, PageUnreadable, WikiUnavailable
 
 
 class Space(BaseModel):

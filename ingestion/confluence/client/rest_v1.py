@@ -31,7 +31,6 @@ from ingestion.confluence.client.payloads_v1 import (
 from ingestion.confluence.client.retry import RetryLimits, TryAgain, no_spaces_error
 from ingestion.confluence.client.transport import Part, Query, Transport, items, parts
 from ingestion.confluence.client.urls import cql_quoted, path_segment
-from ingestion.confluence.errors import NotVisible
 from ingestion.confluence.wiki import (
     PageMarks,
     Subjects,
@@ -42,7 +41,7 @@ from ingestion.confluence.wiki import (
     WikiUser,
     normalized_email,
 )
-from ingestion.errors import PageUnreadable
+from ingestion.errors import NotVisible, PageUnreadable
 
 SEARCH = "/rest/api/content/search"
 _SEARCH_LIMIT = 100

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.client.retry import RetryLimits
-from ingestion.confluence.errors import DirectoryInvalid, DirectoryUnavailable, WikiUnavailable
 from ingestion.confluence.graph import Graph
 from ingestion.confluence.permissions import group_principal, user_principal
 from ingestion.confluence.person_finder import (
@@ -27,6 +26,7 @@ from ingestion.confluence.person_finder import (
     open_finder,
 )
 from ingestion.confluence.wiki import Wiki, normalized_email
+from ingestion.errors import DirectoryInvalid, DirectoryUnavailable, WikiUnavailable
 from rag.retrying import RetryPolicy
 from tests.fakes.confluence.faults import ANY, unavailable
 from tests.fakes.confluence.memory_wiki import wiki_settings

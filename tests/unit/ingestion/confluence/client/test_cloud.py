@@ -9,8 +9,8 @@ import pytest
 
 from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.client.payloads_v2 import Permission, space_viewers
-from ingestion.confluence.errors import WikiRefused
 from ingestion.confluence.wiki import Subjects, Wiki
+from ingestion.errors import WikiRefused
 from tests.fakes.confluence.requests import Edition
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site

@@ -13,9 +13,8 @@ from aiohttp import web
 from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.client.connection import authorization_header
 from ingestion.confluence.client.retry import TryAgain, error_of, json_error
-from ingestion.confluence.errors import EndpointGone, NotVisible, WikiRefused, WikiUnavailable
 from ingestion.confluence.wiki import Wiki, WikiAttachment
-from ingestion.errors import SettingInvalid
+from ingestion.errors import EndpointGone, NotVisible, SettingInvalid, WikiRefused, WikiUnavailable
 from tests.fakes.certificates import certificate_for
 from tests.unit.ingestion.confluence.client.conftest import HASTY
 from tests.unit.ingestion.confluence.client.local_servers import (

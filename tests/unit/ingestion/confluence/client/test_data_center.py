@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from ingestion.confluence.client.data_center import SpacePermissions, space_viewers
-from ingestion.confluence.errors import NotVisible
 from ingestion.confluence.wiki import Subjects, Wiki, WikiAttachment
-from ingestion.errors import PageUnreadable
+from ingestion.errors import NotVisible, PageUnreadable
 from tests.fakes.confluence.requests import Edition, Options
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from ingestion.confluence.errors import NotVisible, WikiUnavailable
 from ingestion.confluence.wiki import PageMarks, Subjects, Wiki, WikiAbout, WikiSpace
-from ingestion.errors import PageUnreadable
+from ingestion.errors import NotVisible, PageUnreadable, WikiUnavailable
 from tests.fakes.confluence.faults import Fault
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site

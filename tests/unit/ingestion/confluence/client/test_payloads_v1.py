@@ -10,8 +10,8 @@ from aiohttp import web
 
 from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.client.payloads_v1 import Content, marks_of
-from ingestion.confluence.errors import NotVisible
 from ingestion.confluence.wiki import PageMarks, Subjects
+from ingestion.errors import NotVisible
 from tests.unit.ingestion.confluence.client.conftest import HASTY
 from tests.unit.ingestion.confluence.client.local_servers import listing, scripted_server
 

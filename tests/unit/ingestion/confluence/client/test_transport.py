@@ -16,9 +16,8 @@ from aiohttp import web
 from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.client import transport
 from ingestion.confluence.client.retry import RetryLimits
-from ingestion.confluence.errors import EndpointGone, NotVisible, WikiRefused, WikiUnavailable
 from ingestion.confluence.wiki import Wiki
-from ingestion.errors import PageUnreadable
+from ingestion.errors import EndpointGone, NotVisible, PageUnreadable, WikiRefused, WikiUnavailable
 from tests.fakes.confluence.faults import (
     ANY,
     Fault,
