@@ -15,7 +15,6 @@ from pathlib import Path
 
 from ingestion.concurrency import for_each
 from ingestion.documents.chunker import ChunkSizes, PageLocation, chunk_sizes
-from ingestion.embedding_usage import expected_use, use_between, use_of, with_use
 from ingestion.folder import FolderSource
 from ingestion.records.leases import Confirm, FileLeases, Leases, no_confirmation
 from ingestion.sync.pipeline import Pipeline, WriteResult
@@ -27,7 +26,14 @@ from ingestion.sync.plan import (
     plan_run,
     removal_error,
 )
-from ingestion.sync.report import NoProgress, ReportBuilder
+from ingestion.sync.report import (
+    NoProgress,
+    ReportBuilder,
+    expected_use,
+    use_between,
+    use_of,
+    with_use,
+)
 from ingestion.types import (
     Extent,
     IncrementalSource,
