@@ -6,12 +6,13 @@ Pages and blog posts are separate resources in v2.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
-from ingestion.confluence.client.payloads_v1 import labels_of
+from pydantic import BaseModel
+
+from ingestion.confluence.client.payloads_v1 import Person, SpacePart, labels_of
 from ingestion.confluence.client.payloads_v2 import (
     Ancestors,
     AttachmentPart,
@@ -19,23 +20,22 @@ from ingestion.confluence.client.payloads_v2 import (
     Page,
     PagePart,
     PermissionPart,
-    SpacePart,
     space_viewers,
 )
-from ingestion.confluence.client.rest_v1 import RestV1, download, person_by_email
-from ingestion.confluence.client.transport import Query, Transport, items, parts
-from ingestion.confluence.client.urls import cql_quoted, key_batches, path_segment
+from ingestion.confluence.client.rest_v1 import KINDS, PEOPLE_LIMIT, RestV1, newest_first
+from ingestion.confluence.client.transport import Part, Query, Transport, items, parts
+from ingestion.confluence.client.urls import cql_quoted, path_segment
 from ingestion.confluence.wiki import (
     ChangedPages,
     Kind,
     PageHead,
-    PageMarks,
     Subjects,
     WikiAttachment,
     WikiGroup,
     WikiPage,
     WikiSpace,
     WikiUser,
+    normalized_email,
 )
 from ingestion.errors import NotVisible, PageUnreadable
 
@@ -71,7 +71,15 @@ def _room_above(kind: str, content_id: str) -> str:
 
 
 _PLAIN = re.compile(r"[^\s\"\\@]+@[^\s\"\\@]+")
-_SEARCH_PEOPLE = "/rest/api/search/user"
+
+
+class PersonHit(BaseModel):
+    """A result of a user search."""
+
+    user: Person | None = None
+
+
+HitPart = Part[PersonHit]
 
 
 class Cloud(RestV1):
@@ -80,47 +88,35 @@ class Cloud(RestV1):
     Caches space keys, because the API returns only space ids.
     """
 
+    person_key = "accountId"
+    counted: ClassVar = False
+
     def __init__(self, transport: Transport) -> None:
-        super().__init__(transport, person_key="accountId", labels_of=self.labels)
+        super().__init__(transport)
         self._known: dict[str, WikiSpace] = {}
         self._keys: dict[str, str] = {}
 
-    async def spaces(self, keys: Collection[str] | None = None) -> Sequence[WikiSpace]:
-        wanted = None if keys is None else sorted(set(keys))
-        return await self._visible_spaces(self._spaces(wanted), wanted)
+    def _space_request(self, keys: Sequence[str]) -> tuple[str, Query]:
+        return "/api/v2/spaces", {"limit": _MOST} | ({"keys": ",".join(keys)} if keys else {})
 
-    async def _spaces(self, keys: Sequence[str] | None) -> AsyncIterator[WikiSpace]:
-        for some in key_batches(keys):
-            query: Query = {"limit": _MOST} | ({"keys": ",".join(some)} if some else {})
-            async for answer in parts(self._transport, "/api/v2/spaces", query, of=SpacePart):
-                base = answer.value.links.base or self._base
-                for space in answer.value.results:
-                    yield space.space(base=base)
-
-    async def heads(self, space: WikiSpace) -> AsyncIterator[PageHead]:
-        """Yield every current page and blog post of a space, each once."""
-        seen: set[str] = set()
-        for kind in _ROOMS:
-            async for heads, _ in self._listed(space, kind, {"limit": _MOST}):
-                for head in heads:
-                    if head.id not in seen:
-                        seen.add(head.id)
-                        yield head
+    async def _heads_of(self, space: WikiSpace, kind: Kind) -> AsyncIterator[PageHead]:
+        async for heads, _ in self._listed(space, kind, {"limit": _MOST}):
+            for head in heads:
+                yield head
 
     async def changed(self, space: WikiSpace, since: datetime) -> ChangedPages:
         """Return the pages edited since a time, newest first."""
         asked_at: list[datetime] = []
-        heads: dict[str, PageHead] = {}
-        for kind in _ROOMS:
+        heads: list[PageHead] = []
+        for kind in KINDS:
             query: Query = {"sort": "-modified-date", "limit": _NEWEST}
             async for told, asked in self._listed(space, kind, query):
                 asked_at.append(asked)
                 newer = [head for head in told if head.updated_at >= since]
-                heads |= {head.id: head for head in newer}
+                heads += newer
                 if len(newer) < len(told):
                     break
-        newest_first = sorted(heads.values(), key=lambda head: head.updated_at, reverse=True)
-        return ChangedPages(heads=tuple(newest_first), asked_at=min(asked_at))
+        return newest_first(heads, min(asked_at))
 
     async def _listed(
         self, space: WikiSpace, kind: Kind, query: Query
@@ -227,9 +223,6 @@ class Cloud(RestV1):
             raise NotVisible(f"The token may not see the space with the id {space_id!r}.")
         return self._keys[space_id]
 
-    def marks(self, space: WikiSpace) -> AsyncIterator[PageMarks]:
-        return self._marks.of_all(head.id async for head in self.heads(space))
-
     async def space_readers(self, space: WikiSpace) -> Subjects:
         path = f"/api/v2/spaces/{path_segment(space.id)}/permissions"
         try:
@@ -255,22 +248,32 @@ class Cloud(RestV1):
                     found[each.id] = each.attachment(page_id, base=base)
         return tuple(found.values())
 
-    async def download(self, attachment: WikiAttachment, into: Path, most: int) -> int:
-        path = _download(attachment.page_id, attachment.id)
-        return await download(self._transport, attachment, path=path, into=into, most=most)
+    def _download_path(self, attachment: WikiAttachment) -> str:
+        """Return the API path of a download; web addresses do not work behind the gateway."""
+        page, file = path_segment(attachment.page_id), path_segment(attachment.id)
+        return f"/rest/api/content/{page}/child/attachment/{file}/download"
 
     async def user_of(self, email: str) -> WikiUser | None:
+        """Return the only person who shows exactly this address; None also for several."""
         if not _PLAIN.fullmatch(email):
             return None
         words = " ".join(re.split(r"[^\w]+", email.partition("@")[0])).strip()
-        queries = tuple(f"user.fullname ~ {cql_quoted(text)}" for text in (email, words) if text)
-        return await person_by_email(self._transport, _SEARCH_PEOPLE, queries, email)
+        for text in filter(None, (email, words)):
+            found = await self._people(f"user.fullname ~ {cql_quoted(text)}")
+            shown = [
+                each
+                for each in found.values()
+                if normalized_email(each.email) == normalized_email(email)
+            ]
+            if shown:
+                return shown[0] if len(shown) == 1 else None
+        return None
+
+    async def _people(self, cql: str) -> dict[str, WikiUser]:
+        query: Query = {"cql": cql, "limit": PEOPLE_LIMIT}
+        hits = items(self._transport, "/rest/api/search/user", query, of=HitPart)
+        people = [hit.user async for hit in hits if hit.user is not None]
+        return {person.id: person.user() for person in people if person.id}
 
     async def group_named(self, name: str) -> WikiGroup | None:
         return await self._group("/rest/api/group/by-name", {"name": name})
-
-
-def _download(page_id: str, attachment_id: str) -> str:
-    """Return the API path of a download; web addresses do not work behind the gateway."""
-    page, file = path_segment(page_id), path_segment(attachment_id)
-    return f"/rest/api/content/{page}/child/attachment/{file}/download"

@@ -4,35 +4,20 @@ from __future__ import annotations
 
 from pydantic import AwareDatetime, BaseModel, Field
 
-from ingestion.confluence.client.payloads_v1 import Body, ContentLinks, Label
+from ingestion.confluence.client.payloads_v1 import (
+    Body,
+    ContentLinks,
+    Label,
+    Labels,
+    Operation,
+    Reference,
+    no_links,
+)
 from ingestion.confluence.client.transport import Part
 from ingestion.confluence.client.urls import web_address
-from ingestion.confluence.wiki import Kind, PageHead, Subjects, WikiAttachment, WikiSpace
+from ingestion.confluence.wiki import Kind, PageHead, Subjects, WikiAttachment
 
 _ANONYMOUS = frozenset({"anonymous", "anonymous-users", "anonymous_users"})
-
-
-def _no_links() -> ContentLinks:
-    return ContentLinks.model_validate({})
-
-
-class Space(BaseModel):
-    """A space."""
-
-    id: str
-    key: str
-    name: str = ""
-    status: str = "current"
-    links: ContentLinks = Field(default_factory=_no_links, alias="_links")
-
-    def space(self, *, base: str) -> WikiSpace:
-        return WikiSpace(
-            id=self.id,
-            key=self.key,
-            name=self.name,
-            url=web_address(base, self.links.webui),
-            archived=self.status == "archived",
-        )
 
 
 class Version(BaseModel):
@@ -41,19 +26,6 @@ class Version(BaseModel):
     number: int
     created_at: AwareDatetime = Field(alias="createdAt")
     author_id: str | None = Field(None, alias="authorId")
-
-
-class LabelsMeta(BaseModel):
-    """Whether there are more labels than the response holds."""
-
-    has_more: bool = Field(default=False, alias="hasMore")
-
-
-class Labels(BaseModel):
-    """The labels in a page's response."""
-
-    results: tuple[Label, ...] = ()
-    meta: LabelsMeta = Field(default_factory=lambda: LabelsMeta.model_validate({}))
 
 
 class Page(BaseModel):
@@ -68,7 +40,7 @@ class Page(BaseModel):
     parent_type: str | None = Field(None, alias="parentType")
     body: Body | None = None
     labels: Labels | None = None
-    links: ContentLinks = Field(default_factory=_no_links, alias="_links")
+    links: ContentLinks = Field(default_factory=no_links, alias="_links")
 
     def head(self, kind: Kind, *, space_key: str, base: str) -> PageHead:
         return PageHead(
@@ -85,17 +57,10 @@ class Page(BaseModel):
         )
 
 
-class Ancestor(BaseModel):
-    """An ancestor of a page: a page, a folder, a whiteboard or a database."""
-
-    id: str
-    type: str = "page"
-
-
 class Ancestors(BaseModel):
-    """All ancestors of a page, outermost first."""
+    """All ancestors of a page: pages, folders and others, outermost first."""
 
-    results: tuple[Ancestor, ...]
+    results: tuple[Reference, ...]
 
 
 class Attachment(BaseModel):
@@ -107,7 +72,7 @@ class Attachment(BaseModel):
     media_type: str = Field("", alias="mediaType")
     file_size: int = Field(0, alias="fileSize")
     version: Version
-    links: ContentLinks = Field(default_factory=_no_links, alias="_links")
+    links: ContentLinks = Field(default_factory=no_links, alias="_links")
 
     def attachment(self, page_id: str, *, base: str) -> WikiAttachment:
         return WikiAttachment(
@@ -130,25 +95,13 @@ class Principal(BaseModel):
     id: str | None = None
 
 
-class Operation(BaseModel):
-    """The operation that a permission allows."""
-
-    key: str
-    target_type: str = Field(alias="targetType")
-
-
 class Permission(BaseModel):
     """One permission of a space; a permission without a principal lets nobody in."""
 
     principal: Principal | None = None
     operation: Operation
 
-    @property
-    def reads(self) -> bool:
-        return self.operation.key == "read" and self.operation.target_type == "space"
 
-
-SpacePart = Part[Space]
 PagePart = Part[Page]
 AttachmentPart = Part[Attachment]
 PermissionPart = Part[Permission]
@@ -161,7 +114,9 @@ def space_viewers(permissions: list[Permission]) -> Subjects:
     Roles and unknown kinds of principals let nobody in, which hides more, not less; except the role
     that is named for anonymous users.
     """
-    named = [each.principal for each in permissions if each.reads and each.principal]
+    named = [
+        each.principal for each in permissions if each.operation.reads_space and each.principal
+    ]
     others = [each for each in named if each.type not in {"user", "group"}]
     return Subjects(
         users=frozenset(each.id for each in named if each.type == "user" and each.id),
