@@ -10,21 +10,23 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from datetime import datetime
 from typing import ClassVar, TypeVar
 
-from pydantic import BaseModel
+from pydantic import AwareDatetime, BaseModel, Field
 
-from ingestion.confluence.client.payloads_v1 import Person, SpacePart, labels_of
-from ingestion.confluence.client.payloads_v2 import (
-    Ancestors,
-    AttachmentPart,
-    LabelPart,
-    Page,
-    PagePart,
-    PermissionPart,
-    space_viewers,
+from ingestion.confluence.client.payloads import (
+    Body,
+    ContentLinks,
+    Label,
+    Labels,
+    Operation,
+    Person,
+    Reference,
+    SpacePart,
+    labels_of,
+    no_links,
 )
 from ingestion.confluence.client.rest_v1 import KINDS, PEOPLE_LIMIT, RestV1, newest_first
 from ingestion.confluence.client.transport import Part, Query, Transport, items, parts
-from ingestion.confluence.client.urls import cql_quoted, path_segment
+from ingestion.confluence.client.urls import cql_quoted, path_segment, web_address
 from ingestion.confluence.wiki import (
     ChangedPages,
     Kind,
@@ -38,6 +40,126 @@ from ingestion.confluence.wiki import (
     normalized_email,
 )
 from ingestion.errors import NotVisible, PageUnreadable
+
+_ANONYMOUS = frozenset({"anonymous", "anonymous-users", "anonymous_users"})
+
+
+class Version(BaseModel):
+    """A version, its author and its time."""
+
+    number: int
+    created_at: AwareDatetime = Field(alias="createdAt")
+    author_id: str | None = Field(None, alias="authorId")
+
+
+class Page(BaseModel):
+    """A page or a blog post; the latter has no parent."""
+
+    id: str
+    status: str
+    title: str
+    space_id: str = Field(alias="spaceId")
+    version: Version
+    parent_id: str | None = Field(None, alias="parentId")
+    parent_type: str | None = Field(None, alias="parentType")
+    body: Body | None = None
+    labels: Labels | None = None
+    links: ContentLinks = Field(default_factory=no_links, alias="_links")
+
+    def head(self, kind: Kind, *, space_key: str, base: str) -> PageHead:
+        return PageHead(
+            id=self.id,
+            kind=kind,
+            title=self.title,
+            space_key=space_key,
+            parent_id=self.parent_id or None,
+            version=self.version.number,
+            updated_at=self.version.created_at,
+            url=web_address(self.links.base or base, self.links.webui),
+            parent_kind=self.parent_type or "page",
+            updated_by=self.version.author_id or "",
+        )
+
+
+class Ancestors(BaseModel):
+    """All ancestors of a page: pages, folders and others, outermost first."""
+
+    results: tuple[Reference, ...]
+
+
+class Attachment(BaseModel):
+    """A file attached to a page."""
+
+    id: str
+    status: str = "current"
+    title: str
+    media_type: str = Field("", alias="mediaType")
+    file_size: int = Field(0, alias="fileSize")
+    version: Version
+    links: ContentLinks = Field(default_factory=no_links, alias="_links")
+
+    def attachment(self, page_id: str, *, base: str) -> WikiAttachment:
+        return WikiAttachment(
+            id=self.id,
+            page_id=page_id,
+            name=self.title,
+            media_type=self.media_type,
+            bytes=self.file_size,
+            version=self.version.number,
+            updated_at=self.version.created_at,
+            url=web_address(base, self.links.webui),
+            download=self.links.download,
+        )
+
+
+class Principal(BaseModel):
+    """The principal of a permission."""
+
+    type: str
+    id: str | None = None
+
+
+class Permission(BaseModel):
+    """One permission of a space; a permission without a principal lets nobody in."""
+
+    principal: Principal | None = None
+    operation: Operation
+
+
+class PersonHit(BaseModel):
+    """A result of a user search."""
+
+    user: Person | None = None
+
+
+PagePart = Part[Page]
+AttachmentPart = Part[Attachment]
+PermissionPart = Part[Permission]
+LabelPart = Part[Label]
+HitPart = Part[PersonHit]
+
+
+def space_viewers(permissions: list[Permission]) -> Subjects:
+    """Return the viewers of a space.
+
+    Roles and unknown kinds of principals let nobody in, which hides more, not less; except the role
+    that is named for anonymous users.
+    """
+    named = [
+        each.principal for each in permissions if each.operation.reads_space and each.principal
+    ]
+    others = [each for each in named if each.type not in {"user", "group"}]
+    return Subjects(
+        users=frozenset(each.id for each in named if each.type == "user" and each.id),
+        groups=frozenset(each.id for each in named if each.type == "group" and each.id),
+        anyone=any(_is_anyone(each) for each in others),
+        unknown=frozenset(f"{one.type}/{one.id or ''}" for one in others if not _is_anyone(one)),
+    )
+
+
+def _is_anyone(principal: Principal) -> bool:
+    return principal.type in _ANONYMOUS or (principal.id or "").lower() in _ANONYMOUS
+
 
 Found = TypeVar("Found")
 
@@ -71,15 +193,6 @@ def _room_above(kind: str, content_id: str) -> str:
 
 
 _PLAIN = re.compile(r"[^\s\"\\@]+@[^\s\"\\@]+")
-
-
-class PersonHit(BaseModel):
-    """A result of a user search."""
-
-    user: Person | None = None
-
-
-HitPart = Part[PersonHit]
 
 
 class Cloud(RestV1):

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from pydantic import BaseModel, Field, RootModel
 
-from ingestion.confluence.client.payloads_v1 import (
+from ingestion.confluence.client.payloads import (
     Content,
     ContentPart,
     Operation,

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from ingestion.confluence.client.payloads_v1 import (
+from ingestion.confluence.client.payloads import (
     ContentPart,
     Group,
     GroupPart,

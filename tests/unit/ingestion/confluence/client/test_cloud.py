@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.confluence.assembly import open_wiki
-from ingestion.confluence.client.payloads_v2 import Permission, space_viewers
+from ingestion.confluence.client.cloud import Permission, space_viewers
 from ingestion.confluence.wiki import Subjects, Wiki
 from ingestion.errors import WikiRefused
 from tests.fakes.confluence.requests import Edition

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from ingestion.confluence.assembly import open_wiki
-from ingestion.confluence.client.payloads_v1 import Content, marks_of
+from ingestion.confluence.client.payloads import Content, marks_of
 from ingestion.confluence.wiki import PageMarks, Subjects
 from ingestion.errors import NotVisible
 from tests.unit.ingestion.confluence.client.conftest import HASTY
