@@ -16,7 +16,7 @@ from tests.fakes.confluence.faults import Fault, login_page, unavailable
 from tests.fakes.confluence.requests import Edition, Json, Options
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN, Site
-from tests.unit.ingestion.confluence.client.conftest import HASTY
+from tests.unit.ingestion.confluence.client.local_servers import HASTY
 from tests.unit.ingestion.confluence.space_wiki import INCLUDE
 
 MISSING_SCOPE = Fault(status=401)
