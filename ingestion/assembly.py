@@ -12,14 +12,14 @@ import structlog
 
 from ingestion.config import Settings
 from ingestion.errors import IngestionError
+from ingestion.folder import LARGEST_FILE
 from ingestion.library import Library
 from ingestion.records.ledger import Records, records_at
 from ingestion.runs.background import OnRemovalRefused, Runs, SyncSpace
 from ingestion.runs.schedule import Cadence, Scheduler
 from ingestion.runs.source_registry import KnownSources, Sources
 from ingestion.runs.worker_pool import WorkerPool
-from ingestion.sources.folder import LARGEST_FILE
-from ingestion.sources.uploads import Uploads
+from ingestion.uploads import Uploads
 from rag.errors import RagError
 from rag.ports import SearchIndex
 

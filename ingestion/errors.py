@@ -2,8 +2,14 @@
 
 - IngestionError
   - SettingInvalid         a setting or argument has a wrong value
+    - DirectoryInvalid     ... the file of people can't be read, or a line of it
   - SourceUnavailable      the source cannot be listed at all
+    - WikiUnavailable      ... no usable answer after all tries: connection, 5xx, 429, no JSON
+    - WikiRefused          ... the token is wrong, or may not do this at all (401, 403)
+    - EndpointGone         ... 410: this Confluence has no such endpoint any more
   - PageUnreadable         one page cannot be read or converted; the others continue
+    - NotVisible           ... one page, space or user answers 403 or 404
+  - DirectoryUnavailable   Microsoft Graph gave no usable answer
   - TooManyRemoved         more of a space would be removed than is plausible
     - SpaceBlind           ... because the source shows none of its pages any more
   - RunInProgress          another run works on the same space
@@ -12,6 +18,8 @@
   - DocumentRefused        an uploaded document is rejected: which, why, and the remedy
     - DocumentUnknown      ... because the document, space or run does not exist
     - DocumentInTheWay     ... because the space has another source or an active run
+
+Each message names the value and the remedy, never a secret or an address.
 """
 
 from __future__ import annotations
@@ -25,12 +33,40 @@ class SettingInvalid(IngestionError):
     """A setting or argument has a wrong value."""
 
 
+class DirectoryInvalid(SettingInvalid):
+    """The file of CONFLUENCE_DIRECTORY is invalid; none of it is used."""
+
+
 class SourceUnavailable(IngestionError):
     """The source cannot be listed."""
 
 
+class WikiUnavailable(SourceUnavailable):
+    """Confluence gave no usable answer; retrying later may help."""
+
+
+class WikiRefused(SourceUnavailable):
+    """Confluence rejects the token, or its right to this operation."""
+
+
+class EndpointGone(SourceUnavailable):
+    """The endpoint was removed (410)."""
+
+
 class PageUnreadable(IngestionError):
     """The page cannot be read; the message is the reason, fit for the report."""
+
+
+class NotVisible(PageUnreadable):
+    """The content is missing or hidden; ``forbidden`` where Confluence said that it is hidden."""
+
+    def __init__(self, message: str, *, forbidden: bool = False) -> None:
+        super().__init__(message)
+        self.forbidden = forbidden
+
+
+class DirectoryUnavailable(IngestionError):
+    """Microsoft Graph gave no usable answer; retrying later, or another right, may help."""
 
 
 class TooManyRemoved(IngestionError):

@@ -17,7 +17,7 @@ from ingestion.records.types import Failure, Synced
 from ingestion.runs.background import Runs
 from ingestion.runs.source_registry import KnownSources
 from ingestion.runs.worker_pool import WorkerPool
-from ingestion.sources.uploads import KIND, ReceivedFile, UploadMetadata, Uploads
+from ingestion.uploads import KIND, ReceivedFile, UploadMetadata, Uploads
 from ingestion.validation import (
     ReadersMalformed,
     describe_readers,

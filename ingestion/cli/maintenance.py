@@ -14,7 +14,7 @@ from ingestion.cli import FAILED, REFUSED, open_index, open_records
 from ingestion.config import Settings
 from ingestion.records.types import Run, Synced
 from ingestion.runs.source_registry import diagnose_wiki
-from ingestion.sources.uploads import Uploads
+from ingestion.uploads import Uploads
 from rag.types import Check, Page
 
 _SHOWN = 20

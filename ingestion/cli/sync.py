@@ -11,15 +11,15 @@ from datetime import UTC, datetime
 from ingestion.cli import FAILED, REFUSED, open_embedder_or_warn, open_index, open_records
 from ingestion.config import Settings
 from ingestion.errors import SettingInvalid
+from ingestion.folder import LARGEST_FILE
 from ingestion.records.types import Run
 from ingestion.runs.background import Runs, SyncSpace
 from ingestion.runs.source_registry import open_sources, remember_folder
 from ingestion.runs.worker_pool import WorkerPool
-from ingestion.sources.folder import LARGEST_FILE
-from ingestion.sources.uploads import Uploads
 from ingestion.sync.report import progress_on, report_lines
 from ingestion.sync.sync import Folder, source_of, sync_source
 from ingestion.types import Progress, Report
+from ingestion.uploads import Uploads
 from rag.types import EmbeddingUse
 
 

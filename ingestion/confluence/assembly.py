@@ -27,19 +27,17 @@ from ingestion.confluence.client.connection import (
 from ingestion.confluence.client.data_center import DataCenter
 from ingestion.confluence.client.retry import Pacer, RetryLimits
 from ingestion.confluence.client.transport import Transport
-from ingestion.confluence.directory.person_finder import (
+from ingestion.confluence.listing import SpaceListing
+from ingestion.confluence.permissions import Rules, rules_of
+from ingestion.confluence.person_finder import (
     Accounts,
     KnownShare,
     known_share_of,
     open_finder,
 )
-from ingestion.confluence.errors import NotVisible, WikiUnavailable
-from ingestion.confluence.listing import SpaceListing
-from ingestion.confluence.page_reader import included_titles
-from ingestion.confluence.permissions import Rules, rules_of
 from ingestion.confluence.source import KIND, ConfluenceSources
 from ingestion.confluence.wiki import PageHead, Wiki, WikiSpace
-from ingestion.errors import IngestionError, SettingInvalid
+from ingestion.errors import IngestionError, NotVisible, SettingInvalid, WikiUnavailable
 from ingestion.types import SourcePage
 from rag.types import Chunk, Principal, Readers, may_read
 
@@ -131,7 +129,7 @@ class PermissionRecheck:
             return {}
         files = any("/" in page_id for page_id in page_ids)
         rules = self._rules if files else replace(self._rules, largest=0)
-        looks = SpaceListing(self._wiki, space, rules, wanted=included_titles, now=self._now)
+        looks = SpaceListing(self._wiki, space, rules, now=self._now)
         seen = await looks.some(heads)
         return {page_id: _readers(page) for page_id, page in seen.pages.items()}
 

@@ -8,13 +8,12 @@ from datetime import datetime
 
 from ingestion.concurrency import for_each
 from ingestion.confluence.attachments import offered
-from ingestion.confluence.errors import FailureStreak, NotVisible, WikiUnavailable
-from ingestion.confluence.offers import NOT_FOR_ALL, IncludedTitles, Includes, Offer, Offers
+from ingestion.confluence.offers import NOT_FOR_ALL, Includes, Offer, Offers
 from ingestion.confluence.page_lookup import AncestorIds, PageLookup, PageTexts
 from ingestion.confluence.permissions import PageAccess, Rules, is_of_space
 from ingestion.confluence.space_scan import SpaceScan, scan_space, space_not_visible
-from ingestion.confluence.wiki import PageHead, Wiki, WikiAttachment, WikiSpace
-from ingestion.errors import IngestionError, PageUnreadable
+from ingestion.confluence.wiki import FailureStreak, PageHead, Wiki, WikiAttachment, WikiSpace
+from ingestion.errors import IngestionError, NotVisible, PageUnreadable, WikiUnavailable
 from ingestion.types import Finding, Listing, SourcePage
 
 
@@ -100,18 +99,11 @@ class SpaceListing:
         wiki: the Confluence site.
         space: the space's key.
         rules: which pages are read.
-        wanted: returns the pages that a text includes.
         now: the time, for the maximum age of pages.
     """
 
     def __init__(
-        self,
-        wiki: Wiki,
-        space: WikiSpace,
-        rules: Rules,
-        *,
-        wanted: IncludedTitles,
-        now: Callable[[], datetime],
+        self, wiki: Wiki, space: WikiSpace, rules: Rules, *, now: Callable[[], datetime]
     ) -> None:
         self._wiki = wiki
         self._space = space
@@ -122,7 +114,7 @@ class SpaceListing:
         self._failures_in_a_row = FailureStreak()
         self.lookup = PageLookup(wiki, space.key)
         self.texts = PageTexts(wiki)
-        includes = Includes(wiki, self._access, self.lookup, self.texts, wanted)
+        includes = Includes(wiki, self._access, self.lookup, self.texts)
         self._offers = Offers(
             space=space,
             access=self._access,

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ingestion.confluence.errors import WikiUnavailable
 from ingestion.confluence.page_lookup import AncestorIds, PageLookup, PageTexts
 from ingestion.confluence.permissions import (
     RESTRICTIONS_UNREADABLE,
@@ -25,9 +24,10 @@ from ingestion.confluence.permissions import (
     Selection,
     readers_meeting_all,
 )
+from ingestion.confluence.storage.convert import needs
 from ingestion.confluence.wiki import PageHead, Wiki, WikiAttachment, WikiPage, WikiSpace
 from ingestion.documents.convert import CONVERTER
-from ingestion.errors import PageUnreadable
+from ingestion.errors import PageUnreadable, WikiUnavailable
 from ingestion.types import Finding, SourcePage
 from ingestion.validation import NOBODY, lets_in_all
 from rag.types import Readers
@@ -73,10 +73,6 @@ DEEPEST = 2
 
 _MOST_INCLUDED = 50
 
-IncludedTitles = Callable[[str], Iterable[tuple[str, str]]]
-"""Returns the pages that a text in storage format includes: space key ("" for its own) and
-title."""
-
 _KnownPage = tuple[WikiPage | None, Readers]
 
 _IncludedPart = PageHead | Readers
@@ -100,18 +96,12 @@ class Includes:
     """Resolves included pages; those that not all readers of a page may read stay links."""
 
     def __init__(
-        self,
-        wiki: Wiki,
-        access: PageAccess,
-        lookup: PageLookup,
-        texts: PageTexts,
-        wanted: IncludedTitles,
+        self, wiki: Wiki, access: PageAccess, lookup: PageLookup, texts: PageTexts
     ) -> None:
         self._wiki = wiki
         self._access = access
         self._lookup = lookup
         self._texts = texts
-        self._wanted = wanted
         self._spaces: dict[str, WikiSpace | None] = {}
         self._known: dict[str, _KnownPage] = {}
 
@@ -136,7 +126,7 @@ class Includes:
     ) -> None:
         """Add a page's includes recursively; ``found`` already holds the page itself."""
         found.setdefault(page.head.id, page.head)
-        for named, title in list(self._wanted(page.storage))[:_MOST_INCLUDED]:
+        for named, title in needs(page.storage).includes[:_MOST_INCLUDED]:
             space_key = named or page.head.space_key
             head = await self._lookup.titled(space_key, title)
             if head is None:

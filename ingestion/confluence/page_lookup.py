@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 
-from ingestion.confluence.errors import FailureStreak, WikiUnavailable
-from ingestion.confluence.wiki import PageHead, Wiki, WikiPage
-from ingestion.errors import PageUnreadable
+from ingestion.confluence.wiki import FailureStreak, PageHead, Wiki, WikiPage
+from ingestion.errors import PageUnreadable, WikiUnavailable
 from ingestion.text import clean
 from rag.types import BoundedDict
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import islice
 from typing import TypeVar
 
@@ -21,11 +21,6 @@ _Ref = TypeVar("_Ref", bound=Hashable)
 
 _MOST = 500
 """Limit of links and people looked up per page; others keep the name that the page gives."""
-
-
-def included_titles(storage: str) -> Sequence[tuple[str, str]]:
-    """Return the pages whose text a page includes: space key ("" for its own) and title."""
-    return [(ref.space, ref.title) for ref in needs(storage, "").includes]
 
 
 class References:

@@ -14,9 +14,8 @@ from datetime import datetime, timedelta
 from urllib.parse import quote
 
 from ingestion.config import Settings
-from ingestion.confluence.errors import FailureStreak, NotVisible, WikiUnavailable
-from ingestion.confluence.wiki import PageHead, PageMarks, Subjects, Wiki, WikiSpace
-from ingestion.errors import PageUnreadable, SettingInvalid
+from ingestion.confluence.wiki import FailureStreak, PageHead, PageMarks, Subjects, Wiki, WikiSpace
+from ingestion.errors import NotVisible, PageUnreadable, SettingInvalid, WikiUnavailable
 from ingestion.validation import NOBODY
 from rag.types import EVERYONE, Principal, Readers, minimal_readers
 

@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 from ingestion.confluence.attachments import AttachmentReader
 from ingestion.confluence.client.retry import AT_ONCE
 from ingestion.confluence.client.urls import AddressTarget, address_target
-from ingestion.confluence.errors import FailureStreak, NotVisible, WikiUnavailable
 from ingestion.confluence.listing import OfferedFile, SpaceContents, SpaceListing
-from ingestion.confluence.page_reader import PageReader, included_titles
+from ingestion.confluence.page_reader import PageReader
 from ingestion.confluence.permissions import Rules
 from ingestion.confluence.space_scan import (
     Watermark,
@@ -23,8 +22,14 @@ from ingestion.confluence.space_scan import (
     space_not_visible,
     visible_space,
 )
-from ingestion.confluence.wiki import PageHead, Wiki, WikiSpace
-from ingestion.errors import DocumentUnknown, PageUnreadable, SourceUnavailable
+from ingestion.confluence.wiki import FailureStreak, PageHead, Wiki, WikiSpace
+from ingestion.errors import (
+    DocumentUnknown,
+    NotVisible,
+    PageUnreadable,
+    SourceUnavailable,
+    WikiUnavailable,
+)
 from ingestion.types import Document, Finding, Listing, SourcePage
 from ingestion.validation import shortened
 
@@ -168,9 +173,7 @@ class ConfluenceSource:
 
     def _looks(self, space: WikiSpace) -> SpaceListing:
         def anew() -> SpaceListing:
-            return SpaceListing(
-                self._wiki, space, self._rules, wanted=included_titles, now=self._now
-            )
+            return SpaceListing(self._wiki, space, self._rules, now=self._now)
 
         looks = anew()
         self._reader = PageReader(self._wiki, looks, anew)

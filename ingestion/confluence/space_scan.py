@@ -20,11 +20,10 @@ from typing import Self
 
 from pydantic import BaseModel, Field, ValidationError
 
-from ingestion.confluence.errors import NotVisible
 from ingestion.confluence.page_lookup import PageTree
 from ingestion.confluence.permissions import PageAccess
 from ingestion.confluence.wiki import PageHead, Wiki, WikiSpace
-from ingestion.errors import SourceUnavailable
+from ingestion.errors import NotVisible, SourceUnavailable
 
 _MOST_DOUBTFUL = 20
 _MOST_DOUBTFUL_SHARE = 0.1

@@ -11,6 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
+from ingestion.errors import WikiUnavailable
+
 Kind = Literal["page", "blogpost"]
 
 
@@ -264,3 +266,24 @@ def _lower_letter(letter: str) -> str:
     # The Kelvin sign lower-cases to k, but k does not upper-case to the Kelvin sign.
     small = letter.lower()
     return small if small.upper() == letter else letter
+
+
+_MOST_IN_A_ROW = 20
+
+
+class FailureStreak:
+    """Counts consecutive failures and tolerates a limited number of them."""
+
+    def __init__(self, most: int = _MOST_IN_A_ROW) -> None:
+        self._most = most
+        self._in_a_row = 0
+
+    def count(self, error: WikiUnavailable) -> None:
+        """Record a failure. Raises it when the limit is exceeded."""
+        self._in_a_row += 1
+        if self._in_a_row >= self._most:
+            raise error
+
+    def reset(self) -> None:
+        """Record a success, which ends the streak."""
+        self._in_a_row = 0

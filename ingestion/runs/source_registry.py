@@ -15,13 +15,13 @@ import structlog
 
 from ingestion.config import Settings
 from ingestion.errors import DocumentUnknown, IngestionError, SourceUnavailable
+from ingestion.folder import LARGEST_FILE
 from ingestion.records.ledger import Ledger, Records, records_of
 from ingestion.records.types import FolderEntry
 from ingestion.runs.tracking import failures_of, synced_state_after
-from ingestion.sources.folder import LARGEST_FILE
-from ingestion.sources.uploads import Uploads
 from ingestion.sync.sync import Folder, source_of
 from ingestion.types import Report, Source
+from ingestion.uploads import Uploads
 from ingestion.validation import shortened
 from rag.types import Check, Principal
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ingestion.chunking.chunker import ChunkSizes, PageLocation, chunk_document
+from ingestion.documents.chunker import ChunkSizes, PageLocation, chunk_document
 from ingestion.errors import PageUnreadable
 from ingestion.records.leases import Confirm, no_confirmation
 from ingestion.sync.plan import Versions

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from ingestion.chunking.chunker import CHUNKER, ChunkSizes
+from ingestion.documents.chunker import CHUNKER, ChunkSizes
 from ingestion.errors import SpaceBlind, TooManyRemoved
 from ingestion.types import Listing, Loss, Plan, SourcePage
 from ingestion.validation import lets_in_all

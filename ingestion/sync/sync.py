@@ -13,11 +13,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ingestion.chunking.chunker import ChunkSizes, PageLocation, chunk_sizes
 from ingestion.concurrency import for_each
-from ingestion.embedding_usage import expected_use, use_between, use_of, with_use
+from ingestion.documents.chunker import ChunkSizes, PageLocation, chunk_sizes
+from ingestion.folder import FolderSource
 from ingestion.records.leases import Confirm, FileLeases, Leases, no_confirmation
-from ingestion.sources.folder import FolderSource
 from ingestion.sync.pipeline import Pipeline, WriteResult
 from ingestion.sync.plan import (
     Versions,
@@ -27,7 +26,14 @@ from ingestion.sync.plan import (
     plan_run,
     removal_error,
 )
-from ingestion.sync.report import NoProgress, ReportBuilder
+from ingestion.sync.report import (
+    NoProgress,
+    ReportBuilder,
+    expected_use,
+    use_between,
+    use_of,
+    with_use,
+)
 from ingestion.types import (
     Extent,
     IncrementalSource,

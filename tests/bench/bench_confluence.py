@@ -24,10 +24,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ingestion.chunking.chunker import PageLocation, chunk_document, chunk_sizes
 from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.permissions import Rules
 from ingestion.confluence.source import ConfluenceSource
+from ingestion.documents.chunker import PageLocation, chunk_document, chunk_sizes
 from ingestion.sync.report import NoProgress
 from ingestion.sync.sync import SyncScope, sync
 from ingestion.types import Extent

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ingestion.chunking.chunker import PageLocation, chunk_document, chunk_sizes
+from ingestion.documents.chunker import PageLocation, chunk_document, chunk_sizes
 from ingestion.errors import PageUnreadable
-from ingestion.sources.folder import FolderSource
+from ingestion.folder import FolderSource
 from ingestion.sync.report import NoProgress
 from ingestion.sync.sync import EVERYONE_READS, sync
 from rag.embedding import embedding_text

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingestion.config import load_settings
+from ingestion.folder import LARGEST_FILE
 from ingestion.records.ledger import Records, records_of
 from ingestion.runs.background import Runs
 from ingestion.runs.source_registry import open_sources
 from ingestion.runs.tracking import BY_SCHEDULE
 from ingestion.runs.worker_pool import WorkerPool
-from ingestion.sources.folder import LARGEST_FILE
 from ingestion.types import Extent
 from tests.fakes.confluence.generator import wiki_site
 from tests.fakes.confluence.server import LocalConfluence

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ingestion.chunking.chunker import PageLocation, chunk_document, chunk_sizes
+from ingestion.documents.chunker import PageLocation, chunk_document, chunk_sizes
 from ingestion.errors import PageUnreadable
 from ingestion.sync.sync import Folder, source_of
 from rag.answer.citations import LONGEST_CLAIM, check_part

@@ -34,8 +34,8 @@ from bot.domain.handoff import HandoffWording
 from bot.domain.interactions import Route
 from bot.domain.messages import Intent
 from bot.domain.settings import Settings
-from ingestion.chunking.chunker import CHUNKER
 from ingestion.config import Settings as IngestionSettings
+from ingestion.documents.chunker import CHUNKER
 from ingestion.documents.convert import CONVERTER
 from ingestion.sync.report import ProgressBar, report_lines
 from ingestion.sync.sync import Folder, sync_folder

@@ -6,39 +6,160 @@ Pages and blog posts are separate resources in v2.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
-from ingestion.confluence.client.payloads_v1 import labels_of
-from ingestion.confluence.client.payloads_v2 import (
-    Ancestors,
-    AttachmentPart,
-    LabelPart,
-    Page,
-    PagePart,
-    PermissionPart,
+from pydantic import AwareDatetime, BaseModel, Field
+
+from ingestion.confluence.client.payloads import (
+    Body,
+    ContentLinks,
+    Label,
+    Labels,
+    Operation,
+    Person,
+    Reference,
     SpacePart,
-    space_viewers,
+    labels_of,
+    no_links,
 )
-from ingestion.confluence.client.rest_v1 import RestV1, download, person_by_email
-from ingestion.confluence.client.transport import Query, Transport, items, parts
-from ingestion.confluence.client.urls import cql_quoted, key_batches, path_segment
-from ingestion.confluence.errors import NotVisible
+from ingestion.confluence.client.rest_v1 import KINDS, PEOPLE_LIMIT, RestV1, newest_first
+from ingestion.confluence.client.transport import Part, Query, Transport, items, parts
+from ingestion.confluence.client.urls import cql_quoted, path_segment, web_address
 from ingestion.confluence.wiki import (
     ChangedPages,
     Kind,
     PageHead,
-    PageMarks,
     Subjects,
     WikiAttachment,
     WikiGroup,
     WikiPage,
     WikiSpace,
     WikiUser,
+    normalized_email,
 )
-from ingestion.errors import PageUnreadable
+from ingestion.errors import NotVisible, PageUnreadable
+
+_ANONYMOUS = frozenset({"anonymous", "anonymous-users", "anonymous_users"})
+
+
+class Version(BaseModel):
+    """A version, its author and its time."""
+
+    number: int
+    created_at: AwareDatetime = Field(alias="createdAt")
+    author_id: str | None = Field(None, alias="authorId")
+
+
+class Page(BaseModel):
+    """A page or a blog post; the latter has no parent."""
+
+    id: str
+    status: str
+    title: str
+    space_id: str = Field(alias="spaceId")
+    version: Version
+    parent_id: str | None = Field(None, alias="parentId")
+    parent_type: str | None = Field(None, alias="parentType")
+    body: Body | None = None
+    labels: Labels | None = None
+    links: ContentLinks = Field(default_factory=no_links, alias="_links")
+
+    def head(self, kind: Kind, *, space_key: str, base: str) -> PageHead:
+        return PageHead(
+            id=self.id,
+            kind=kind,
+            title=self.title,
+            space_key=space_key,
+            parent_id=self.parent_id or None,
+            version=self.version.number,
+            updated_at=self.version.created_at,
+            url=web_address(self.links.base or base, self.links.webui),
+            parent_kind=self.parent_type or "page",
+            updated_by=self.version.author_id or "",
+        )
+
+
+class Ancestors(BaseModel):
+    """All ancestors of a page: pages, folders and others, outermost first."""
+
+    results: tuple[Reference, ...]
+
+
+class Attachment(BaseModel):
+    """A file attached to a page."""
+
+    id: str
+    status: str = "current"
+    title: str
+    media_type: str = Field("", alias="mediaType")
+    file_size: int = Field(0, alias="fileSize")
+    version: Version
+    links: ContentLinks = Field(default_factory=no_links, alias="_links")
+
+    def attachment(self, page_id: str, *, base: str) -> WikiAttachment:
+        return WikiAttachment(
+            id=self.id,
+            page_id=page_id,
+            name=self.title,
+            media_type=self.media_type,
+            bytes=self.file_size,
+            version=self.version.number,
+            updated_at=self.version.created_at,
+            url=web_address(base, self.links.webui),
+            download=self.links.download,
+        )
+
+
+class Principal(BaseModel):
+    """The principal of a permission."""
+
+    type: str
+    id: str | None = None
+
+
+class Permission(BaseModel):
+    """One permission of a space; a permission without a principal lets nobody in."""
+
+    principal: Principal | None = None
+    operation: Operation
+
+
+class PersonHit(BaseModel):
+    """A result of a user search."""
+
+    user: Person | None = None
+
+
+PagePart = Part[Page]
+AttachmentPart = Part[Attachment]
+PermissionPart = Part[Permission]
+LabelPart = Part[Label]
+HitPart = Part[PersonHit]
+
+
+def space_viewers(permissions: list[Permission]) -> Subjects:
+    """Return the viewers of a space.
+
+    Roles and unknown kinds of principals let nobody in, which hides more, not less; except the role
+    that is named for anonymous users.
+    """
+    named = [
+        each.principal for each in permissions if each.operation.reads_space and each.principal
+    ]
+    others = [each for each in named if each.type not in {"user", "group"}]
+    return Subjects(
+        users=frozenset(each.id for each in named if each.type == "user" and each.id),
+        groups=frozenset(each.id for each in named if each.type == "group" and each.id),
+        anyone=any(_is_anyone(each) for each in others),
+        unknown=frozenset(f"{one.type}/{one.id or ''}" for one in others if not _is_anyone(one)),
+    )
+
+
+def _is_anyone(principal: Principal) -> bool:
+    return principal.type in _ANONYMOUS or (principal.id or "").lower() in _ANONYMOUS
+
 
 Found = TypeVar("Found")
 
@@ -72,7 +193,6 @@ def _room_above(kind: str, content_id: str) -> str:
 
 
 _PLAIN = re.compile(r"[^\s\"\\@]+@[^\s\"\\@]+")
-_SEARCH_PEOPLE = "/rest/api/search/user"
 
 
 class Cloud(RestV1):
@@ -81,47 +201,35 @@ class Cloud(RestV1):
     Caches space keys, because the API returns only space ids.
     """
 
+    person_key = "accountId"
+    counted: ClassVar = False
+
     def __init__(self, transport: Transport) -> None:
-        super().__init__(transport, person_key="accountId", labels_of=self.labels)
+        super().__init__(transport)
         self._known: dict[str, WikiSpace] = {}
         self._keys: dict[str, str] = {}
 
-    async def spaces(self, keys: Collection[str] | None = None) -> Sequence[WikiSpace]:
-        wanted = None if keys is None else sorted(set(keys))
-        return await self._visible_spaces(self._spaces(wanted), wanted)
+    def _space_request(self, keys: Sequence[str]) -> tuple[str, Query]:
+        return "/api/v2/spaces", {"limit": _MOST} | ({"keys": ",".join(keys)} if keys else {})
 
-    async def _spaces(self, keys: Sequence[str] | None) -> AsyncIterator[WikiSpace]:
-        for some in key_batches(keys):
-            query: Query = {"limit": _MOST} | ({"keys": ",".join(some)} if some else {})
-            async for answer in parts(self._transport, "/api/v2/spaces", query, of=SpacePart):
-                base = answer.value.links.base or self._base
-                for space in answer.value.results:
-                    yield space.space(base=base)
-
-    async def heads(self, space: WikiSpace) -> AsyncIterator[PageHead]:
-        """Yield every current page and blog post of a space, each once."""
-        seen: set[str] = set()
-        for kind in _ROOMS:
-            async for heads, _ in self._listed(space, kind, {"limit": _MOST}):
-                for head in heads:
-                    if head.id not in seen:
-                        seen.add(head.id)
-                        yield head
+    async def _heads_of(self, space: WikiSpace, kind: Kind) -> AsyncIterator[PageHead]:
+        async for heads, _ in self._listed(space, kind, {"limit": _MOST}):
+            for head in heads:
+                yield head
 
     async def changed(self, space: WikiSpace, since: datetime) -> ChangedPages:
         """Return the pages edited since a time, newest first."""
         asked_at: list[datetime] = []
-        heads: dict[str, PageHead] = {}
-        for kind in _ROOMS:
+        heads: list[PageHead] = []
+        for kind in KINDS:
             query: Query = {"sort": "-modified-date", "limit": _NEWEST}
             async for told, asked in self._listed(space, kind, query):
                 asked_at.append(asked)
                 newer = [head for head in told if head.updated_at >= since]
-                heads |= {head.id: head for head in newer}
+                heads += newer
                 if len(newer) < len(told):
                     break
-        newest_first = sorted(heads.values(), key=lambda head: head.updated_at, reverse=True)
-        return ChangedPages(heads=tuple(newest_first), asked_at=min(asked_at))
+        return newest_first(heads, min(asked_at))
 
     async def _listed(
         self, space: WikiSpace, kind: Kind, query: Query
@@ -228,9 +336,6 @@ class Cloud(RestV1):
             raise NotVisible(f"The token may not see the space with the id {space_id!r}.")
         return self._keys[space_id]
 
-    def marks(self, space: WikiSpace) -> AsyncIterator[PageMarks]:
-        return self._marks.of_all(head.id async for head in self.heads(space))
-
     async def space_readers(self, space: WikiSpace) -> Subjects:
         path = f"/api/v2/spaces/{path_segment(space.id)}/permissions"
         try:
@@ -256,22 +361,32 @@ class Cloud(RestV1):
                     found[each.id] = each.attachment(page_id, base=base)
         return tuple(found.values())
 
-    async def download(self, attachment: WikiAttachment, into: Path, most: int) -> int:
-        path = _download(attachment.page_id, attachment.id)
-        return await download(self._transport, attachment, path=path, into=into, most=most)
+    def _download_path(self, attachment: WikiAttachment) -> str:
+        """Return the API path of a download; web addresses do not work behind the gateway."""
+        page, file = path_segment(attachment.page_id), path_segment(attachment.id)
+        return f"/rest/api/content/{page}/child/attachment/{file}/download"
 
     async def user_of(self, email: str) -> WikiUser | None:
+        """Return the only person who shows exactly this address; None also for several."""
         if not _PLAIN.fullmatch(email):
             return None
         words = " ".join(re.split(r"[^\w]+", email.partition("@")[0])).strip()
-        queries = tuple(f"user.fullname ~ {cql_quoted(text)}" for text in (email, words) if text)
-        return await person_by_email(self._transport, _SEARCH_PEOPLE, queries, email)
+        for text in filter(None, (email, words)):
+            found = await self._people(f"user.fullname ~ {cql_quoted(text)}")
+            shown = [
+                each
+                for each in found.values()
+                if normalized_email(each.email) == normalized_email(email)
+            ]
+            if shown:
+                return shown[0] if len(shown) == 1 else None
+        return None
+
+    async def _people(self, cql: str) -> dict[str, WikiUser]:
+        query: Query = {"cql": cql, "limit": PEOPLE_LIMIT}
+        hits = items(self._transport, "/rest/api/search/user", query, of=HitPart)
+        people = [hit.user async for hit in hits if hit.user is not None]
+        return {person.id: person.user() for person in people if person.id}
 
     async def group_named(self, name: str) -> WikiGroup | None:
         return await self._group("/rest/api/group/by-name", {"name": name})
-
-
-def _download(page_id: str, attachment_id: str) -> str:
-    """Return the API path of a download; web addresses do not work behind the gateway."""
-    page, file = path_segment(page_id), path_segment(attachment_id)
-    return f"/rest/api/content/{page}/child/attachment/{file}/download"

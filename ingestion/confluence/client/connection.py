@@ -19,8 +19,7 @@ import aiohttp
 from yarl import URL
 
 from ingestion.confluence.client.retry import TryAgain, redirect_error
-from ingestion.confluence.errors import WikiUnavailable
-from ingestion.errors import SettingInvalid
+from ingestion.errors import SettingInvalid, WikiUnavailable
 
 Edition = Literal["cloud", "data-center"]
 

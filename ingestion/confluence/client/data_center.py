@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import BaseModel, Field, RootModel
 
-from ingestion.confluence.client.payloads_v1 import (
+from ingestion.confluence.client.payloads import (
     Content,
-    ContentLinks,
     ContentPart,
+    Operation,
     attachment_of,
     head_of,
     labels_of,
     page_kind,
 )
-from ingestion.confluence.client.rest_v1 import SEARCH, RestV1, download
-from ingestion.confluence.client.transport import Part, Query, Transport, parts
-from ingestion.confluence.client.urls import cql_quoted, key_batches, path_segment, web_address
-from ingestion.confluence.errors import NotVisible, WikiUnavailable
+from ingestion.confluence.client.rest_v1 import SEARCH, RestV1, newest_first
+from ingestion.confluence.client.transport import Query, Transport, parts
+from ingestion.confluence.client.urls import cql_quoted, path_segment
 from ingestion.confluence.wiki import (
     ChangedPages,
+    Kind,
     PageHead,
-    PageMarks,
     Subjects,
     WikiAttachment,
     WikiGroup,
@@ -32,30 +30,7 @@ from ingestion.confluence.wiki import (
     WikiSpace,
     WikiUser,
 )
-from ingestion.errors import PageUnreadable
-
-
-class Space(BaseModel):
-    """A space; its numeric id is not used in any request here."""
-
-    model_config = ConfigDict(coerce_numbers_to_str=True)
-
-    id: str
-    key: str
-    name: str = ""
-    status: str = "current"
-    links: ContentLinks = Field(
-        default_factory=lambda: ContentLinks.model_validate({}), alias="_links"
-    )
-
-    def space(self, *, base: str) -> WikiSpace:
-        return WikiSpace(
-            id=self.id,
-            key=self.key,
-            name=self.name,
-            url=web_address(base, self.links.webui),
-            archived=self.status.lower() == "archived",
-        )
+from ingestion.errors import NotVisible, PageUnreadable, WikiUnavailable
 
 
 class Subject(BaseModel):
@@ -67,34 +42,26 @@ class Subject(BaseModel):
     name: str | None = None
 
 
-class Operation(BaseModel):
-    """The operation that a permission allows."""
-
-    key: str = Field(alias="operationKey")
-    target_type: str = Field(alias="targetType")
-
-
 class Permission(BaseModel):
     """One permission of a space."""
 
     operation: Operation
     subject: Subject | None = None
 
-    @property
-    def reads(self) -> bool:
-        return self.operation.key == "read" and self.operation.target_type == "space"
+
+class ServerInformation(BaseModel):
+    """The server information of a Data Center since 9.1."""
+
+    version: str = ""
 
 
 class SpacePermissions(RootModel[tuple[Permission, ...]]):
     """All permissions of a space; this response is not paged."""
 
 
-SpacePart = Part[Space]
-
-
 def space_viewers(permissions: Sequence[Permission]) -> Subjects:
     """Return the viewers of a space; subjects of other kinds are ignored."""
-    named = [each.subject for each in permissions if each.reads and each.subject]
+    named = [each.subject for each in permissions if each.operation.reads_space and each.subject]
     users = {each.user_key or each.username or "" for each in named if _is_user(each)}
     return Subjects(
         users=frozenset(users - {""}),
@@ -110,7 +77,6 @@ def _is_user(subject: Subject) -> bool:
 _MOST = 100
 _HEAD = "version,ancestors,space"
 _WHOLE = f"{_HEAD},body.storage,metadata.labels"
-_KINDS = ("page", "blogpost")
 _ANY_ZONE = timedelta(days=1)
 """CQL takes times in the time zone of the token's user, which the API does not return."""
 
@@ -129,34 +95,17 @@ class DataCenter(RestV1):
     Implements ``ingestion.confluence.wiki.Wiki``.
     """
 
+    person_key = "key"
+    counted = True
+
     def __init__(self, transport: Transport) -> None:
-        super().__init__(transport, person_key="key", labels_of=self.labels, counted=True)
+        super().__init__(transport)
         self._scans = True
 
-    async def spaces(self, keys: Collection[str] | None = None) -> Sequence[WikiSpace]:
-        wanted = None if keys is None else sorted(set(keys))
-        return await self._visible_spaces(self._spaces(wanted), wanted)
+    def _space_request(self, keys: Sequence[str]) -> tuple[str, Query]:
+        return "/rest/api/space", {"limit": _MOST} | ({"spaceKey": list(keys)} if keys else {})
 
-    async def _spaces(self, keys: Sequence[str] | None) -> AsyncIterator[WikiSpace]:
-        for some in key_batches(keys):
-            query: Query = {"limit": _MOST} | ({"spaceKey": list(some)} if some else {})
-            async for answer in parts(
-                self._transport, "/rest/api/space", query, of=SpacePart, counted=True
-            ):
-                base = answer.value.links.base or self._base
-                for space in answer.value.results:
-                    yield space.space(base=base)
-
-    async def heads(self, space: WikiSpace) -> AsyncIterator[PageHead]:
-        """Yield every current page and blog post of a space, each once."""
-        seen: set[str] = set()
-        for kind in _KINDS:
-            async for head in self._listed(space, kind):
-                if head.id not in seen:
-                    seen.add(head.id)
-                    yield head
-
-    async def _listed(self, space: WikiSpace, kind: str) -> AsyncIterator[PageHead]:
+    async def _heads_of(self, space: WikiSpace, kind: Kind) -> AsyncIterator[PageHead]:
         query: Query = {
             "spaceKey": space.key,
             "type": kind,
@@ -167,7 +116,7 @@ class DataCenter(RestV1):
         begun = False
         try:
             if self._scans:
-                async for head, _ in self._heads("/rest/api/content/scan", query):
+                async for head, _ in self._listed("/rest/api/content/scan", query):
                     begun = True
                     yield head
                 return
@@ -176,10 +125,10 @@ class DataCenter(RestV1):
                 raise
             # The scan endpoint exists since 7.18.
             self._scans = False
-        async for head, _ in self._heads("/rest/api/content", query, counted=True):
+        async for head, _ in self._listed("/rest/api/content", query, counted=True):
             yield head
 
-    async def _heads(
+    async def _listed(
         self, path: str, query: Query, *, counted: bool = False
     ) -> AsyncIterator[tuple[PageHead, datetime]]:
         """Yield page heads, each with the site's time of the request."""
@@ -200,17 +149,16 @@ class DataCenter(RestV1):
             f'and lastmodified >= "{since - _ANY_ZONE:%Y-%m-%d %H:%M}" order by lastmodified desc'
         )
         asked_at: list[datetime] = []
-        heads: dict[str, PageHead] = {}
+        heads: list[PageHead] = []
         query: Query = {"cql": cql, "expand": _HEAD, "limit": _MOST}
         async for answer in parts(self._transport, SEARCH, query, of=ContentPart, counted=True):
             asked_at.append(answer.asked_at)
             base = answer.value.links.base or self._base
             told = [_listed_head(content, base=base) for content in answer.value.results]
-            heads |= {head.id: head for head in told if head.updated_at >= since}
+            heads += [head for head in told if head.updated_at >= since]
             if told and told[-1].updated_at < since:
                 break
-        newest_first = sorted(heads.values(), key=lambda head: head.updated_at, reverse=True)
-        return ChangedPages(heads=tuple(newest_first), asked_at=asked_at[0])
+        return newest_first(heads, asked_at[0])
 
     async def page(self, page_id: str, *, above: bool = True) -> WikiPage:  # noqa: ARG002 - at no cost here
         """Return a page or blog post with its text."""
@@ -262,15 +210,12 @@ class DataCenter(RestV1):
             "limit": 2,
         }
         try:
-            async for head, _ in self._heads("/rest/api/content", query):
+            async for head, _ in self._listed("/rest/api/content", query):
                 if head.title.casefold() == title.casefold():
                     return head
         except NotVisible:
             pass
         return None
-
-    def marks(self, space: WikiSpace) -> AsyncIterator[PageMarks]:
-        return self._marks.of_all(head.id async for head in self.heads(space))
 
     async def space_readers(self, space: WikiSpace) -> Subjects:
         """Return the viewers of the space; empty before 9.1, which has no endpoint for them."""
@@ -293,11 +238,11 @@ class DataCenter(RestV1):
             found |= {each.id: each for each in told if each is not None}
         return tuple(found.values())
 
-    async def download(self, attachment: WikiAttachment, into: Path, most: int) -> int:
+    def _download_path(self, attachment: WikiAttachment) -> str:
         path = attachment.download
         if not path.startswith("/download/") or "/../" in path:
             raise PageUnreadable(f"Confluence names no place where {attachment.name!r} is fetched.")
-        return await download(self._transport, attachment, path=path, into=into, most=most)
+        return path
 
     async def user_of(self, email: str) -> WikiUser | None:  # noqa: ARG002 - the port's
         """Return None: Data Center never returns e-mail addresses."""
@@ -305,3 +250,11 @@ class DataCenter(RestV1):
 
     async def group_named(self, name: str) -> WikiGroup | None:
         return await self._group(f"/rest/api/group/{path_segment(name)}")
+
+    async def _version(self) -> str:
+        """Return the version, which is told since 9.1."""
+        try:
+            path = "/rest/api/server-information"
+            return (await self._transport.get(path, shape=ServerInformation)).value.version
+        except NotVisible:
+            return ""

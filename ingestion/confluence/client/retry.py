@@ -16,8 +16,7 @@ from typing import TypeVar
 
 import stamina
 
-from ingestion.confluence.errors import EndpointGone, NotVisible, WikiRefused, WikiUnavailable
-from ingestion.errors import IngestionError
+from ingestion.errors import EndpointGone, IngestionError, NotVisible, WikiRefused, WikiUnavailable
 from rag.retrying import Deadline, requested_wait_seconds
 
 Result = TypeVar("Result")

@@ -30,7 +30,7 @@ from ingestion.confluence.client.retry import (
     json_error,
     retry_within,
 )
-from ingestion.confluence.errors import NotVisible, WikiRefused, WikiUnavailable
+from ingestion.errors import NotVisible, WikiRefused, WikiUnavailable
 from rag.retrying import Deadline, server_date
 
 Shape = TypeVar("Shape", bound=BaseModel)

@@ -192,8 +192,6 @@ def space_permissions(call: Call) -> Answer:
     found = _space(call)
     if call.options.get("old"):
         raise Refusal(404, f"null for uri: {call.base}{call.path}")
-    if call.options.get("permissions_for_admins") and not (call.person and call.person.admin):
-        raise Refusal(403, "User is not permitted to view the permissions of the space")
     people = call.site.people
     subjects: list[Json] = [
         {"type": "user", "userKey": people[user].user_key}

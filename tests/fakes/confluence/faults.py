@@ -111,9 +111,6 @@ class Faults:
         """
         self._blind.append(_Blind(space, how, after))
 
-    def see_again(self) -> None:
-        self._blind.clear()
-
     def break_expansion(self, name: str, *pages: str) -> None:
         """Answer 500 to whoever expands this, or only where one of these pages is concerned."""
         self._broken[name] = set(pages) or None

@@ -9,7 +9,6 @@ from datetime import datetime
 from pathlib import Path
 
 from ingestion.config import Settings
-from ingestion.confluence.errors import NotVisible, WikiUnavailable
 from ingestion.confluence.wiki import (
     ChangedPages,
     PageHead,
@@ -21,7 +20,7 @@ from ingestion.confluence.wiki import (
     WikiSpace,
     WikiUser,
 )
-from ingestion.errors import PageUnreadable
+from ingestion.errors import NotVisible, PageUnreadable, WikiUnavailable
 from tests.fakes.confluence.content import Attachment, Content, Named
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN, Site

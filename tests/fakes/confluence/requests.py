@@ -24,21 +24,18 @@ class Options(TypedDict, total=False):
     """Oddities of a server.
 
     ``shifting``: cursors are places in the list, which shift. ``search_lag``: seconds until
-    search finds what was changed. ``space_refusal``: 403 instead of 404 for spaces that the
-    caller may not view. ``near_limit``: answers say that the rate is nearly used up.
+    search finds what was changed. ``near_limit``: answers say that the rate is nearly used up.
     ``anonymous_principal``: how Cloud names those not signed in; None tells no principal.
     ``old``: a Data Center before 9.1, without permissions of spaces; ``before_7_18``: without
-    scan; ``permissions_for_admins``: it tells them to admins alone.
+    scan.
     """
 
     shifting: bool
     search_lag: float
-    space_refusal: Literal[403, 404]
     near_limit: bool
     anonymous_principal: Json | None
     old: bool
     before_7_18: bool
-    permissions_for_admins: bool
 
 
 def all_well(wanted: frozenset[str], contents: Sequence[Content]) -> None:
@@ -130,13 +127,14 @@ class Call:
         return found
 
     def space(self, space: Space | None) -> Space:
-        """Return a space that the caller may view; the option ``space_refusal`` may be 403."""
+        """Return a space that the caller may view."""
         if space is None:
             raise Refusal(404, "No space found")
         if not self.views(space):
             how = self.blind.get(space.key, "empty")
-            status = self.options.get("space_refusal", 404) if how == "empty" else how
-            raise Refusal(status, "No space found, or no permission to view it")
+            raise Refusal(
+                404 if how == "empty" else how, "No space found, or no permission to view it"
+            )
         return space
 
     def listed(self, name: str) -> list[str]:

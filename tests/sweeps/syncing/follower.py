@@ -10,19 +10,19 @@ from pathlib import Path
 
 from ingestion.config import Settings, load_settings
 from ingestion.confluence.client.retry import RetryLimits
-from ingestion.confluence.directory.person_finder import PersonFinder, open_finder
 from ingestion.confluence.permissions import rules_of
+from ingestion.confluence.person_finder import PersonFinder, open_finder
 from ingestion.confluence.source import ConfluenceSources
+from ingestion.folder import LARGEST_FILE
 from ingestion.records.ledger import Records, records_of
 from ingestion.records.types import Run
 from ingestion.runs.background import Runs
 from ingestion.runs.source_registry import KnownSources
 from ingestion.runs.tracking import pages_to_retry
 from ingestion.runs.worker_pool import WorkerPool
-from ingestion.sources.folder import LARGEST_FILE
-from ingestion.sources.uploads import Uploads
 from ingestion.sync.sync import SyncScope, sync_source
 from ingestion.types import Extent, Progress, Report
+from ingestion.uploads import Uploads
 from rag.factory import open_embedder, open_search_index
 from rag.ports import Embedder, SearchIndex
 from tests.fakes.confluence.server import LocalConfluence

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,11 @@ from typing import Any
 import pytest
 
 from ingestion.assembly import library_of, open_library
-from ingestion.errors import DocumentRefused, DocumentUnknown, SourceUnavailable
+from ingestion.errors import DocumentRefused, DocumentUnknown
 from ingestion.library import Library
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry, Run
-from ingestion.runs.worker_pool import WorkerPool
-from ingestion.sync.report import NoProgress
 from rag.errors import IndexUnavailable
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Principal
@@ -112,25 +109,6 @@ async def test_a_document_is_found_by_its_address(library: Library) -> None:
     assert await library.at(["/pages/WIKI/pay.md"], EVERYBODY) is None
 
 
-async def test_the_brake_holds_and_can_be_let_go(library: Library, wiki: Path) -> None:
-    for number in range(10):
-        (wiki / f"{number}.md").write_text("Text")
-    await library.runs.start("WIKI", by="anna")
-    await library.runs.settled()
-    for number in range(10):
-        (wiki / f"{number}.md").unlink()
-
-    await library.runs.start("WIKI", by="anna")
-    await library.runs.settled()
-    (braked, _) = await library.runs.newest(10)
-    await library.runs.start("WIKI", by="anna", allow_mass_delete=True)
-    await library.runs.settled()
-
-    assert braked.state == "failed"
-    assert "10 of 12 pages" in braked.failures[-1].reason
-    assert (await library.runs.newest(1))[0].removed == 10
-
-
 async def test_a_document_that_is_not_indexed_yet_is_hidden_from_those_it_may_not_be_for(
     library: Library, tmp_path: Path
 ) -> None:
@@ -171,33 +149,6 @@ async def test_the_format_that_is_declared_of_a_text_holds(
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
     with pytest.raises(DocumentRefused):
         await library.add("HR", path, name="picture.html", **sent)
-
-
-@pytest.mark.usefixtures("index")
-async def test_what_goes_wrong_in_the_other_process_is_raised_here(tmp_path: Path) -> None:
-    ledger = Ledger(sqlite_in(tmp_path), "acme")
-    await ledger.note_folder("WIKI", FolderEntry(str(tmp_path / "gone"), ((),)))
-    sync = WorkerPool(tmp_path, "acme", 1000)
-
-    with pytest.raises(SourceUnavailable, match="is no folder"):
-        await sync("WIKI", NoProgress(), RUN)
-    with pytest.raises(DocumentUnknown):
-        await sync("NONE", NoProgress(), replace(RUN, space="NONE"))
-
-
-@pytest.mark.usefixtures("wiki")
-async def test_a_run_that_is_cancelled_takes_its_process_along(library: Library) -> None:
-    run_id = await library.runs.start("WIKI", by="anna")
-    async with asyncio.timeout(30):
-        while (run := await library.runs.get(run_id)) and run.state == "waiting":  # noqa: ASYNC110 - a process
-            await asyncio.sleep(0.01)
-
-    await library.runs.cancel(run_id)
-    again = await library.runs.start("WIKI", by="anna")
-    await library.runs.settled()
-
-    assert (await library.runs.get(run_id) or RUN).state in {"cancelled", "done"}
-    assert (await library.runs.get(again) or RUN).state == "done"
 
 
 async def test_a_server_starts_though_the_ledger_is_damaged(

@@ -13,7 +13,7 @@ from aiohttp import FormData
 from bot.answering.attachments import AttachmentReader, NotText
 from bot.app.documents import SubprocessPdfReader
 from bot.domain.settings import Settings
-from ingestion.sources.uploads import ReceivedFile, Uploads
+from ingestion.uploads import ReceivedFile, Uploads
 from ingestion.validation import parse_readers
 from tests.fakes.bot_ports import Drive, with_files
 from tests.fakes.http_server import LOW, Client, serving_application, settings_for, write_index

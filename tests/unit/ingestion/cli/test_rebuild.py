@@ -20,10 +20,10 @@ from ingestion.records.leases import file_lease
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry
 from ingestion.runs.source_registry import KnownSources
-from ingestion.sources.uploads import Uploads
 from ingestion.sync.report import report_lines
 from ingestion.sync.sync import EVERYONE_READS
 from ingestion.types import Report
+from ingestion.uploads import Uploads
 from rag.index.embedded.index import open_index as open_embedded_index
 from rag.types import EVERYONE, Page
 from tests.fakes.search_service.service import SearchService

@@ -13,7 +13,7 @@ import pytest
 
 from ingestion.config import Settings
 from ingestion.confluence.assembly import confluence_sources
-from ingestion.confluence.directory.people_file import parse_people
+from ingestion.confluence.people_file import parse_people
 from ingestion.confluence.permissions import Selection, rules_of
 from ingestion.confluence.wiki import PageHead, Subjects, WikiSpace
 from ingestion.errors import SettingInvalid

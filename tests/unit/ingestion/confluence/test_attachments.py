@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ingestion.confluence.attachments import AttachmentReader, csv_rows
 from ingestion.errors import PageUnreadable
-from ingestion.types import Code, Document, Heading, Paragraph, Table
+from ingestion.types import Block, Code, Document, Heading, Paragraph, Table
 from tests.fakes.confluence.memory_wiki import SiteWiki
 from tests.fakes.confluence.site import Site
 from tests.fakes.ingestion import encrypted, pdf, word
@@ -29,17 +29,38 @@ async def read(name: str, content: bytes, *, size: int | None = None) -> Documen
     return await AttachmentReader(wiki, MB).read(attachment, ("howto",))
 
 
-async def test_pdf_is_read_page_by_page() -> None:
-    document = await read("Guide.PDF", pdf(["Install the client first."], ["Then restart it."]))
-
-    assert [(block.text, block.page) for block in document.blocks if isinstance(block, Paragraph)]
-    assert document.blocks[-1] == Paragraph("Then restart it.", 2)
-
-
-async def test_word_is_read() -> None:
-    document = await read("guide.docx", word(("Heading 1", "Setup"), ("Normal", "Do it.")))
-
-    assert document.blocks == (Heading(1, "Setup"), Paragraph("Do it."))
+@pytest.mark.parametrize(
+    ("name", "content", "blocks"),
+    [
+        (
+            "Guide.PDF",
+            pdf(["Install the client first."], ["Then restart it."]),
+            (Paragraph("Install the client first.", 1), Paragraph("Then restart it.", 2)),
+        ),
+        (
+            "guide.docx",
+            word(("Heading 1", "Setup"), ("Normal", "Do it.")),
+            (Heading(1, "Setup"), Paragraph("Do it.")),
+        ),
+        (
+            "ports.csv",
+            b"name;port\nvpn;443\nssh;22\n\n",
+            (Table(("name", "port"), (("vpn", "443"), ("ssh", "22"))),),
+        ),
+        ("a.json", b'{"a": 1}\n', (Code('{"a": 1}', "json"),)),
+        ("a.log", b"10:00 up\n10:01 down\n", (Code("10:00 up\n10:01 down"),)),
+        (
+            "a.html",
+            b"<html><body><h1>VPN</h1><script>x()</script><p>Hi</p>",
+            (Heading(1, "VPN"), Paragraph("Hi")),
+        ),
+    ],
+    ids=["PDF", "Word", "CSV", "JSON", "log", "HTML"],
+)
+async def test_each_kind_of_file_is_read_as_what_it_is(
+    name: str, content: bytes, blocks: tuple[Block, ...]
+) -> None:
+    assert (await read(name, content)).blocks == blocks
 
 
 async def test_it_is_titled_by_its_name_and_carries_its_pages_labels() -> None:
@@ -58,25 +79,6 @@ async def test_a_name_with_a_path_is_only_a_title(name: str) -> None:
     assert document.title == name.replace("\0", "")
 
 
-async def test_comma_separated_values_are_a_table() -> None:
-    document = await read("ports.csv", b"name;port\nvpn;443\nssh;22\n\n")
-
-    assert document.blocks == (Table(("name", "port"), (("vpn", "443"), ("ssh", "22"))),)
-
-
-async def test_json_and_logs_are_kept_as_they_are() -> None:
-    assert (await read("a.json", b'{"a": 1}\n')).blocks == (Code('{"a": 1}', "json"),)
-    assert (await read("a.log", b"10:00 up\n10:01 down\n")).blocks == (
-        Code("10:00 up\n10:01 down"),
-    )
-
-
-async def test_html_is_read_as_its_reader_sees_it() -> None:
-    document = await read("a.html", b"<html><body><h1>VPN</h1><script>x()</script><p>Hi</p>")
-
-    assert document.blocks == (Heading(1, "VPN"), Paragraph("Hi"))
-
-
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
@@ -85,16 +87,12 @@ async def test_html_is_read_as_its_reader_sees_it() -> None:
         pytest.param("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save it as .docx", id="old"),
         pytest.param("a.txt", b"  \n", "is empty", id="nothing in it"),
         pytest.param("a.pdf", b"%PDF-1.4 nonsense", "broken PDF", id="a broken PDF"),
+        pytest.param("a.pdf", encrypted(pdf(["Secret"])), "without a password", id="encrypted"),
     ],
 )
 async def test_what_cannot_be_read_says_why(name: str, content: bytes, reason: str) -> None:
     with pytest.raises(PageUnreadable, match=reason):
         await read(name, content)
-
-
-async def test_an_encrypted_pdf_says_so() -> None:
-    with pytest.raises(PageUnreadable, match="save it without a password"):
-        await read("a.pdf", encrypted(pdf(["Secret"])))
 
 
 async def test_too_large_a_file_is_not_fetched() -> None:

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 
 from ingestion.config import Settings
-from ingestion.confluence.diagnostics import diagnose_confluence
-from ingestion.confluence.probes import INCLUDES_CURE
+from ingestion.confluence.diagnostics import INCLUDES_LEFT_OUT, diagnose_confluence
 from rag.types import Check
 from tests.fakes.confluence.faults import Fault, login_page, unavailable
 from tests.fakes.confluence.requests import Edition, Json, Options
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN, Site
-from tests.unit.ingestion.confluence.client.conftest import HASTY
+from tests.unit.ingestion.confluence.client.local_servers import HASTY
 from tests.unit.ingestion.confluence.space_wiki import INCLUDE
 
 MISSING_SCOPE = Fault(status=401)
@@ -218,13 +217,13 @@ async def test_pages_that_leave_out_what_they_include_are_counted(asked: Asked) 
     asked.site.create("IT", "Open")
     for title, shown in (("Front", "Terms"), ("Start", "Open")):
         asked.site.create("IT", title, INCLUDE.format(shown))
-    assert INCLUDES_CURE not in (await asked.checks())["search"].detail
+    assert INCLUDES_LEFT_OUT not in (await asked.checks())["search"].detail
     asked.site.restrict(terms.id, users=["rita"])
 
     search = (await asked.checks())["search"]
 
     assert search.works
-    assert f"of 2 looked at in IT, 1 {INCLUDES_CURE}" in search.detail
+    assert f"of 2 looked at in IT, 1 {INCLUDES_LEFT_OUT}" in search.detail
 
 
 @pytest.mark.mended(id="confluence-4")

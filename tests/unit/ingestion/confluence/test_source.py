@@ -145,29 +145,27 @@ async def test_a_folder_that_is_restricted_restricts_what_is_in_it(wiki: SpaceWi
     assert not wiki.may_read("ann", readers)
 
 
-@pytest.mark.parametrize("how", ["broken", "hidden"])
-async def test_nobody_is_shown_a_page_below_what_cannot_be_asked(wiki: SpaceWiki, how: str) -> None:
+@pytest.mark.parametrize("doubt", ["folder broken", "folder hidden", "page broken", "no chain"])
+async def test_nobody_is_shown_a_page_where_a_layer_cannot_be_asked(
+    wiki: SpaceWiki, doubt: str
+) -> None:
     folder = wiki.page("Board", kind="folder")
     page, other = wiki.page("Plan", parent=folder.id), wiki.page("Other")
-    if how == "broken":
-        wiki.asked.broken.add(f"marks_of {folder.id}")
-    else:
+    if doubt == "folder hidden":
         wiki.asked.hidden.add(folder.id)
+    else:
+        broken = {
+            "folder broken": f"marks_of {folder.id}",
+            "page broken": f"marks_of {page.id}",
+            "no chain": f"ancestors {page.id}",
+        }
+        wiki.asked.broken.add(broken[doubt])
 
     listing = await wiki.source.list()
 
     assert by_id(listing)[page.id].readers == ()
     assert by_id(listing)[other.id].readers == (wiki.staff(),)
     assert [finding.page for finding in listing.notes] == [page.id]
-
-
-async def test_a_page_whose_restrictions_fail_is_kept_for_nobody(wiki: SpaceWiki) -> None:
-    page = wiki.page("Plan")
-    wiki.asked.broken.add(f"marks_of {page.id}")
-
-    listing = await wiki.source.list()
-
-    assert by_id(listing)[page.id].readers == ()
     assert "nobody is shown it" in listing.notes[0].reason
 
 

@@ -139,16 +139,6 @@ async def test_files_that_cannot_be_listed_are_kept_as_they_are(wiki: SpaceWiki)
     assert [finding.page for finding in listing.failed] == [f"{page.id}/"]
 
 
-async def test_a_folder_that_fails_hides_what_is_in_it_alone(wiki: SpaceWiki) -> None:
-    folder = wiki.page("Things", kind="folder")
-    page, other = wiki.page("A", parent=folder.id), wiki.page("B")
-    wiki.asked.broken.add(f"ancestors {page.id}")
-
-    found = by_id(await wiki.source.list())
-
-    assert (found[page.id].readers, found[other.id].readers) == ((), (wiki.staff(),))
-
-
 # One page
 
 

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, inspect, select, text
 
 from ingestion.config import load_settings
 from ingestion.errors import LedgerUnavailable
+from ingestion.folder import LARGEST_FILE
 from ingestion.records.database import HEAD, METADATA, Database, sqlite_in
 from ingestion.records.ledger import Ledger, records_of
 from ingestion.records.migrations import STEPS
@@ -24,7 +25,6 @@ from ingestion.records.types import FolderEntry, Run, Synced
 from ingestion.runs.background import Runs
 from ingestion.runs.source_registry import open_sources
 from ingestion.runs.worker_pool import WorkerPool
-from ingestion.sources.folder import LARGEST_FILE
 from ingestion.types import Extent, Progress, Report
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site

@@ -11,8 +11,8 @@ import pytest
 
 from ingestion.concurrency import for_each
 from ingestion.errors import PageUnreadable, RunInProgress, SourceUnavailable, TooManyRemoved
+from ingestion.folder import FolderSource
 from ingestion.records.leases import file_lease
-from ingestion.sources.folder import FolderSource
 from ingestion.sync.report import NO_EMBEDDER, NoProgress
 from ingestion.sync.sync import Folder, sync, sync_folder
 from ingestion.types import Document, Finding, Listing, Paragraph, Report, SourcePage
@@ -272,32 +272,6 @@ async def test_other_spaces_and_tenants_are_left_alone(desk: Desk) -> None:
     assert len(desk.index.stored) == 3
 
 
-class Flaky:
-    """A source whose second page cannot be read."""
-
-    space, type, at_once = "HR", "folder", 1
-
-    def __init__(self, inner: FolderSource) -> None:
-        self.list = inner.list
-        self._inner = inner
-
-    async def read(self, page: SourcePage) -> Document:
-        if page.id == "b.md":
-            raise PageUnreadable("is busy")
-        return await self._inner.read(page)
-
-
-async def test_a_failed_page_is_tried_again_by_the_next_run(desk: Desk) -> None:
-    for name in ("a.md", "b.md"):
-        desk.put(name, "Text")
-    flaky = Flaky(FolderSource(desk.root, space="HR", readers=ALL))
-
-    report = await sync(flaky, desk.index, desk.embedder, tenant="acme", progress=NoProgress())
-
-    assert report.failed == (Finding("b.md", "is busy"),)
-    assert (await desk.run()).added == ("b.md",)
-
-
 class Counter(NoProgress):
     def __init__(self) -> None:
         self.total = self.pages = self.chunks = self.ended = 0
@@ -351,21 +325,6 @@ async def test_a_second_run_on_a_space_stops_and_a_dry_one_does_not(tmp_path: Pa
     report = await sync_folder(folder, index, WordEmbedder(), tenant="acme", data_dir=state)
 
     assert report.added == ("a.md",)
-
-
-async def test_a_dry_run_leaves_no_trace_on_disk(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-
-    await sync_folder(
-        Folder(tmp_path / "docs", "HR"),
-        MemoryIndex(),
-        None,
-        tenant="acme",
-        data_dir=tmp_path / "state",
-        dry_run=True,
-    )
-
-    assert not (tmp_path / "state").exists()
 
 
 @dataclass
@@ -424,7 +383,7 @@ async def test_pages_are_read_at_once_within_bounds_and_written_in_order(at_once
     assert written(index) == [f"{number:02}" for number in range(12)]
 
 
-async def test_pages_that_can_not_be_read_are_told_in_order_and_the_rest_goes_on() -> None:
+async def test_pages_that_can_not_be_read_are_told_in_order_and_tried_again() -> None:
     def broken(page: str) -> None:
         if page in {"01", "06"}:
             raise PageUnreadable("is broken")
@@ -432,8 +391,11 @@ async def test_pages_that_can_not_be_read_are_told_in_order_and_the_rest_goes_on
     wiki, index = Wiki(broken=broken), MemoryIndex()
     report = await into(index, wiki)
 
-    assert [one.page for one in report.failed] == ["01", "06"]
+    assert report.failed == (Finding("01", "is broken"), Finding("06", "is broken"))
     assert len(written(index)) == 10
+    wiki.broken = lambda _: None
+    wiki.at_once = 1
+    assert (await into(index, wiki)).added == ("01", "06")
 
 
 async def test_a_wiki_that_goes_away_ends_the_run_and_what_is_being_read() -> None:

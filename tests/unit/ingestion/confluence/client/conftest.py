@@ -13,14 +13,8 @@ from ingestion.confluence.wiki import Wiki, WikiAttachment
 from tests.fakes.confluence.requests import Edition
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site
+from tests.unit.ingestion.confluence.client.local_servers import HASTY
 
-HASTY = RetryLimits(
-    attempts=4,
-    deadline_seconds=60.0,
-    first_wait_seconds=0.01,
-    longest_wait_seconds=0.02,
-    jitter_seconds=0.0,
-)
 Opens = Callable[..., Wiki]
 
 

@@ -11,6 +11,18 @@ from dataclasses import dataclass, field
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from ingestion.confluence.assembly import open_wiki
+from ingestion.confluence.client.retry import RetryLimits
+from ingestion.confluence.wiki import Wiki
+
+TOKEN = "t0p-secret"
+HASTY = RetryLimits(
+    attempts=4,
+    deadline_seconds=60.0,
+    first_wait_seconds=0.01,
+    longest_wait_seconds=0.02,
+    jitter_seconds=0.0,
+)
 Answers = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -46,6 +58,18 @@ async def scripted_server(
         yield stand_in
     finally:
         await server.close()
+
+
+@asynccontextmanager
+async def reading(
+    url: str, *, token: str = TOKEN, ca_file: str | None = None
+) -> AsyncIterator[Wiki]:
+    """Read a site as Cloud with an OAuth token."""
+    wiki = open_wiki(url=url, token=token, edition="cloud", ca_file=ca_file, patience=HASTY)
+    try:
+        yield wiki
+    finally:
+        await wiki.close()
 
 
 def listing(*results: object, following: str = "") -> web.Response:

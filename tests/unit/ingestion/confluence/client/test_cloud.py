@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from ingestion.confluence.assembly import open_wiki
-from ingestion.confluence.client.payloads_v2 import Permission, space_viewers
-from ingestion.confluence.errors import WikiRefused
+from ingestion.confluence.client.cloud import Permission, space_viewers
 from ingestion.confluence.wiki import Subjects, Wiki
+from ingestion.errors import WikiRefused
 from tests.fakes.confluence.requests import Edition
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site
-from tests.unit.ingestion.confluence.client.conftest import HASTY
+from tests.unit.ingestion.confluence.client.local_servers import reading
 
 
 @pytest.fixture
@@ -22,44 +20,31 @@ def edition() -> Edition:
     return "cloud"
 
 
-@pytest.fixture
-async def behind_the_gateway(server: LocalConfluence) -> AsyncIterator[Wiki]:
-    """The site as an OAuth token reads it."""
-    token = server.site.people["rita"].token
-    wiki = open_wiki(url=server.gateway, token=token, edition="cloud", patience=HASTY)
-    yield wiki
-    await wiki.close()
-
-
 async def test_all_is_read_behind_the_gateway_too(
-    behind_the_gateway: Wiki, server: LocalConfluence, site: Site, tmp_path: Path
+    server: LocalConfluence, site: Site, tmp_path: Path
 ) -> None:
-    wiki = behind_the_gateway
     pages = {site.create("IT", f"Page {number}").id for number in range(260)}
     page = min(pages)
     site.attach(page, "a.pdf", b"0123456789")
 
-    (it,) = await wiki.spaces(["IT"])
-    heads = [head async for head in wiki.heads(it)]
-    (file,) = await wiki.attachments(page)
+    async with reading(server.gateway, token=site.people["rita"].token) as wiki:
+        (it,) = await wiki.spaces(["IT"])
+        heads = [head async for head in wiki.heads(it)]
+        (file,) = await wiki.attachments(page)
 
-    assert {head.id for head in heads} == pages
-    assert {marks.id async for marks in wiki.marks(it)} == pages
-    assert (await wiki.page(page)).head in heads
-    assert all(head.url.startswith(f"{server.url}/spaces/IT/") for head in heads)
-    assert await wiki.download(file, tmp_path / "file", 100) == 10
+        assert {head.id for head in heads} == pages
+        assert {marks.id async for marks in wiki.marks(it)} == pages
+        assert (await wiki.page(page)).head in heads
+        assert all(head.url.startswith(f"{server.url}/spaces/IT/") for head in heads)
+        assert await wiki.download(file, tmp_path / "file", 100) == 10
     assert all(request.path.startswith("/ex/confluence/") for request in server.requests)
     assert [request.authorized for request in server.media_requests] == [False]
 
 
 async def test_a_token_sent_the_wrong_way_is_refused_with_the_cure(server: LocalConfluence) -> None:
-    token = server.site.people["rita"].token
-    wiki = open_wiki(url=server.url, token=token, edition="cloud", patience=HASTY)
-
-    with pytest.raises(WikiRefused, match="CONFLUENCE_EMAIL, which API tokens of Cloud need"):
-        await wiki.spaces()
-
-    await wiki.close()
+    async with reading(server.url, token=server.site.people["rita"].token) as wiki:
+        with pytest.raises(WikiRefused, match="CONFLUENCE_EMAIL, which API tokens of Cloud need"):
+            await wiki.spaces()
 
 
 async def test_what_hangs_in_a_folder_says_so(wiki: Wiki, site: Site) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,19 +11,18 @@ from aiohttp import web
 from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.client.connection import authorization_header
 from ingestion.confluence.client.retry import TryAgain, error_of, json_error
-from ingestion.confluence.errors import EndpointGone, NotVisible, WikiRefused, WikiUnavailable
-from ingestion.confluence.wiki import Wiki, WikiAttachment
-from ingestion.errors import SettingInvalid
+from ingestion.confluence.wiki import WikiAttachment
+from ingestion.errors import EndpointGone, NotVisible, SettingInvalid, WikiRefused, WikiUnavailable
 from tests.fakes.certificates import certificate_for
-from tests.unit.ingestion.confluence.client.conftest import HASTY
 from tests.unit.ingestion.confluence.client.local_servers import (
+    TOKEN,
     ScriptedServer,
     listing,
+    reading,
     scripted_server,
     tunnelling,
 )
 
-TOKEN = "t0p-secret"
 SPACE = {"id": "1", "key": "IT", "name": "IT", "_links": {"webui": "/spaces/IT"}}
 FILE = WikiAttachment(
     id="att9",
@@ -38,15 +35,6 @@ FILE = WikiAttachment(
     url="",
     download="/download/attachments/5/a.pdf",
 )
-
-
-@asynccontextmanager
-async def reading(url: str, *, ca_file: str | None = None) -> AsyncIterator[Wiki]:
-    wiki = open_wiki(url=url, token=TOKEN, edition="cloud", ca_file=ca_file, patience=HASTY)
-    try:
-        yield wiki
-    finally:
-        await wiki.close()
 
 
 async def spaces(request: web.Request) -> web.Response:

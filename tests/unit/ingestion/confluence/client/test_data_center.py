@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from ingestion.confluence.client.data_center import SpacePermissions, space_viewers
-from ingestion.confluence.errors import NotVisible
 from ingestion.confluence.wiki import Subjects, Wiki, WikiAttachment
-from ingestion.errors import PageUnreadable
-from tests.fakes.confluence.requests import Edition, Options
+from ingestion.errors import NotVisible, PageUnreadable
+from tests.fakes.confluence.requests import Edition
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site
 
@@ -44,16 +43,6 @@ async def test_a_space_out_of_sight_is_not_taken_for_an_old_confluence(
 
     assert unseen.value.forbidden
     assert server.count("content") == 0
-
-
-@pytest.mark.parametrize("options", [Options(old=True), Options(permissions_for_admins=True)])
-async def test_a_space_that_cant_be_asked_has_no_readers(
-    wiki: Wiki, server: LocalConfluence, options: Options
-) -> None:
-    server.options.update(options)
-    (it,) = await wiki.spaces(["IT"])
-
-    assert (await wiki.space_readers(it)).empty
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from ingestion.confluence.errors import NotVisible, WikiUnavailable
 from ingestion.confluence.wiki import PageMarks, Subjects, Wiki, WikiAbout, WikiSpace
-from ingestion.errors import PageUnreadable
+from ingestion.errors import NotVisible, PageUnreadable, WikiUnavailable
 from tests.fakes.confluence.faults import Fault
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site
@@ -332,11 +331,12 @@ async def test_who_may_view_a_space_is_told(wiki: Wiki, server: LocalConfluence)
     assert await wiki.space_readers(await space(wiki, "PUB")) == Subjects(users=admin, anyone=True)
 
 
+@pytest.mark.parametrize("status", [403, 404], ids=["closed", "before Data Center 9.1"])
 async def test_a_space_that_cant_be_asked_has_no_readers(
-    wiki: Wiki, server: LocalConfluence
+    wiki: Wiki, server: LocalConfluence, status: int
 ) -> None:
     it = await space(wiki)
-    server.faults.fail_always("space-permissions", Fault(status=403))
+    server.faults.fail_always("space-permissions", Fault(status=status))
 
     assert (await wiki.space_readers(it)).empty
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 import yaml
 
-from ingestion.confluence.client.payloads_v1 import (
+from ingestion.confluence.client.cloud import Page
+from ingestion.confluence.client.payloads import (
     Content,
     ContentPart,
     Reference,
     attachment_of,
     page_kind,
 )
-from ingestion.confluence.client.payloads_v2 import Page
 from ingestion.confluence.client.transport import Part
 from ingestion.confluence.client.urls import AddressTarget, address_target
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.confluence.directory.people_file import ListedPerson, PeopleFile, parse_people
-from ingestion.confluence.errors import DirectoryInvalid
+from ingestion.confluence.people_file import ListedPerson, PeopleFile, parse_people
+from ingestion.errors import DirectoryInvalid
 
 ANN = ListedPerson("712020:ann", frozenset({"staff", "board"}))
 

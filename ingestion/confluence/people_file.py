@@ -15,8 +15,8 @@ from pathlib import Path
 
 import structlog
 
-from ingestion.confluence.errors import DirectoryInvalid
 from ingestion.confluence.wiki import normalized_email
+from ingestion.errors import DirectoryInvalid
 
 _NEEDED = ("email", "account")
 _KNOWN = (*_NEEDED, "groups")

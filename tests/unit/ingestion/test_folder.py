@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.errors import PageUnreadable, SourceUnavailable
-from ingestion.sources.folder import FolderSource
+from ingestion.folder import FolderSource
 from ingestion.types import Listing, SourcePage
 from rag.types import EVERYONE
 

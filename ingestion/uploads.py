@@ -25,8 +25,8 @@ from pydantic import BaseModel, ValidationError
 
 from ingestion.documents.convert import EXTENSIONS, stored_name
 from ingestion.errors import DocumentInTheWay, DocumentUnknown, RunInProgress
+from ingestion.folder import LARGEST_FILE, FolderSource
 from ingestion.records.leases import file_lease
-from ingestion.sources.folder import LARGEST_FILE, FolderSource
 from ingestion.validation import NOBODY, is_space_key, shortened
 from rag.types import EVERYONE, Principal, Readers
 

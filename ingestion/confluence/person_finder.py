@@ -17,7 +17,7 @@ from typing import Generic, Protocol, TypeVar
 import structlog
 
 from ingestion.config import Settings
-from ingestion.confluence.directory.people_file import PeopleFile
+from ingestion.confluence.people_file import PeopleFile
 from ingestion.confluence.permissions import group_principal, user_principal
 from ingestion.confluence.wiki import Wiki, normalized_email
 from ingestion.errors import IngestionError
@@ -192,7 +192,7 @@ async def open_finder(
 
 def _entra_finder(wiki: Wiki, ids: GroupIds, closing: AsyncExitStack) -> EntraFinder:
     # Imported here, so that what is not configured is not imported.
-    from ingestion.confluence.directory.graph import Graph, GraphToken
+    from ingestion.confluence.graph import Graph, GraphToken
 
     token = GraphToken()
     graph = Graph(token)

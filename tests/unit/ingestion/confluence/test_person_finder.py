@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.client.retry import RetryLimits
-from ingestion.confluence.directory.graph import Graph
-from ingestion.confluence.directory.person_finder import (
+from ingestion.confluence.graph import Graph
+from ingestion.confluence.permissions import group_principal, user_principal
+from ingestion.confluence.person_finder import (
     EmailFinder,
     EntraFinder,
     FirstMatchFinder,
@@ -24,9 +25,8 @@ from ingestion.confluence.directory.person_finder import (
     Principals,
     open_finder,
 )
-from ingestion.confluence.errors import DirectoryInvalid, DirectoryUnavailable, WikiUnavailable
-from ingestion.confluence.permissions import group_principal, user_principal
 from ingestion.confluence.wiki import Wiki, normalized_email
+from ingestion.errors import DirectoryInvalid, DirectoryUnavailable, WikiUnavailable
 from rag.retrying import RetryPolicy
 from tests.fakes.confluence.faults import ANY, unavailable
 from tests.fakes.confluence.memory_wiki import wiki_settings

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, ValidationError
 from yarl import URL
 
 from ingestion.confluence.client.connection import Proxies
-from ingestion.confluence.errors import DirectoryUnavailable
+from ingestion.errors import DirectoryUnavailable
 from rag.retrying import Deadline, RetryPolicy, TryAgain, requested_wait_seconds, with_retries
 
 ORIGIN = "https://graph.microsoft.com"

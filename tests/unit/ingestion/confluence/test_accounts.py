@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from structlog.testing import capture_logs
 
-from ingestion.confluence.directory.person_finder import EVERYBODY, Accounts, Principals
-from ingestion.confluence.errors import WikiUnavailable
+from ingestion.confluence.person_finder import EVERYBODY, Accounts, Principals
+from ingestion.errors import WikiUnavailable
 from rag.types import Principal
 
 ANN = frozenset({Principal("user:confluence:ann")})

@@ -1,11 +1,11 @@
-"""Payloads of REST v1, the same on both editions, and their conversion to our values. Pure.
+"""Payloads of REST v1, and of v2 where they are alike, and their conversion to our values. Pure.
 
 Unknown fields are ignored; a missing required field raises an error that names it.
 """
 
 from __future__ import annotations
 
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field
 
 from ingestion.confluence.client.transport import Links, Part
 from ingestion.confluence.client.urls import web_address
@@ -16,6 +16,7 @@ from ingestion.confluence.wiki import (
     Subjects,
     WikiAttachment,
     WikiGroup,
+    WikiSpace,
     WikiUser,
 )
 from ingestion.errors import PageUnreadable
@@ -118,10 +119,17 @@ class Label(BaseModel):
     prefix: str = "global"
 
 
+class LabelsMeta(BaseModel):
+    """Whether there are more labels than the response holds; v1 always returns all."""
+
+    has_more: bool = Field(default=False, alias="hasMore")
+
+
 class Labels(BaseModel):
     """A list of labels."""
 
     results: tuple[Label, ...]
+    meta: LabelsMeta = Field(default_factory=lambda: LabelsMeta.model_validate({}))
 
 
 class Metadata(BaseModel):
@@ -178,6 +186,43 @@ class ContentLinks(Links):
     download: str = ""
 
 
+def no_links() -> ContentLinks:
+    """Return the links of what came without any."""
+    return ContentLinks.model_validate({})
+
+
+class Space(BaseModel):
+    """A space; requests of v2 take its id, those of v1 its key."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    id: str
+    key: str
+    name: str = ""
+    status: str = "current"
+    links: ContentLinks = Field(default_factory=no_links, alias="_links")
+
+    def space(self, *, base: str) -> WikiSpace:
+        return WikiSpace(
+            id=self.id,
+            key=self.key,
+            name=self.name,
+            url=web_address(base, self.links.webui),
+            archived=self.status.lower() == "archived",
+        )
+
+
+class Operation(BaseModel):
+    """The operation that a permission allows."""
+
+    key: str = Field(validation_alias=AliasChoices("key", "operationKey"))
+    target_type: str = Field(alias="targetType")
+
+    @property
+    def reads_space(self) -> bool:
+        return self.key == "read" and self.target_type == "space"
+
+
 class Content(BaseModel):
     """A page, a blog post or an attachment; fields that were not expanded are None."""
 
@@ -193,11 +238,10 @@ class Content(BaseModel):
     metadata: Metadata | None = None
     restrictions: Restrictions | None = None
     extensions: Extensions | None = None
-    links: ContentLinks = Field(
-        default_factory=lambda: ContentLinks.model_validate({}), alias="_links"
-    )
+    links: ContentLinks = Field(default_factory=no_links, alias="_links")
 
 
+SpacePart = Part[Space]
 ContentPart = Part[Content]
 GroupPart = Part[Group]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.chunking.chunker import (
+from ingestion.documents.chunker import (
     PageLocation,
     Section,
     chunk_document,
@@ -19,8 +19,8 @@ from ingestion.chunking.chunker import (
     sections_of,
     shown_headings,
 )
-from ingestion.chunking.packing import Limits, cut, pack, pieces_of, sentences
 from ingestion.documents.convert import convert
+from ingestion.documents.packing import Limits, cut, pack, pieces_of, sentences
 from ingestion.text import markdown
 from ingestion.types import (
     Block,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ingestion import uploads as module
 from ingestion.errors import DocumentUnknown, PageUnreadable
-from ingestion.sources import uploads as module
-from ingestion.sources.uploads import (
+from ingestion.uploads import (
     METADATA_FOLDER,
     ReceivedFile,
     Uploads,

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ingestion.chunking.packing import Limits, Piece, Size, pack, pieces_of
+from ingestion.documents.packing import Limits, Piece, Size, pack, pieces_of
 from ingestion.text import markdown
 from ingestion.types import Block, Document, Heading, Paragraph, SourcePage
 from rag.embedding import embedding_text

@@ -1,1 +1,0 @@
-"""Split documents into chunks that fit the embedder."""

@@ -1,1 +1,0 @@
-"""Map colleagues to their Confluence accounts and groups."""

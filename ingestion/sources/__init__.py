@@ -1,1 +1,0 @@
-"""Read pages on this machine: a folder of files, uploaded documents."""

@@ -1,1 +1,0 @@
-"""Tests of folders and uploads as sources."""
