@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aiohttp import web
 
@@ -31,17 +32,22 @@ PATH = f"{SETTINGS_PATH}/channel"
 
 _CHANNEL = re.compile(r"[a-z][a-z0-9_-]*:[^\s\x00-\x1f\x7f]+")
 _CHANGED = (
-    "It was changed meanwhile; what is chosen below was not saved. Save it again if it still holds."
+    "Somebody else changed it meanwhile: it is now answered from {}. "
+    "What is chosen below was not saved. Save it again if it still holds."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelPage:
-    """Handlers that show and save a channel's spaces; the rest of its policy stays as it is."""
+    """Handlers that show and save a channel's spaces; the rest of its policy stays as it is.
+
+    Saves of one process wait for each other: of two at once the later finds what the first saved.
+    """
 
     settings: Settings
     policies: Policies
     documents: Documents
+    _one_save: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     def mount(self, app: web.Application) -> None:
         """Add the routes."""
@@ -58,20 +64,23 @@ class ChannelPage:
         """Save the chosen spaces, unless they were changed since the form was shown."""
         person = require_role(request, "admin")
         sent = await request.post()
-        form = await self._form(_channel(str(sent.get("channel", ""))))
-        before = form.policy
+        channel = _channel(str(sent.get("channel", "")))
         chosen = [str(each) for each in sent.getall("spaces", [])]
-        if sent.get("seen") != _seen(before):
-            return _render(request, form, chosen, status=409, wrong=_CHANGED)
-        read = read_form(_with_spaces(before, chosen), form)
-        if isinstance(read, InvalidSettings):
-            wrong = " ".join(read.errors.values())
-            return _render(request, form, chosen, status=422, wrong=wrong)
-        # Without a choice an empty set stays one: to mean all spaces there would open them.
-        after = before if not chosen and before.spaces == frozenset() else read
-        if after != before:
-            actor = f"board:{audit_name(person)}"
-            await self.policies.set(self.settings.tenant, form.channel, after, actor=actor)
+        async with self._one_save:
+            form = await self._form(channel)
+            before = form.policy
+            if sent.get("seen") != _seen(before):
+                wrong = _CHANGED.format(spaces_in_words(before))
+                return _render(request, form, chosen, status=409, wrong=wrong)
+            read = read_form(_with_spaces(before, chosen), form)
+            if isinstance(read, InvalidSettings):
+                wrong = " ".join(read.errors.values())
+                return _render(request, form, chosen, status=422, wrong=wrong)
+            # Without a choice an empty set stays one: to mean all spaces there would open them.
+            after = before if not chosen and before.spaces == frozenset() else read
+            if after != before:
+                actor = f"board:{audit_name(person)}"
+                await self.policies.set(self.settings.tenant, channel, after, actor=actor)
         raise web.HTTPSeeOther(f"{SETTINGS_PATH}#channels")
 
     async def _form(self, channel: str) -> ChannelSettingsForm:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 from html import unescape
@@ -43,21 +44,28 @@ async def page(client: Client, channel: str = CHANNEL) -> str:
     return await response.text()
 
 
-async def save(client: Client, shown: str, *spaces: str, status: int = 303) -> str:
-    """Send the form of a page that was shown, with these spaces chosen."""
+def fields(shown: str, *spaces: str) -> Sequence[tuple[str, str]]:
+    """Return the form of a page that was shown, with these spaces chosen."""
     seen = SEEN.search(shown)
     assert seen is not None
-    fields = [("channel", CHANNEL), ("seen", unescape(seen[1]))]
-    return await send(client, [*fields, *(("spaces", each) for each in spaces)], status)
+    chosen = (("spaces", each) for each in spaces)
+    return [("channel", CHANNEL), ("seen", unescape(seen[1])), *chosen]
 
 
-async def send(client: Client, fields: Sequence[tuple[str, str]], status: int) -> str:
+async def save(client: Client, shown: str, *spaces: str, status: int = 303) -> str:
+    return await send(client, fields(shown, *spaces), status)
+
+
+async def send(client: Client, sent: Sequence[tuple[str, str]], status: int) -> str:
+    answered, text = await post(client, sent)
+    assert answered == status
+    return text
+
+
+async def post(client: Client, sent: Sequence[tuple[str, str]]) -> tuple[int, str]:
     origin = str(client.make_url("/")).rstrip("/")
-    response = await client.post(
-        PATH, data=fields, headers={"Origin": origin}, allow_redirects=False
-    )
-    assert response.status == status
-    return await response.text()
+    response = await client.post(PATH, data=sent, headers={"Origin": origin}, allow_redirects=False)
+    return response.status, await response.text()
 
 
 async def test_the_spaces_that_are_served_are_offered(client: Client) -> None:
@@ -123,10 +131,22 @@ async def test_a_change_made_meanwhile_is_told_and_not_overwritten(
     told = await save(client, shown, "IT", status=409)
 
     assert await store.policies.of("default", CHANNEL) == other
-    assert 'role="alert"' in told
+    alert = re.search(r'id="wrong"[^>]*>([^<]*)<', told)
+    assert alert is not None
+    assert "HR" in alert[1]
     assert CHOICE.findall(told) == [("HR", ""), ("IT", " checked")]
     await save(client, told, "IT")
     assert await store.policies.of("default", CHANNEL) == Policy(frozenset({"IT"}))
+
+
+async def test_of_two_saves_at_once_one_is_refused(store: Store, client: Client) -> None:
+    shown = await page(client)
+
+    statuses = await asyncio.gather(*(post(client, fields(shown, each)) for each in ("HR", "IT")))
+
+    assert sorted(status for status, _ in statuses) == [303, 409]
+    saved = "HR" if statuses[0][0] == 303 else "IT"
+    assert await store.policies.of("default", CHANNEL) == Policy(frozenset({saved}))
 
 
 async def test_a_space_that_is_not_offered_can_not_be_chosen(store: Store, client: Client) -> None:
