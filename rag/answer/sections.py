@@ -196,10 +196,21 @@ def choose_excerpts(ordered: Sequence[Section], scores: Scores) -> ShownSections
     said = {entry.quote for excerpt in before for entry in excerpt.entries}
     for section in laid[n + 1 :]:
         if room >= LEAST_WORDS_OF_SECOND and section.best >= laid[n].best - SECOND_SECTION_MARGIN:
-            another = _fit_section(section, room, said=said, longest=MOST_WORDS - used)
+            longest = MOST_WORDS - used
+            another = _fit_section(section, room, said=said, longest=longest)
+            if another and _lacks_steps(section, another):
+                # A line beside steps that are left out says little: they are shown, too.
+                another = _fit_section(section, longest, said=said, longest=longest)
             if another:
                 return before, another
     return (alone,)
+
+
+def _lacks_steps(section: _ScoredSection, shown: Sequence[Excerpt]) -> bool:
+    """Return whether a section has steps, and none of its excerpts shows any."""
+    return any(block.kind == "steps" for block in section.blocks) and not any(
+        excerpt.block.kind == "steps" for excerpt in shown
+    )
 
 
 class _ScoredSection:

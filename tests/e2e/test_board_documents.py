@@ -130,7 +130,10 @@ async def test_it_works_without_javascript(chromium: Browser, own: Served) -> No
 async def test_nothing_keeps_people_out(chromium: Browser, own: Served, look: Look) -> None:
     async with visiting(chromium, own.url, look.size) as visit:
         await visit.look(look)
-        places = {"all": "", "space": "/HOUSE", "document": f"/HOUSE/{quote('gym ü.md')}"}
+        await visit.page.goto(own.url + PLACE)
+        await upload(visit.page, "SEEN", GYM)
+        await expect(visit.page.locator("#documents .entry")).to_have_count(1)
+        places = {"all": "", "space": "/SEEN", "document": f"/SEEN/{quote('gym ü.md')}"}
         for name, place in places.items():
             await visit.page.goto(own.url + PLACE + place)
             await visit.shuts_nobody_out(f"documents-{name}-{look.name}")

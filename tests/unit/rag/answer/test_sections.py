@@ -12,7 +12,14 @@ from rag.answer.excerpts import (
     fit_block,
     whole_block,
 )
-from rag.answer.sections import Scores, rank_sections, section_of, section_signals, sections_of
+from rag.answer.sections import (
+    Scores,
+    choose_excerpts,
+    rank_sections,
+    section_of,
+    section_signals,
+    sections_of,
+)
 from rag.parts import CitedText, Code, Item, ItemList, Omission, Table, paragraph, parts_text
 from rag.text.blocks import Block
 from rag.types import Chunk
@@ -246,3 +253,20 @@ def test_the_lead_is_over_another_page_and_the_gap_over_any_section() -> None:
 
     assert alone["section_score"] == alone["section_lead"] > alone["section_gap"] > 0
     assert 0 < both["section_lead"] < both["section_score"]
+
+
+def test_a_second_section_is_shown_with_its_steps() -> None:
+    mail, clicked = "Report it at once. " * 20, "Nobody is blamed for a click."
+    steps = "\n".join(f"{n}. {'Go on. ' * 8}" for n in range(1, 6))
+    first, second = passage(mail, page="a.md"), passage(f"{steps}\n\n{clicked}", page="b.md")
+    at = len(steps) + 2
+    scores = Scores(
+        {
+            first.chunk.id: [(0, len(mail), 1.0)],
+            second.chunk.id: [(at, at + len(clicked), 0.9), (0, len(steps), 0.1)],
+        }
+    )
+
+    _, shown = choose_excerpts(sections_of([first.chunk, second.chunk]), scores)
+
+    assert [each.kind for each in shown] == ["step", "paragraph"]
