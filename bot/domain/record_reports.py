@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Literal, Protocol
+from typing import Literal
 
 from bot.domain.messages import Intent, Policy
 from bot.domain.usage import day_of
@@ -83,14 +83,6 @@ class RetentionResult:
     conversations: int = 0
     usage: int = 0
     refused: int = 0
-
-
-class SumsUsage(Protocol):
-    """Sums of model calls. Raises bot.domain.errors.StoreUnavailable."""
-
-    async def sums(
-        self, span: Span, by: Dimension, tenant: str | None = None
-    ) -> Sequence[UsageSum]: ...
 
 
 QuestionKind = Literal[
@@ -210,20 +202,6 @@ class DeliveryFailures:
 
     answers: int = 0
     news: int = 0
-
-
-class Statistics(Protocol):
-    """Figures over the record. Raises bot.domain.errors.StoreUnavailable."""
-
-    async def figures(self, tenant: str, span: Span) -> Figures: ...
-
-    async def waiting(self, tenant: str) -> WaitingCases: ...
-
-    async def troubles(self, tenant: str, span: Span) -> DeliveryFailures: ...
-
-    async def any_question(self, tenant: str) -> bool:
-        """Return whether any question was ever asked."""
-        ...
 
 
 def last_days(now: datetime, days: int) -> Span:

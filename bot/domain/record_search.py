@@ -135,26 +135,6 @@ class CaseCounts:
         return sum(count for state, count in self.states.items() if not states or state in states)
 
 
-class Searches(Protocol):
-    """Searches of the record, each within one tenant. Raises bot.domain.errors.StoreUnavailable."""
-
-    async def questions(
-        self, tenant: str, query: QuestionQuery, *, limit: int, after: Cursor | None = None
-    ) -> ResultPage[AskedQuestion]:
-        """Return questions, newest first."""
-        ...
-
-    async def feedback(
-        self, tenant: str, query: FeedbackQuery, *, limit: int, after: Cursor | None = None
-    ) -> ResultPage[GivenFeedback]:
-        """Return feedback, newest first."""
-        ...
-
-    async def feedback_counts(self, tenant: str, since: datetime) -> FeedbackCounts: ...
-
-    async def case_counts(self, tenant: str, owner_id: str) -> CaseCounts: ...
-
-
 _LONGEST_NUMBER = 18
 """Digits that fit 63 bits."""
 

@@ -53,7 +53,7 @@ WINDOWS_PER_PAGE = 25
 
 
 class StoredSearches:
-    """Searches questions and feedback. Implements `bot.domain.record_search.Searches`."""
+    """Searches questions and feedback, each time within one tenant."""
 
     def __init__(
         self,

@@ -263,7 +263,7 @@ _IDS_PER_STATEMENT = 500
 
 
 class StoredStatistics:
-    """Computes statistics of a tenant. Implements `bot.domain.record_reports.Statistics`.
+    """Computes statistics of a tenant.
 
     Each figure is a separate statement, so that other operations run in between on SQLite.
     """

@@ -17,12 +17,12 @@ from bot.answering.visibility import ReadableInIndex
 from bot.domain.health import ComponentStatus
 from bot.domain.interactions import Escalation, Interaction, Outcome, Reply, Response, Source, Trace
 from bot.domain.messages import FoundPassage, Intent, Message, Person
-from bot.domain.record_search import Searches
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import SettingOrigin, load_settings
 from bot.domain.users import SignedIn
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.store.database import Store
+from bot.store.search import StoredSearches
 from bot.web.auth.identity import SIGNED_IN
 from bot.web.auth.security import mount_security
 from bot.web.board import mount_state_pages, mount_work_pages
@@ -175,7 +175,7 @@ async def board(
     shelf: TwoPageIndex | None = None,
     *,
     tenant: str = "default",
-    searches: Searches | None = None,
+    searches: StoredSearches | None = None,
 ) -> AsyncIterator[BoardBrowser]:
     """Serve the working pages until the block ends."""
     app = board_app(data_dir, store, shelf, tenant=tenant, searches=searches)
@@ -190,7 +190,7 @@ def board_app(
     *,
     tenant: str = "default",
     who: str = "",
-    searches: Searches | None = None,
+    searches: StoredSearches | None = None,
 ) -> web.Application:
     """Join the working pages; ``who`` looks where a request does not say."""
     app = web.Application()

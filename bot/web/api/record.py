@@ -13,18 +13,19 @@ from bot.domain.errors import ActRefused
 from bot.domain.interactions import ConfidenceLevel
 from bot.domain.messages import InteractionId, Person
 from bot.domain.ports import Interactions
-from bot.domain.record_reports import Span, SumsUsage
+from bot.domain.record_reports import Span
 from bot.domain.record_search import (
     AskedQuestion,
     Cursor,
     QuestionQuery,
     ResultPage,
-    Searches,
     decode_cursor,
     encode_cursor,
 )
 from bot.escalations.casework import checked
 from bot.escalations.ports import Cases
+from bot.store.limits import StoredUsage
+from bot.store.search import StoredSearches
 from bot.web.api import admin_schemas
 from bot.web.api.requests import body_of, claimed_user, invalid_field, json_reply, query_of
 from bot.web.auth.identity import (
@@ -46,10 +47,10 @@ class RecordApi:
     """Handlers for the records; each checks the role of its caller."""
 
     tenant: str
-    searches: Searches
+    searches: StoredSearches
     cases: Cases
     interactions: Interactions
-    usage: SumsUsage
+    usage: StoredUsage
 
     async def questions(self, request: web.Request) -> web.Response:
         """List questions, newest first."""

@@ -10,13 +10,13 @@ from pydantic_settings import BaseSettings
 
 from bot.answering.visibility import ReadablePassages
 from bot.domain.health import CheckComponents
-from bot.domain.record_search import Searches
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import SettingOrigin
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.ports import Cases
 from bot.store.database import Store
 from bot.store.interactions import StoredInteractions
+from bot.store.search import StoredSearches
 from bot.web.board import health, overview, usage
 from bot.web.board import settings as setting
 from bot.web.board.case_actions import CasePage
@@ -32,7 +32,7 @@ def mount_work_pages(
     tenant: str,
     works: Casework,
     cases: Cases,
-    searches: Searches,
+    searches: StoredSearches,
     record: StoredInteractions,
     readable: ReadablePassages,
     index: SearchIndex,

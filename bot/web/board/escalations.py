@@ -12,9 +12,10 @@ from aiohttp import web
 
 from bot.domain.cases import Case, CaseQuery, State, actor_of
 from bot.domain.messages import InteractionId, Person
-from bot.domain.record_search import CaseCounts, Searches
+from bot.domain.record_search import CaseCounts
 from bot.escalations.lifecycle import OWNED, SETTLED, WAITING, display_name
 from bot.escalations.ports import Cases
+from bot.store.search import StoredSearches
 from bot.web.auth.identity import require_role
 from bot.web.board import labels, layout
 from bot.web.board.layout import FilterForm, render_page
@@ -183,7 +184,7 @@ class EscalationsPage:
 
     tenant: str
     cases: Cases
-    searches: Searches
+    searches: StoredSearches
     patience: timedelta
     clock: Callable[[], datetime]
 

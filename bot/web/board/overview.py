@@ -16,13 +16,13 @@ from bot.domain.record_reports import (
     Figures,
     Percentiles,
     QuestionKind,
-    Statistics,
-    SumsUsage,
     UsageSum,
     WaitingCases,
     earlier_span,
     last_days,
 )
+from bot.store.limits import StoredUsage
+from bot.store.statistics import StoredStatistics
 from bot.web.auth.identity import require_role
 from bot.web.board.figures import (
     Chart,
@@ -262,8 +262,8 @@ class Concern:
 class OverviewPage:
     """Handler of the first page; stateless."""
 
-    statistics: Statistics
-    usage: SumsUsage
+    statistics: StoredStatistics
+    usage: StoredUsage
     check_parts: CheckComponents
     tenant: str
     clock: Callable[[], datetime] = utc_now

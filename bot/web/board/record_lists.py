@@ -24,11 +24,11 @@ from bot.domain.record_search import (
     Cursor,
     FeedbackCounts,
     QuestionQuery,
-    Searches,
     decode_cursor,
 )
 from bot.escalations.ports import Cases
 from bot.store.interactions import StoredInteractions
+from bot.store.search import StoredSearches
 from bot.web.auth.identity import principals_of, require_role, role_of
 from bot.web.board import labels, layout
 from bot.web.board.layout import (
@@ -65,7 +65,7 @@ class QuestionsPage:
     """Handlers of the search and of one question's record."""
 
     tenant: str
-    searches: Searches
+    searches: StoredSearches
     record: StoredInteractions
     cases: Cases
     readable: ReadablePassages
@@ -170,7 +170,7 @@ class StaleAnswersPage:
     """
 
     tenant: str
-    searches: Searches
+    searches: StoredSearches
     record: StoredInteractions
     index: SearchIndex
     clock: Callable[[], datetime]
@@ -257,7 +257,7 @@ class FeedbackPage:
     """Handler of the feedback list."""
 
     tenant: str
-    searches: Searches
+    searches: StoredSearches
     clock: Callable[[], datetime]
 
     def mount(self, app: web.Application) -> None:

@@ -11,7 +11,8 @@ from typing import Literal
 
 from aiohttp import web
 
-from bot.domain.record_reports import SumsUsage, UsageSum, days_in, last_days
+from bot.domain.record_reports import UsageSum, days_in, last_days
+from bot.store.limits import StoredUsage
 from bot.web.auth.identity import require_role
 from bot.web.board.figures import Chart, Series, count, plural, stacked, usd
 from bot.web.board.layout import Choice, days_asked_for, render_page, span_choices, utc_now
@@ -43,7 +44,7 @@ class Row:
 class UsagePage:
     """Handlers of the usage page; stateless."""
 
-    usage: SumsUsage
+    usage: StoredUsage
     tenant: str
     clock: Callable[[], datetime] = utc_now
 
