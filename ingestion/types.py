@@ -255,12 +255,8 @@ class IncrementalSource(Source, Protocol):
 class Progress(Protocol):
     """Receives the progress of a run."""
 
-    def expect(self, pages: int, use: EmbeddingUse) -> None:
-        """Report the estimated embedding usage of the pages that are to be written."""
-        ...
-
-    def begin(self, space: str, pages: int) -> None:
-        """Report how many pages are to be written."""
+    def begin(self, space: str, pages: int, use: EmbeddingUse | None = None) -> None:
+        """Report how many pages are to be written, and the estimated embedding usage of that."""
         ...
 
     def advance(self, *, pages: int = 0, chunks: int = 0) -> None:

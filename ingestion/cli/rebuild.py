@@ -7,13 +7,13 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ingestion.cli import FAILED, REFUSED, open_index, open_records
 from ingestion.config import Settings
 from ingestion.errors import RunInProgress
 from ingestion.records.leases import Confirm, Leases
-from ingestion.records.ledger import Records
 from ingestion.runs.source_registry import KnownSources, open_sources, record_report
 from ingestion.sync.plan import Versions, plan_run, removal_error
 from ingestion.sync.report import progress_on, report_lines
@@ -81,7 +81,8 @@ async def rebuild_index(options: argparse.Namespace, settings: Settings) -> int:
             return FAILED
         await held.confirm()
         print(f"In use is now {await rebuild.finish()}.")
-        await _record_reports(records, reports, begun)
+        for report in reports:
+            await record_report(records.ledger, report, begun)
     return 0
 
 
@@ -115,33 +116,26 @@ class _HeldLeases:
             await confirm()
 
 
+@dataclass(frozen=True, slots=True)
 class _NewIndex:
     """Fills a new version of the index, space by space."""
 
-    def __init__(
-        self,
-        sources: KnownSources,
-        index: Index,
-        embedder: Embedder,
-        tenant: str,
-        confirm: Confirm,
-    ) -> None:
-        self._sources = sources
-        self._index = index
-        self._embedder = embedder
-        self._tenant = tenant
-        self._confirm = confirm
+    sources: KnownSources
+    index: Index
+    embedder: Embedder
+    tenant: str
+    confirm: Confirm
 
     async def fill_all(self, spaces: Sequence[str]) -> Sequence[Report]:
         return [await self._fill(space) for space in spaces]
 
     async def _fill(self, space: str) -> Report:
         report = await sync(
-            await self._sources.source(space),
-            self._index,
-            self._embedder,
-            tenant=self._tenant,
-            confirm=self._confirm,
+            await self.sources.source(space),
+            self.index,
+            self.embedder,
+            tenant=self.tenant,
+            confirm=self.confirm,
             progress=progress_on(sys.stderr),
         )
         print("\n".join(report_lines(report)))
@@ -194,8 +188,3 @@ def _unfilled(spaces: Sequence[str]) -> str:
         "Name the folder once more (python -m ingestion folder PATH --space KEY), or remove it "
         "(python -m ingestion forget KEY --yes)."
     )
-
-
-async def _record_reports(records: Records, reports: Sequence[Report], begun: datetime) -> None:
-    for report in reports:
-        await record_report(records.ledger, report, begun)

@@ -137,13 +137,9 @@ class _BothProgress:
     def __init__(self, *told: Progress) -> None:
         self._told = told
 
-    def expect(self, pages: int, use: EmbeddingUse) -> None:
+    def begin(self, space: str, pages: int, use: EmbeddingUse | None = None) -> None:
         for each in self._told:
-            each.expect(pages, use)
-
-    def begin(self, space: str, pages: int) -> None:
-        for each in self._told:
-            each.begin(space, pages)
+            each.begin(space, pages, use)
 
     def advance(self, *, pages: int = 0, chunks: int = 0) -> None:
         for each in self._told:

@@ -36,8 +36,9 @@ from ingestion.confluence.person_finder import (
     open_finder,
 )
 from ingestion.confluence.source import KIND, ConfluenceSources
+from ingestion.confluence.space_scan import space_with_key, visible_page
 from ingestion.confluence.wiki import PageHead, Wiki, WikiSpace
-from ingestion.errors import IngestionError, NotVisible, SettingInvalid, WikiUnavailable
+from ingestion.errors import IngestionError, SettingInvalid, WikiUnavailable
 from ingestion.types import SourcePage
 from rag.types import Chunk, Principal, Readers, may_read
 
@@ -134,8 +135,7 @@ class PermissionRecheck:
         return {page_id: _readers(page) for page_id, page in seen.pages.items()}
 
     async def _space(self, key: str) -> WikiSpace | None:
-        found = (space for space in await self._wiki.spaces([key]) if space.key == key)
-        space = next(found, None)
+        space = await space_with_key(self._wiki, key)
         return None if space is None or self._rules.selection.space(space) else space
 
     async def _heads(self, key: str, page_ids: Iterable[str]) -> list[PageHead]:
@@ -144,9 +144,7 @@ class PermissionRecheck:
 
     async def _head(self, page_id: str) -> PageHead | None:
         try:
-            return await self._wiki.head(page_id)
-        except NotVisible:
-            return None
+            return await visible_page(self._wiki, page_id)
         except WikiUnavailable as error:
             _log.warning("last_check.failed", page=page_id, why=str(error))
             return None

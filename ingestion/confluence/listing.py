@@ -11,7 +11,7 @@ from ingestion.confluence.attachments import offered
 from ingestion.confluence.offers import NOT_FOR_ALL, Includes, Offer, Offers
 from ingestion.confluence.page_lookup import AncestorIds, PageLookup, PageTexts
 from ingestion.confluence.permissions import PageAccess, Rules, is_of_space
-from ingestion.confluence.space_scan import SpaceScan, scan_space, space_not_visible
+from ingestion.confluence.space_scan import SpaceScan, scan_space, staying_visible
 from ingestion.confluence.wiki import FailureStreak, PageHead, Wiki, WikiAttachment, WikiSpace
 from ingestion.errors import IngestionError, NotVisible, PageUnreadable, WikiUnavailable
 from ingestion.types import Finding, Listing, SourcePage
@@ -133,12 +133,10 @@ class SpaceListing:
         surveyed = await scan_space(self._wiki, self._space, self._access)
         self.lookup.whole(surveyed.heads)
         seen = SpaceContents()
-        try:
+        with staying_visible(self._space):
             including = {page_id async for page_id in self._wiki.including(self._space)}
             for page_id in sorted(surveyed.heads):
                 seen.page(await self._surveyed(surveyed, page_id, including))
-        except NotVisible as error:
-            raise space_not_visible(self._space) from error
         self._take_files(seen, files)
         await self._say_unknown(seen)
         return seen, surveyed
@@ -218,10 +216,8 @@ class SpaceListing:
     async def _files_of_all(self) -> Sequence[WikiAttachment]:
         if not self._rules.largest:
             return ()
-        try:
+        with staying_visible(self._space):
             return [one async for one in self._wiki.attachments_in(self._space)]
-        except NotVisible as error:
-            raise space_not_visible(self._space) from error
 
     def _take_files(self, seen: SpaceContents, files: Iterable[WikiAttachment]) -> None:
         for attachment in files:

@@ -6,7 +6,7 @@ What a listing of a whole space returned is not requested again.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 
 from ingestion.confluence.wiki import FailureStreak, PageHead, Wiki, WikiPage
 from ingestion.errors import PageUnreadable, WikiUnavailable
@@ -94,27 +94,22 @@ class PageLookup:
             return self._titled.get(title)
         key = (space_key, title)
         if key not in self._by_title:
-            self._by_title[key] = await self._asked_for_title(space_key, title)
+            self._by_title[key] = await _if_readable(self._wiki.titled(space_key, title))
         return self._by_title[key]
 
     async def _page(self, page_id: str) -> PageHead | None:
         if self._heads is not None:
             return self._heads.get(page_id)
         if page_id not in self._by_id:
-            self._by_id[page_id] = await self._asked_for(page_id)
+            self._by_id[page_id] = await _if_readable(self._wiki.head(page_id))
         return self._by_id[page_id]
 
-    async def _asked_for(self, page_id: str) -> PageHead | None:
-        try:
-            return await self._wiki.head(page_id)
-        except PageUnreadable:
-            return None
 
-    async def _asked_for_title(self, space_key: str, title: str) -> PageHead | None:
-        try:
-            return await self._wiki.titled(space_key, title)
-        except PageUnreadable:
-            return None
+async def _if_readable(asking: Awaitable[PageHead | None]) -> PageHead | None:
+    try:
+        return await asking
+    except PageUnreadable:
+        return None
 
 
 def _titled(heads: Iterable[PageHead]) -> dict[str, PageHead]:

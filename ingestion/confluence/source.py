@@ -19,13 +19,13 @@ from ingestion.confluence.space_scan import (
     Watermark,
     ensure_pages_visible,
     page_in_space,
-    space_not_visible,
+    staying_visible,
+    visible_page,
     visible_space,
 )
 from ingestion.confluence.wiki import FailureStreak, PageHead, Wiki, WikiSpace
 from ingestion.errors import (
     DocumentUnknown,
-    NotVisible,
     PageUnreadable,
     SourceUnavailable,
     WikiUnavailable,
@@ -93,10 +93,8 @@ class ConfluenceSource:
         mark = Watermark.parse(watermark)
         if mark is None or mark.space.key != self.space:
             return await self.list()
-        try:
+        with staying_visible(mark.space):
             changed = await self._wiki.changed(mark.space, mark.since)
-        except NotVisible as error:
-            raise space_not_visible(mark.space) from error
         heads = {one.id: one for one in changed.heads if mark.seen.get(one.id) != one.version}
         asked = heads.keys() | {one.partition("/")[0] for one in again}
         found = await self._found(mark.space, asked, heads)
@@ -112,7 +110,7 @@ class ConfluenceSource:
                 f"{shortened(page)} names no page of the space {self.space!r}. Give the address "
                 "that the browser shows above the page, or its id."
             )
-        head = await self._head(page_id)
+        head = await visible_page(self._wiki, page_id)
         if head is not None and head.space_key != self.space:
             raise DocumentUnknown(
                 f"{shortened(page)} is a page of the space {head.space_key!r}, not of "
@@ -181,10 +179,8 @@ class ConfluenceSource:
 
     async def _asked_at(self, space: WikiSpace) -> datetime:
         """Return the site's own time, by a query for future edits, which matches no page."""
-        try:
+        with staying_visible(space):
             return (await self._wiki.changed(space, self._now() + _AHEAD)).asked_at
-        except NotVisible as error:
-            raise space_not_visible(space) from error
 
     async def _id_of(self, named: AddressTarget) -> str | None:
         if named.page_id is not None:
@@ -193,12 +189,6 @@ class ConfluenceSource:
             return None
         head = await self._wiki.titled(named.space or self.space, named.title)
         return head.id if head else None
-
-    async def _head(self, page_id: str) -> PageHead | None:
-        try:
-            return await self._wiki.head(page_id)
-        except NotVisible:
-            return None
 
 
 _BELIEVED_SECONDS = 60.0
@@ -280,11 +270,9 @@ class ConfluenceSources:
     async def _key(self, named: AddressTarget) -> str | None:
         if named.page_id is None:
             return named.space
-        try:
-            return (await self._wiki.head(named.page_id)).space_key
-        except NotVisible:
-            # A deleted page may still be indexed; its address names the space.
-            return named.space
+        head = await visible_page(self._wiki, named.page_id)
+        # A deleted page may still be indexed; its address names the space.
+        return head.space_key if head else named.space
 
     async def _all(self) -> Mapping[str, WikiSpace]:
         async with self._asking:

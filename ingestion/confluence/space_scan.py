@@ -13,7 +13,8 @@ seen.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
@@ -46,14 +47,12 @@ class SpaceScan:
 
 async def scan_space(wiki: Wiki, space: WikiSpace, access: PageAccess) -> SpaceScan:
     """Scan a space. Raises SourceUnavailable where the scan can't be trusted."""
-    try:
+    with staying_visible(space):
         await access.ask_viewers(space)
         first = await _heads(wiki, space)
         marked = await access.know_marks_of(space)
         second = await _heads(wiki, space)
         await access.ask_viewers(space)
-    except NotVisible as error:
-        raise space_not_visible(space) from error
     if first and not second:
         raise space_not_visible(space)
     doubtful = (first.keys() | set(marked)) - second.keys()
@@ -67,15 +66,20 @@ def _unchanged_heads(head: PageHead, before: PageHead | None) -> bool:
     return before is not None and before.version == head.version
 
 
+async def space_with_key(wiki: Wiki, key: str) -> WikiSpace | None:
+    """Return a space; None when it is deleted or hidden."""
+    return next((space for space in await wiki.spaces([key]) if space.key == key), None)
+
+
 async def visible_space(wiki: Wiki, key: str) -> WikiSpace:
     """Return a space that the token can see now. Raises SourceUnavailable."""
-    found = [space for space in await wiki.spaces([key]) if space.key == key]
-    if not found:
+    space = await space_with_key(wiki, key)
+    if space is None:
         raise SourceUnavailable(
             f"Confluence shows no space {key!r}; what is indexed of it was kept. Check that it "
             "still is there and that the account of CONFLUENCE_TOKEN may view it."
         )
-    return found[0]
+    return space
 
 
 async def ensure_pages_visible(wiki: Wiki, space: WikiSpace) -> None:
@@ -84,12 +88,19 @@ async def ensure_pages_visible(wiki: Wiki, space: WikiSpace) -> None:
     Raises SourceUnavailable.
     """
     await visible_space(wiki, space.key)
-    try:
+    with staying_visible(space):
         async for _ in wiki.heads(space):
             return
+    raise space_not_visible(space)
+
+
+@contextmanager
+def staying_visible(space: WikiSpace) -> Iterator[None]:
+    """Raise SourceUnavailable where the space turns out to be no longer visible."""
+    try:
+        yield
     except NotVisible as error:
         raise space_not_visible(space) from error
-    raise space_not_visible(space)
 
 
 def space_not_visible(space: WikiSpace) -> SourceUnavailable:
@@ -131,11 +142,16 @@ async def _check(
 
 async def page_in_space(wiki: Wiki, space: WikiSpace, page_id: str) -> PageHead | None:
     """Return a page of a space; None when it is deleted, hidden or in another space."""
+    head = await visible_page(wiki, page_id)
+    return head if head and head.space_key == space.key else None
+
+
+async def visible_page(wiki: Wiki, page_id: str) -> PageHead | None:
+    """Return a page; None when it is deleted or hidden."""
     try:
-        head = await wiki.head(page_id)
+        return await wiki.head(page_id)
     except NotVisible:
         return None
-    return head if head.space_key == space.key else None
 
 
 OVERLAP = timedelta(minutes=10)

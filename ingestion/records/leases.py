@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Protocol
 
 import structlog
-from sqlalchemy import ColumnElement, Connection, delete, or_, select, update
+from sqlalchemy import Connection, delete, or_, select, update
 
 from ingestion.errors import LeaseLost, LedgerUnavailable, RunInProgress
 from ingestion.records.database import LEASES, Database
@@ -168,13 +168,15 @@ class TableLeases:
         every: float = _RENEW_SECONDS,
         sure: float = _SURE_SECONDS,
     ) -> None:
-        self._rows = _Rows(database, tenant, lasting)
+        self._database = database
+        self._tenant = tenant
+        self._lasting = lasting
         self._every = every
         self._sure = sure
 
     @asynccontextmanager
     async def held(self, space: str) -> AsyncIterator[Confirm]:
-        row = _RowLease(self._rows, space, self._sure)
+        row = self._row(space)
         await row.take()
         holder = asyncio.current_task()
         renewing = asyncio.create_task(row.keep(self._every, holder))
@@ -193,29 +195,55 @@ class TableLeases:
             await row.release()
 
     async def busy(self, space: str) -> bool:
-        return await self._rows.holder(space) is not None
+        return await self._row(space).holder() is not None
+
+    def _row(self, space: str) -> _RowLease:
+        return _RowLease(self._database, self._tenant, space, self._lasting, self._sure)
 
 
 class _RowLease:
-    """A row that is renewed until it is released or lost."""
+    """The row of a space, renewed by this owner until it is released or lost."""
 
-    def __init__(self, rows: _Rows, space: str, sure: float) -> None:
-        self._rows = rows
+    def __init__(
+        self, database: Database, tenant: str, space: str, lasting: float, sure: float
+    ) -> None:
+        self._database = database
+        self._key = {"tenant": tenant, "space": space}
+        self._here = LEASES.c.tenant == tenant, LEASES.c.space == space
         self._space = space
+        self._lasting = lasting
         self._sure = sure
         self._owner = owner_here()
         self._renewed = 0.0
         self.lost = False
 
     async def take(self) -> None:
+        """Acquire the space if it is free. Raises RunInProgress."""
         asked = time.monotonic()
-        holder = await self._rows.take(self._space, self._owner)
+        holder = await self._database.run(self._taken_by_another)
         if holder is not None:
             raise RunInProgress(
                 f"Another run works on space {self._space!r}, on {holder.split('/')[0]!r}; wait "
                 "until it ends."
             )
         self._renewed = asked
+
+    def _taken_by_another(self, connection: Connection) -> str | None:
+        """Take the row, unless another owner that may be alive holds it; return that one."""
+        of_holder = select(LEASES.c.owner).where(*self._here)
+        holder = connection.scalar(of_holder)
+        dead = holder if holder is not None and is_dead(holder) else ""
+        now = self._database.now
+        ours = {"owner": self._owner, "beat": now, "expires": now + self._lasting}
+        fresh = self._database.insert(LEASES).values(**self._key, **ours)
+        taken = fresh.on_conflict_do_update(
+            index_elements=["tenant", "space"],
+            set_=ours,
+            where=or_(LEASES.c.expires < now, LEASES.c.owner == dead),
+        ).returning(LEASES.c.owner)
+        if connection.scalar(taken) is not None:
+            return None
+        return connection.scalar(of_holder) or "?"
 
     async def confirm(self) -> None:
         if not self.lost and time.monotonic() - self._renewed > self._sure:
@@ -242,73 +270,31 @@ class _RowLease:
 
     async def release(self) -> None:
         """Release the lease at once; without the database it expires by itself."""
+        statement = delete(LEASES).where(*self._here, LEASES.c.owner == self._owner)
         try:
-            await self._rows.release(self._space, self._owner)
+            await self._database.run(lambda connection: connection.execute(statement))
         except LedgerUnavailable as error:
             log.warning("lease.not_released", space=self._space, why=str(error))
 
-    async def _renew(self) -> None:
-        asked = time.monotonic()
-        if await self._rows.renew(self._space, self._owner):
-            self._renewed = asked
-        else:
-            self.lost = True
-
-
-class _Rows:
-    """The SQL statements on leases."""
-
-    def __init__(self, database: Database, tenant: str, lasting: float) -> None:
-        self._database = database
-        self._tenant = tenant
-        self._lasting = lasting
-
-    async def take(self, space: str, owner: str) -> str | None:
-        """Acquire a free space for an owner; return None, or the current holder."""
-        now = self._database.now
-        times = {"beat": now, "expires": now + self._lasting}
-
-        def work(connection: Connection) -> str | None:
-            holder = connection.scalar(select(LEASES.c.owner).where(*self._at(space)))
-            dead = holder if holder is not None and is_dead(holder) else ""
-            fresh = self._database.insert(LEASES).values(
-                tenant=self._tenant, space=space, owner=owner, **times
-            )
-            taken = fresh.on_conflict_do_update(
-                index_elements=["tenant", "space"],
-                set_={"owner": owner, **times},
-                where=or_(LEASES.c.expires < now, LEASES.c.owner == dead),
-            ).returning(LEASES.c.owner)
-            if connection.scalar(taken) is not None:
-                return None
-            return connection.scalar(select(LEASES.c.owner).where(*self._at(space))) or "?"
-
-        return await self._database.run(work)
-
-    async def renew(self, space: str, owner: str) -> bool:
-        """Extend a lease that is still its owner's, expired or not; return whether it was."""
-        now = self._database.now
-        statement = (
-            update(LEASES)
-            .where(*self._at(space), LEASES.c.owner == owner)
-            .values(beat=now, expires=now + self._lasting)
-        )
-        return await self._database.run(lambda c: c.execute(statement).rowcount == 1)
-
-    async def release(self, space: str, owner: str) -> None:
-        statement = delete(LEASES).where(*self._at(space), LEASES.c.owner == owner)
-        await self._database.run(lambda connection: connection.execute(statement))
-
-    async def holder(self, space: str) -> str | None:
-        """Return the current holder of a space, ignoring dead processes of this host."""
-        statement = select(LEASES.c.owner).where(
-            *self._at(space), LEASES.c.expires >= self._database.now
-        )
+    async def holder(self) -> str | None:
+        """Return the current holder of the space, ignoring dead processes of this host."""
+        unexpired = LEASES.c.expires >= self._database.now
+        statement = select(LEASES.c.owner).where(*self._here, unexpired)
         holder = await self._database.run(lambda connection: connection.scalar(statement))
         return None if holder is None or is_dead(holder) else holder
 
-    def _at(self, space: str) -> tuple[ColumnElement[bool], ...]:
-        return LEASES.c.tenant == self._tenant, LEASES.c.space == space
+    async def _renew(self) -> None:
+        """Extend the lease if it is still this owner's, expired or not."""
+        asked, now = time.monotonic(), self._database.now
+        statement = (
+            update(LEASES)
+            .where(*self._here, LEASES.c.owner == self._owner)
+            .values(beat=now, expires=now + self._lasting)
+        )
+        if await self._database.run(lambda c: c.execute(statement).rowcount == 1):
+            self._renewed = asked
+        else:
+            self.lost = True
 
 
 def _lease_lost(space: str) -> str:

@@ -117,13 +117,11 @@ class RunCounters:
         """Record that the run waits for another process's space."""
         self.run = replace(self.run, state="waiting")
 
-    def expect(self, pages: int, use: EmbeddingUse) -> None:
-        """Add a space's estimated usage to that of the spaces before."""
+    def begin(self, space: str, pages: int, use: EmbeddingUse | None = None) -> None:
+        """Add a space's pages and estimated usage to those of the spaces before."""
+        self._begun = self._begun or time.monotonic()
         if pages:
             self.run = replace(self.run, expected=added_use(self.run.expected, use))
-
-    def begin(self, space: str, pages: int) -> None:
-        self._begun = self._begun or time.monotonic()
         self.run = replace(self.run, at_space=space, total=self.run.total + pages)
 
     def advance(self, *, pages: int = 0, chunks: int = 0) -> None:

@@ -62,11 +62,8 @@ class JsonProgress:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
-    def expect(self, pages: int, use: EmbeddingUse) -> None:
-        self.send(expect=pages, use=asdict(use))
-
-    def begin(self, space: str, pages: int) -> None:
-        self.send(begin=pages, space=space)
+    def begin(self, space: str, pages: int, use: EmbeddingUse | None = None) -> None:
+        self.send(begin=pages, space=space, use=None if use is None else asdict(use))
 
     def advance(self, *, pages: int = 0, chunks: int = 0) -> None:
         self.send(pages=pages, chunks=chunks)

@@ -61,16 +61,23 @@ class WorkerPool:
         self._tenant = tenant
         self._largest = largest
         self._leases = leases
-        self._workers = _IdleWorkers(resting_seconds)
+        self._resting_seconds = resting_seconds
+        self._idle: dict[_WorkerProcess, asyncio.Task[None]] = {}
+        self._idle_waits: set[asyncio.Task[None]] = set()
+        self._busy = 0
+        self._freed = asyncio.Condition()
 
     async def __call__(self, space: str, progress: Progress, run: Run) -> Report:
         if self._leases is not None and not run.dry_run and await self._leases.busy(space):
             raise RunInProgress(f"Another run works on space {space!r}; wait until it ends.")
-        return await self._workers.do(self._job(space, run), progress)
+        return await self._do(self._job(space, run), progress)
 
     async def close(self) -> None:
         """End the idle workers."""
-        await self._workers.close()
+        while (worker := self._take_idle()) is not None:
+            await worker.end()
+        if self._idle_waits:
+            await asyncio.wait(self._idle_waits)
 
     def _job(self, space: str, run: Run) -> Job:
         return Job(
@@ -84,19 +91,7 @@ class WorkerPool:
             page=run.page,
         )
 
-
-class _IdleWorkers:
-    """The idle workers, and the number of busy ones."""
-
-    def __init__(self, resting_seconds: float) -> None:
-        self._resting_seconds = resting_seconds
-        self._idle: dict[_WorkerProcess, asyncio.Task[None]] = {}
-        self._idle_waits: set[asyncio.Task[None]] = set()
-        self._busy = 0
-        self._freed = asyncio.Condition()
-
-    async def do(self, job: Job, progress: Progress) -> Report:
-        """Have a worker execute a job. Raises its error."""
+    async def _do(self, job: Job, progress: Progress) -> Report:
         await self._await_free()
         idle = self._take_idle()
         self._busy += 1
@@ -109,12 +104,6 @@ class _IdleWorkers:
             self._busy -= 1
             async with self._freed:
                 self._freed.notify_all()
-
-    async def close(self) -> None:
-        while (worker := self._take_idle()) is not None:
-            await worker.end()
-        if self._idle_waits:
-            await asyncio.wait(self._idle_waits)
 
     async def _await_free(self) -> None:
         """Wait briefly for a busy worker to finish: starting one costs more."""
@@ -241,10 +230,8 @@ class _WorkerProcess:
 def _forward(message: Mapping[str, Any], progress: Progress) -> Report | None:
     """Forward a worker's message; return its final report, else None. Raises its error."""
     match message:
-        case {"expect": pages, "use": use}:
-            progress.expect(pages, EmbeddingUse(**use))
-        case {"begin": pages, "space": space}:
-            progress.begin(space, pages)
+        case {"begin": pages, "space": space, "use": use}:
+            progress.begin(space, pages, None if use is None else EmbeddingUse(**use))
         case {"pages": pages, "chunks": chunks}:
             progress.advance(pages=pages, chunks=chunks)
         case {"page": page, "reason": reason}:

@@ -22,9 +22,7 @@ _SECONDS_BETWEEN_LINES = 5.0
 class NoProgress:
     """Ignores all progress."""
 
-    def expect(self, pages: int, use: EmbeddingUse) -> None: ...
-
-    def begin(self, space: str, pages: int) -> None: ...
+    def begin(self, space: str, pages: int, use: EmbeddingUse | None = None) -> None: ...
 
     def advance(self, *, pages: int = 0, chunks: int = 0) -> None: ...
 
@@ -42,10 +40,8 @@ class ProgressBar:
         self._chunks = 0
         self._started = 0.0
 
-    def expect(self, pages: int, use: EmbeddingUse) -> None:
-        _log_expected_use(self._stream, pages, use)
-
-    def begin(self, space: str, pages: int) -> None:
+    def begin(self, space: str, pages: int, use: EmbeddingUse | None = None) -> None:
+        _print_expected_use(self._stream, pages, use)
         self._chunks, self._started = 0, time.monotonic()
         if pages:
             self._bar = tqdm(
@@ -78,10 +74,8 @@ class ProgressLines:
         self._total = self._pages = self._chunks = 0
         self._started = self._last = 0.0
 
-    def expect(self, pages: int, use: EmbeddingUse) -> None:
-        _log_expected_use(self._stream, pages, use)
-
-    def begin(self, space: str, pages: int) -> None:
+    def begin(self, space: str, pages: int, use: EmbeddingUse | None = None) -> None:
+        _print_expected_use(self._stream, pages, use)
         self._space, self._total, self._pages, self._chunks = space, pages, 0, 0
         self._started = self._last = time.monotonic()
 
@@ -109,7 +103,7 @@ class ProgressLines:
         return line
 
 
-def _log_expected_use(stream: TextIO, pages: int, use: EmbeddingUse) -> None:
+def _print_expected_use(stream: TextIO, pages: int, use: EmbeddingUse | None) -> None:
     line = use_line(use, pages=pages, dry_run=True)
     if line:
         print(line, file=stream, flush=True)

@@ -130,10 +130,9 @@ async def sync(
         progress=progress,
         confirm=confirm,
     )
-    if expected is not None:
-        progress.expect(len(plan.to_write), expected)
+    progress.begin(space, len(plan.to_write), expected)
     before = use_of(embedder)
-    written = await _write(pipeline, progress, space, plan, listing)
+    written = await _write(pipeline, progress, plan, listing)
     return with_use(report.done(written), use_between(before, use_of(embedder)))
 
 
@@ -167,10 +166,9 @@ async def _versions(index: Index, embedder: Embedder | None, sizes: ChunkSizes) 
 
 
 async def _write(
-    pipeline: Pipeline, progress: Progress, space: str, plan: Plan, listing: Listing
+    pipeline: Pipeline, progress: Progress, plan: Plan, listing: Listing
 ) -> WriteResult:
     """Write the pages of a plan, and report which ones could not be listed."""
-    progress.begin(space, len(plan.to_write))
     for finding in listing.failed:
         progress.fail(finding.page, finding.reason)
     try:

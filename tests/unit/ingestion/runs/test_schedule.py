@@ -286,14 +286,6 @@ async def test_a_pass_that_fails_is_begun_again_later_and_later(
     assert [extent for _, extent in replica.read[4:]] == ["all", "all"]
 
 
-async def test_a_schedule_of_never_asks_nobody(records: Records) -> None:
-    replica = Replica(records, Cadence(0, 0))
-
-    await replica.tick()
-
-    assert replica.read == []
-
-
 async def test_the_next_pass_over_each_space_can_be_told(
     replica: Replica, records: Records
 ) -> None:

@@ -270,7 +270,7 @@ async def test_what_embedding_will_take_is_said_before_the_first_page(tmp_path: 
 
 def test_a_worker_tells_its_server_what_embedding_will_take() -> None:
     said = io.StringIO()
-    JsonProgress(said).expect(2, EmbeddingUse(500, 0, 10))
+    JsonProgress(said).begin("HR", 2, EmbeddingUse(500, 0, 10))
     shown = io.StringIO()
 
     assert _forward(json.loads(said.getvalue()), ProgressLines(shown)) is None

@@ -17,7 +17,7 @@ from ingestion.sync.report import NO_EMBEDDER, NoProgress
 from ingestion.sync.sync import Folder, sync, sync_folder
 from ingestion.types import Document, Finding, Listing, Paragraph, Report, SourcePage
 from rag.errors import ModelUnavailable
-from rag.types import EVERYONE, Vectors
+from rag.types import EVERYONE, EmbeddingUse, Vectors
 from tests.fakes.ingestion import MemoryIndex, pdf, word
 from tests.fakes.rag_ports import WordEmbedder
 
@@ -276,7 +276,7 @@ class Counter(NoProgress):
     def __init__(self) -> None:
         self.total = self.pages = self.chunks = self.ended = 0
 
-    def begin(self, space: str, pages: int) -> None:
+    def begin(self, space: str, pages: int, use: EmbeddingUse | None = None) -> None:
         assert space == "HR"
         self.total = pages
 

@@ -195,14 +195,6 @@ def test_a_table_with_names_down_its_side_has_no_header_row() -> None:
     assert read(f"<table><tbody>{rows}</tbody></table>") == "| Port | 22 |\n| Use | SSH |"
 
 
-def test_a_table_in_a_table_is_said_row_by_row() -> None:
-    inner = "<table><tr><th>Port</th><th>Use</th></tr><tr><td>22</td><td>SSH</td></tr></table>"
-
-    assert read(f"<table><tr><td>x</td><td>{inner}</td></tr></table>") == (
-        "| x | Port: 22, Use: SSH |"
-    )
-
-
 def test_the_text_is_in_the_one_form_that_can_be_quoted() -> None:
     page = "<p>cafe\u0301 a\u200bb \u202eabc\u202c x\u00a0y</p>"
 
