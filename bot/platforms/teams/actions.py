@@ -34,6 +34,7 @@ from bot.domain.feedback import LONGEST_COMMENT, REASONS, Vote
 from bot.domain.interactions import Interaction, PostedRef
 from bot.domain.messages import Message, Thread
 from bot.domain.text.markdown import clip
+from bot.platforms.teams.dispatch import Dispatch
 from bot.platforms.teams.messages.replies import REPLY, PostedActivities
 from bot.platforms.teams.payloads.actions import (
     ASK_PERSON,
@@ -66,7 +67,6 @@ from bot.platforms.teams.rendering.cards import (
     text_input,
 )
 from bot.platforms.teams.rendering.text import CONTENT_BUDGET, card_plain, size
-from bot.platforms.teams.transport.dispatch import Dispatch
 
 log = structlog.get_logger(__name__)
 

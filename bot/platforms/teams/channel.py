@@ -28,6 +28,7 @@ from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.escalations.case_view import CaseView
 from bot.escalations.casework import Casework
+from bot.platforms.teams.auth import InboundAuth, RequestAuthenticator, SigningKeys
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.connections import CachedCredentials, ConnectorClients
 from bot.platforms.teams.client.conversations import Conversations, Removals
@@ -54,7 +55,6 @@ from bot.platforms.teams.tenant.health_checks import (
     known_health,
 )
 from bot.platforms.teams.tenant.members import Colleagues, OutsideReaders, home_tenant_of
-from bot.platforms.teams.transport.auth import InboundAuth, RequestAuthenticator, SigningKeys
 
 
 def _inbound_and_client(

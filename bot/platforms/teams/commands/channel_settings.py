@@ -28,6 +28,7 @@ from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.messages import Message
 from bot.domain.text.markdown import clip
 from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.dispatch import Dispatch
 from bot.platforms.teams.payloads.actions import EDIT_SETTINGS, Press
 from bot.platforms.teams.payloads.activity import (
     ROOM_ID,
@@ -48,7 +49,6 @@ from bot.platforms.teams.rendering.cards import (
     text_paragraphs,
     with_card,
 )
-from bot.platforms.teams.transport.dispatch import Dispatch
 
 NOT_A_CHANNEL = (
     "This is no channel. Paste what Copy link in the channel's menu gives, or its id, which begins "
