@@ -22,6 +22,7 @@ from bot.platforms.slack.actions.answer_buttons import AnswerButtons, Explanatio
 from bot.platforms.slack.actions.feedback import AnswerLookup, FeedbackListener
 from bot.platforms.slack.actions.interactivity import PressDispatcher
 from bot.platforms.slack.actions.shortcuts import MessageShortcut
+from bot.platforms.slack.bot_identity import InstallationEvents
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.commands.channel_settings import SettingsDialog
 from bot.platforms.slack.commands.reindex_runs import ReindexListener, RunMessages
@@ -32,7 +33,6 @@ from bot.platforms.slack.escalations.people_channel import CaseButtons
 from bot.platforms.slack.messages.intake import EditListener, MessageListener, StopEvents
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.socket_mode import SocketMode, SocketTimeouts
-from bot.platforms.slack.workspace.bot_identity import InstallationEvents
 
 PATH = "/slack/events"
 

@@ -23,9 +23,9 @@ from bot.platforms.teams.commands.reindex_runs import ReindexListener, RunMessag
 from bot.platforms.teams.dispatch import Dispatch, Endpoint, Listener
 from bot.platforms.teams.escalations.notices import AskerButtons
 from bot.platforms.teams.escalations.people_channel import CaseButtons
+from bot.platforms.teams.installation import Greetings, InstallationEvents
+from bot.platforms.teams.members import COMMAND_SPELLING
 from bot.platforms.teams.messages.intake import MessageListener
-from bot.platforms.teams.tenant.installation import Greetings, InstallationEvents
-from bot.platforms.teams.tenant.members import COMMAND_SPELLING
 
 ENDPOINT_PATH = "/api/messages"
 

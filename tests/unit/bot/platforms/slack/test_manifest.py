@@ -22,8 +22,8 @@ from bot.domain.settings import Settings
 from bot.platforms.slack import dispatch
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.commands.slash_commands import Command
+from bot.platforms.slack.health_checks import OPTIONAL_SCOPES, REQUIRED_SCOPES
 from bot.platforms.slack.listeners import PATH, mount
-from bot.platforms.slack.workspace.health_checks import OPTIONAL_SCOPES, REQUIRED_SCOPES
 from tests.fakes.slack import people, state
 from tests.fakes.slack.blocks import Check, flag, items, one_of, shape, string
 

@@ -12,6 +12,7 @@ from bot.domain.errors import StoreUnavailable
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.dispatch import Dispatch
+from bot.platforms.teams.members import OutsideReaders
 from bot.platforms.teams.payloads.activity import (
     Body,
     ConversationKind,
@@ -24,7 +25,6 @@ from bot.platforms.teams.payloads.activity import (
     reference_to,
     text_at,
 )
-from bot.platforms.teams.tenant.members import OutsideReaders
 
 InstallationChange = Literal["added", "removed", "reopened", "closed"]
 """added, removed: the bot. reopened, closed: the channel or the team."""

@@ -12,7 +12,7 @@ from bot.domain.settings import Settings
 from bot.platforms.teams.auth import SigningKeys
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.registration import Cloud, TokenRefusal
-from bot.platforms.teams.tenant.members import OutsideReaders
+from bot.platforms.teams.members import OutsideReaders
 
 TEAMS_PART = "Teams"
 PEOPLE_PART = "Teams people"
