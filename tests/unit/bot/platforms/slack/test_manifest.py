@@ -21,9 +21,9 @@ from bot.chat.commands.types import InvalidCommand
 from bot.domain.settings import Settings
 from bot.platforms.slack import dispatch
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.commands.slash_commands import Command
 from bot.platforms.slack.health_checks import OPTIONAL_SCOPES, REQUIRED_SCOPES
 from bot.platforms.slack.listeners import PATH, mount
+from bot.platforms.slack.slash_commands import Command
 from tests.fakes.slack import people, state
 from tests.fakes.slack.blocks import Check, flag, items, one_of, shape, string
 

@@ -17,7 +17,7 @@ from bot.chat.commands.channel_settings import (
 from bot.domain.errors import StoreUnavailable
 from bot.domain.messages import NO_MODEL, Policy
 from bot.domain.settings import Settings
-from bot.platforms.slack.commands.channel_settings import (
+from bot.platforms.slack.channel_settings import (
     settings_modal,
     submitted_values,
 )

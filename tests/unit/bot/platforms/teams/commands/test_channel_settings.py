@@ -21,7 +21,7 @@ from bot.chat.commands.channel_settings import (
 )
 from bot.domain.errors import StoreUnavailable
 from bot.domain.messages import NO_MODEL, Policy
-from bot.platforms.teams.commands.channel_settings import (
+from bot.platforms.teams.channel_settings import (
     NOT_A_CHANNEL,
     NOT_THERE,
     OTHERS_READ,

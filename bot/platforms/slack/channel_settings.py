@@ -41,7 +41,6 @@ from bot.platforms.slack.actions.interactivity import (
     submitted_field,
 )
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.commands.slash_commands import Command, plain_message
 from bot.platforms.slack.dispatch import ACCEPT_SECONDS
 from bot.platforms.slack.payloads.actions import SETTINGS_FORM
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at
@@ -53,6 +52,7 @@ from bot.platforms.slack.rendering import (
     plain_text,
     section,
 )
+from bot.platforms.slack.slash_commands import Command, plain_message
 
 _MOST_OPTIONS = 100  # Slack's limit for the options of a menu or group, and for its groups
 _SHORT = 30
