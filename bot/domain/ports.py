@@ -231,8 +231,19 @@ class Policies(Protocol):
         """Return a channel's policy; None if none is set."""
         ...
 
-    async def set(self, tenant: str, channel: str, allowed: Policy, *, actor: str) -> None:
-        """Set a channel's policy, with an audit entry; ``actor`` is as in Audits."""
+    async def set(
+        self,
+        tenant: str,
+        channel: str,
+        allowed: Policy,
+        *,
+        actor: str,
+        instead_of: Policy | None = None,
+    ) -> bool:
+        """Set a channel's policy, with an audit entry; ``actor`` is as in Audits.
+
+        Return False, with nothing set, if another policy holds than ``instead_of``. None: any.
+        """
         ...
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import Insert, Select, delete, func, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.json_codec import Codec, storable
@@ -158,8 +159,15 @@ class StoredPolicies:
             for channel, text, changed_by, changed_at in rows
         ]
 
-    async def set(self, tenant: str, channel: str, allowed: Policy, *, actor: str) -> None:
-        """Set a channel's policy, replacing an earlier one."""
+    async def set(
+        self,
+        tenant: str,
+        channel: str,
+        allowed: Policy,
+        *,
+        actor: str,
+        instead_of: Policy | None = None,
+    ) -> bool:
         text = self._codec.encode(allowed)
         row = {
             "tenant": tenant,
@@ -169,12 +177,29 @@ class StoredPolicies:
             "changed_at": utc_now(),
         }
         async with self._transactions.writing() as connection:
+            if instead_of is not None and not await self._holds(connection, row, instead_of):
+                return False
             await connection.execute(
                 upsert(self._transactions.dialect, PolicyRow, row, key=("tenant", "channel"))
             )
             await connection.execute(
                 insert_audit(tenant, actor, "set policy", channel, detail=text)
             )
+        return True
+
+    async def _holds(
+        self, connection: AsyncConnection, row: Mapping[str, object], policy: Policy
+    ) -> bool:
+        """Lock the policy of a row's channel; return whether it is ``policy``."""
+        if policy == Policy():
+            # A channel without a row has this one, and only a row can be locked.
+            usual = {**row, "policy": self._codec.encode(policy)}
+            await connection.execute(insert_once(self._transactions.dialect, PolicyRow, usual))
+        kept = select(PolicyRow.policy).where(
+            PolicyRow.tenant == row["tenant"], PolicyRow.channel == row["channel"]
+        )
+        text = await connection.scalar(kept.with_for_update())
+        return text is not None and self._codec.decode(text) == policy
 
     async def remove(self, tenant: str, channel: str, *, actor: str) -> bool:
         """Remove a channel's policy; return whether it had one."""

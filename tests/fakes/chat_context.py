@@ -283,9 +283,20 @@ class MemoryPolicies:
     async def of(self, tenant: str, channel: str) -> Policy | None:
         return self.kept.get(channel)
 
-    async def set(self, tenant: str, channel: str, allowed: Policy, *, actor: str) -> None:
+    async def set(
+        self,
+        tenant: str,
+        channel: str,
+        allowed: Policy,
+        *,
+        actor: str,
+        instead_of: Policy | None = None,
+    ) -> bool:
+        if instead_of not in {None, self.kept.get(channel, Policy())}:
+            return False
         self.kept[channel] = allowed
         self.actors.append(actor)
+        return True
 
 
 class ReadsNothing:

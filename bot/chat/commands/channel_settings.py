@@ -5,6 +5,7 @@ Pure. The form's fields have the names of bot.domain.messages.Policy.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from pydantic import TypeAdapter
 from bot.chat.commands.parsing import quote_input
 from bot.domain.formatting import join_names
 from bot.domain.messages import NO_MODEL, AnswerMode, Policy
+
+ALL_SPACES = "*"
+"""The choice of all spaces; no space is called so."""
 
 Field = Literal["spaces", "answers", "follow_ups", "people", "model", "other_bots"]
 GENERAL_FIELD: Field = "answers"
@@ -28,8 +32,13 @@ _ANSWERS: Mapping[AnswerMode, str] = {
     "questions": "Also questions addressed to nobody, if I am sure",
     "off": "Never",
 }
+SETTINGS_CHANGED = (
+    "Somebody else changed these settings meanwhile, so nothing was saved. They are shown as they "
+    "are now."
+)
 _PAGES_WORDS = "The pages' own words, without a model"
 _NAMED = 20
+_VERSION_LENGTH = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +53,8 @@ class Choice:
 class ChannelSettingsForm:
     """The settings form of a channel (``platform:channel``), with the current policy.
 
-    No space selected means all. A selected option that no longer exists is still offered, so that
-    saving changes only what the user changed. ``people`` "" and ``model`` "" are as in Policy.
+    A selected option that no longer exists is still offered, so that saving changes only what the
+    user changed. ``people`` "" and ``model`` "" are as in Policy.
     """
 
     channel: str
@@ -54,10 +63,24 @@ class ChannelSettingsForm:
     spaces: tuple[Choice, ...]
     models: tuple[Choice, ...]
 
+    @property
+    def space_choices(self) -> tuple[Choice, ...]:
+        """The spaces, after the choice of all of them."""
+        return (Choice(ALL_SPACES, "All spaces"), *self.spaces)
+
+    @property
+    def version(self) -> str:
+        """A short text that differs for every policy, which the platform's form sends back."""
+        shown = repr(current_values(self.policy))
+        return hashlib.sha256(shown.encode()).hexdigest()[:_VERSION_LENGTH]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmittedSettings:
-    """The submitted values of the form, as the platform sent them."""
+    """The submitted values of the form, as the platform sent them.
+
+    ``spaces`` are names, or ALL_SPACES alone; none only where the policy allows none already.
+    """
 
     answers: str
     follow_ups: bool = False
@@ -76,6 +99,16 @@ class InvalidSettings:
     filled: SubmittedSettings
 
 
+@dataclass(frozen=True, slots=True)
+class OutdatedSettings:
+    """Submitted values that were not saved, as the policy is another than the form showed.
+
+    ``form`` has the present policy; SETTINGS_CHANGED tells the user.
+    """
+
+    form: ChannelSettingsForm
+
+
 def build_form(
     channel: str, policy: Policy, *, spaces: Iterable[str], models: Sequence[str], usual: str | None
 ) -> ChannelSettingsForm:
@@ -90,15 +123,27 @@ def build_form(
     )
 
 
+def current_values(policy: Policy) -> SubmittedSettings:
+    """Return what a form that nobody changed submits."""
+    return SubmittedSettings(
+        answers=policy.answers,
+        follow_ups=policy.follow_ups,
+        spaces=(ALL_SPACES,) if policy.spaces is None else tuple(sorted(policy.spaces)),
+        people=policy.people,
+        model=policy.model,
+        other_bots=policy.other_bots,
+    )
+
+
 def read_form(filled: SubmittedSettings, form: ChannelSettingsForm) -> Policy | InvalidSettings:
     """Return the submitted policy, or the validation errors by field."""
     errors: dict[Field, str] = {}
     answers = next((mode for mode in get_args(AnswerMode) if mode == filled.answers), None)
     if answers is None:
         errors["answers"] = f"{quote_input(filled.answers)} is none of the choices. Choose one."
-    unknown = tuple(sorted(set(filled.spaces) - {choice.value for choice in form.spaces}))
-    if unknown:
-        errors["spaces"] = f"There is no space {join_names(unknown, _NAMED)}. Choose from the list."
+    spaces = frozenset(filled.spaces)
+    if problem := _spaces_problem(spaces, form):
+        errors["spaces"] = problem
     if filled.model not in {choice.value for choice in form.models}:
         errors["model"] = (
             f"{quote_input(filled.model)} can't be used here. Choose one from the list."
@@ -108,13 +153,25 @@ def read_form(filled: SubmittedSettings, form: ChannelSettingsForm) -> Policy | 
     if errors or answers is None:
         return InvalidSettings(errors, form, filled)
     return Policy(
-        spaces=frozenset(filled.spaces) or None,
+        spaces=None if ALL_SPACES in spaces else spaces,
         answers=answers,
         follow_ups=filled.follow_ups,
         people=filled.people,
         model=filled.model,
         other_bots=filled.other_bots,
     )
+
+
+def _spaces_problem(chosen: frozenset[str], form: ChannelSettingsForm) -> str:
+    """Return why these spaces can't be saved; an empty choice never comes to mean all."""
+    unknown = tuple(sorted(chosen - {choice.value for choice in form.space_choices}))
+    if unknown:
+        return f"There is no space {join_names(unknown, _NAMED)}. Choose from the list."
+    if ALL_SPACES in chosen and len(chosen) > 1:
+        return "All spaces and single ones are chosen. Choose the one or the others."
+    if not chosen and form.policy.spaces != chosen:
+        return f"No space is chosen. Choose some, or all, or \u201c{_ANSWERS['off']}\u201d above."
+    return ""
 
 
 def describe_changes(before: Policy, after: Policy, form: ChannelSettingsForm) -> tuple[str, ...]:
@@ -129,12 +186,8 @@ def _each_change(before: Policy, after: Policy, form: ChannelSettingsForm) -> It
         how = "no mention is needed" if after.follow_ups else "I have to be mentioned again"
         yield f"In a thread that I am in, {how}."
     if before.spaces != after.spaces:
-        named = (
-            "all spaces"
-            if after.spaces is None
-            else join_names(tuple(sorted(after.spaces)), _NAMED)
-        )
-        yield f"I answer from {named}."
+        named = join_names(tuple(sorted(after.spaces or ())), _NAMED)
+        yield f"I answer from {'all spaces' if after.spaces is None else named}."
     if before.people != after.people:
         yield f"People are asked in {after.people or 'the usual place'}."
     if before.model != after.model:

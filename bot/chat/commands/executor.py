@@ -17,6 +17,7 @@ from bot.chat.commands.channel_settings import (
     GENERAL_FIELD,
     ChannelSettingsForm,
     InvalidSettings,
+    OutdatedSettings,
     SubmittedSettings,
     build_form,
     describe_changes,
@@ -234,29 +235,36 @@ class CommandExecutor:
 
     async def settings(self, channel: str, by: CommandCaller) -> ChannelSettingsForm | Refused:
         """Return a channel's settings as a form; ``channel`` is the platform's own id."""
-        return await self._allowed(by, "settings", lambda: self._form(channel, by))
+        return await self._allowed(by, "settings", lambda: self._form(f"{by.platform}:{channel}"))
 
     async def save(
         self,
         channel: str,
         read: Callable[[ChannelSettingsForm], SubmittedSettings],
         by: CommandCaller,
+        *,
+        version: str,
         people_problem: Callable[[str], Awaitable[str]] = _no_problem,
-    ) -> Done | InvalidSettings | Refused:
+    ) -> Done | InvalidSettings | OutdatedSettings | Refused:
         """Save the submitted settings; return what changes from the next question on.
 
+        Nothing is saved if the settings are others by now than those of the form's ``version``.
         ``read`` returns the submitted values, and the present ones of what the platform can't show.
         ``people_problem`` returns why people can't be asked in a channel, "" if they can.
         """
-        return await self._allowed(
-            by, "save settings", lambda: self._save(channel, read, by, people_problem)
-        )
 
-    async def _form(self, channel: str, by: CommandCaller) -> ChannelSettingsForm:
-        name = f"{by.platform}:{channel}"
+        async def save() -> Done | InvalidSettings | OutdatedSettings:
+            form = await self._form(f"{by.platform}:{channel}")
+            if form.version != version:
+                return OutdatedSettings(form)
+            return await self._save(read(form), form, by, people_problem)
+
+        return await self._allowed(by, "save settings", save)
+
+    async def _form(self, channel: str) -> ChannelSettingsForm:
         return build_form(
-            name,
-            await self.policies.of(self.tenant, name) or Policy(),
+            channel,
+            await self.policies.of(self.tenant, channel) or Policy(),
             spaces=[each.name for each in await self._spaces(None)],
             models=self.models,
             usual=self.usual_model,
@@ -264,13 +272,11 @@ class CommandExecutor:
 
     async def _save(
         self,
-        channel: str,
-        read: Callable[[ChannelSettingsForm], SubmittedSettings],
+        filled: SubmittedSettings,
+        form: ChannelSettingsForm,
         by: CommandCaller,
         people_problem: Callable[[str], Awaitable[str]],
-    ) -> Done | InvalidSettings:
-        form = await self._form(channel, by)
-        filled = read(form)
+    ) -> Done | InvalidSettings | OutdatedSettings:
         moved = filled.people not in {form.policy.people, ""}
         if moved and (problem := await people_problem(filled.people)):
             return InvalidSettings({"people": problem}, form, filled)
@@ -281,10 +287,14 @@ class CommandExecutor:
         if not different:
             return Done("Nothing was changed.")
         saved = await _or_refused(
-            lambda: self.policies.set(self.tenant, form.channel, chosen, actor=by.actor)
+            lambda: self.policies.set(
+                self.tenant, form.channel, chosen, actor=by.actor, instead_of=form.policy
+            )
         )
         if isinstance(saved, Refused):
             return InvalidSettings({GENERAL_FIELD: saved.text}, form, filled)
+        if not saved:
+            return OutdatedSettings(await self._form(form.channel))
         return Done("Saved, from the next question on:\n" + "\n".join(different))
 
     async def _spaces(self, reader: SeenBy) -> Sequence[Space]:

@@ -22,17 +22,17 @@ from bot.platforms.slack.actions.answer_buttons import AnswerButtons, Explanatio
 from bot.platforms.slack.actions.feedback import AnswerLookup, FeedbackListener
 from bot.platforms.slack.actions.interactivity import PressDispatcher
 from bot.platforms.slack.actions.shortcuts import MessageShortcut
+from bot.platforms.slack.bot_identity import InstallationEvents
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.commands.channel_settings import SettingsDialog
-from bot.platforms.slack.commands.reindex_runs import ReindexListener, RunMessages
-from bot.platforms.slack.commands.slash_commands import COMMAND_SPELLING, SlashCommands
+from bot.platforms.slack.channel_settings import SettingsDialog
+from bot.platforms.slack.dispatch import Dispatcher, Endpoint, Listener, bolt_app
 from bot.platforms.slack.escalations.notices import AskerButtons
 from bot.platforms.slack.escalations.people_channel import CaseButtons
 from bot.platforms.slack.messages.intake import EditListener, MessageListener, StopEvents
 from bot.platforms.slack.payloads.events import response_url_of
-from bot.platforms.slack.transport.requests import Dispatcher, Endpoint, Listener, bolt_app
-from bot.platforms.slack.transport.socket_mode import SocketMode, SocketTimeouts
-from bot.platforms.slack.workspace.bot_identity import InstallationEvents
+from bot.platforms.slack.reindex_runs import ReindexListener, RunMessages
+from bot.platforms.slack.slash_commands import COMMAND_SPELLING, SlashCommands
+from bot.platforms.slack.socket_mode import SocketMode, SocketTimeouts
 
 PATH = "/slack/events"
 

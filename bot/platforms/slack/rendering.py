@@ -194,7 +194,7 @@ def _bodies(rendered: ResponseView) -> Sequence[_Body]:
         for unit in _units(piece):
             *_, last = bodies
             has_table = any(isinstance(each, Table) for each in last)
-            fitting = parts_text((unit,)) if isinstance(unit, Table) and has_table else unit
+            fitting = _table_text(unit) if isinstance(unit, Table) and has_table else unit
             if last and _body_length((*last, fitting)) > TEXT_LIMIT:
                 bodies.append((unit,))
             else:
@@ -215,7 +215,11 @@ def _fits_as_text(table: Table) -> bool:
 
 
 def _body_text(body: _Body) -> str:
-    return "\n\n".join(parts_text((e,)) if isinstance(e, Table) else e for e in body)
+    return "\n\n".join(_table_text(each) if isinstance(each, Table) else each for each in body)
+
+
+def _table_text(table: Table) -> str:
+    return plain_code(parts_text((table,)))
 
 
 def _body_length(body: _Body) -> int:

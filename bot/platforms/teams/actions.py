@@ -33,6 +33,7 @@ from bot.chat.votes import (
 from bot.domain.interactions import LONGEST_COMMENT, REASONS, Interaction, PostedRef, Vote
 from bot.domain.markdown import clip
 from bot.domain.messages import Message, Thread
+from bot.platforms.teams.dispatch import Dispatch
 from bot.platforms.teams.messages.replies import REPLY, PostedActivities
 from bot.platforms.teams.payloads.actions import (
     ASK_PERSON,
@@ -65,7 +66,6 @@ from bot.platforms.teams.rendering.cards import (
     text_input,
 )
 from bot.platforms.teams.rendering.text import CONTENT_BUDGET, card_plain, size
-from bot.platforms.teams.transport.dispatch import Dispatch
 
 log = structlog.get_logger(__name__)
 

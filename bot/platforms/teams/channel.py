@@ -28,6 +28,7 @@ from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.escalations.case_view import CaseView
 from bot.escalations.casework import Casework
+from bot.platforms.teams.auth import InboundAuth, RequestAuthenticator, SigningKeys
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.connections import CachedCredentials, ConnectorClients
 from bot.platforms.teams.client.conversations import Conversations, Removals
@@ -41,20 +42,19 @@ from bot.platforms.teams.client.registration import (
 )
 from bot.platforms.teams.escalations.notices import AskerNotices
 from bot.platforms.teams.escalations.people_channel import PeopleChannel
+from bot.platforms.teams.health_checks import (
+    PEOPLE_CHANNEL_CURE,
+    PEOPLE_PART,
+    HealthChecks,
+    known_health,
+)
+from bot.platforms.teams.members import Colleagues, OutsideReaders, home_tenant_of
 from bot.platforms.teams.messages.intake import Files
 from bot.platforms.teams.messages.private_replies import PrivateReplies
 from bot.platforms.teams.messages.replies import PostedActivities, Replies
 from bot.platforms.teams.messages.streams import Streams
 from bot.platforms.teams.payloads.activity import question_link
 from bot.platforms.teams.rendering.labels import sensitivity_of
-from bot.platforms.teams.tenant.health_checks import (
-    PEOPLE_CHANNEL_CURE,
-    PEOPLE_PART,
-    HealthChecks,
-    known_health,
-)
-from bot.platforms.teams.tenant.members import Colleagues, OutsideReaders, home_tenant_of
-from bot.platforms.teams.transport.auth import InboundAuth, RequestAuthenticator, SigningKeys
 
 
 def _inbound_and_client(

@@ -6,16 +6,18 @@ import asyncio
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aiohttp import web
 
 from bot.chat.commands.channel_settings import (
+    ALL_SPACES,
     LONGEST_NAME,
     ChannelSettingsForm,
     InvalidSettings,
     SubmittedSettings,
     build_form,
+    current_values,
     read_form,
     spaces_in_words,
 )
@@ -134,11 +136,4 @@ def _seen(policy: Policy) -> str:
 
 
 def _with_spaces(policy: Policy, spaces: Sequence[str]) -> SubmittedSettings:
-    return SubmittedSettings(
-        answers=policy.answers,
-        follow_ups=policy.follow_ups,
-        spaces=tuple(spaces),
-        people=policy.people,
-        model=policy.model,
-        other_bots=policy.other_bots,
-    )
+    return replace(current_values(policy), spaces=tuple(spaces) or (ALL_SPACES,))

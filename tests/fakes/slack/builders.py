@@ -20,7 +20,7 @@ from bot.domain.settings import Settings
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.rate_limits import ApiCaller
 from bot.platforms.slack.listeners import mount
-from bot.platforms.slack.transport.socket_mode import SocketTimeouts
+from bot.platforms.slack.socket_mode import SocketTimeouts
 from bot.store.database import Store
 from tests.fakes.builders import NOON
 from tests.fakes.chat_context import ReadsPages, chat_context_over

@@ -13,7 +13,7 @@ from tests.fakes.slack.blocks import refusal
 from tests.fakes.slack.events import ALICE, Client, WebDoor, enclosed
 from tests.fakes.slack.exchange import Answer, Door, Json
 from tests.fakes.slack.interactions import filled, find, unfilled
-from tests.fakes.slack.posts import Post, StoredFile, View
+from tests.fakes.slack.posts import Post, StoredFile, View, view_problem
 from tests.fakes.slack.state import Workspace
 
 _OK = 200
@@ -32,6 +32,10 @@ def after_submission(slack: Workspace, view: View, answer: Answer) -> Json:
             asked = [block.get("block_id") for block in view.payload["blocks"] if "label" in block]
             assert view.errors, "Slack wants at least one error"
             assert set(view.errors) <= set(asked), f"only {asked} can be wrong"
+        case "update":
+            shown = answer.body["view"]
+            assert view_problem(shown) == "", "Slack does not show this view"
+            view.change(shown)
         case other:
             raise AssertionError(f"Slack knows no response_action {other!r}")
     return answer.body

@@ -48,6 +48,7 @@ from bot.platforms.slack.actions.interactivity import (
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NeverPermitted
+from bot.platforms.slack.dispatch import ACCEPT_SECONDS
 from bot.platforms.slack.payloads.actions import ASK_PERSON, FEEDBACK, REASON, REASON_FORM
 from bot.platforms.slack.payloads.events import (
     BotIds,
@@ -67,7 +68,6 @@ from bot.platforms.slack.rendering import (
     button,
     section,
 )
-from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 from rag.types import BoundedDict
 
 log = structlog.get_logger(__name__)

@@ -22,10 +22,10 @@ from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, DeliveryFailed
 from bot.domain.messages import Person
 from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.dispatch import ACCEPT_SECONDS
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at, ts_at
 from bot.platforms.slack.payloads.mrkdwn import escaped
 from bot.platforms.slack.rendering import Block, MessageForm, plain_text
-from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 
 
 def modal(

@@ -24,6 +24,7 @@ from bot.domain.markdown import split
 from bot.domain.messages import Attachment, InteractionId, Message, Person, Thread
 from bot.platforms.slack.actions.feedback import AnswerLookup
 from bot.platforms.slack.channel import SlackChannel
+from bot.platforms.slack.dispatch import ACCEPT_SECONDS
 from bot.platforms.slack.payloads.actions import ASK_PERSON, ASK_SHORTCUT
 from bot.platforms.slack.payloads.events import (
     BotIds,
@@ -39,7 +40,6 @@ from bot.platforms.slack.payloads.events import (
 from bot.platforms.slack.payloads.metadata import Place
 from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn, unlabelled_ids_in
 from bot.platforms.slack.rendering import MessageForm, actions, button, section
-from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
 
 NO_BOT_IDS = BotIds()
 _QUOTED = 2_000

@@ -35,6 +35,7 @@ from bot.platforms.slack.actions.interactivity import (
     submit_modal,
     typed_value,
 )
+from bot.platforms.slack.bot_identity import SlackHealth
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NOT_IN_CHANNEL, NeverPermitted, NotPermitted
 from bot.platforms.slack.escalations.card_view import (
@@ -58,7 +59,6 @@ from bot.platforms.slack.payloads.metadata import (
 )
 from bot.platforms.slack.payloads.mrkdwn import escaped_label
 from bot.platforms.slack.rendering import MessageForm, MessageForms, mrkdwn_link, section
-from bot.platforms.slack.workspace.bot_identity import SlackHealth
 
 log = structlog.get_logger(__name__)
 

@@ -28,6 +28,9 @@ from bot.chat.messages import (
 from bot.domain.errors import DeliveryFailed, InteractionUnknown
 from bot.domain.interactions import Interaction
 from bot.domain.messages import Attachment, Message, Person, Thread
+from bot.platforms.slack.bot_identity import BotIdentity
+from bot.platforms.slack.dispatch import ACCEPT_SECONDS
+from bot.platforms.slack.members import MentionNames
 from bot.platforms.slack.messages.progress import AgentSessions
 from bot.platforms.slack.payloads.events import (
     Event,
@@ -40,9 +43,6 @@ from bot.platforms.slack.payloads.events import (
     ts_at,
 )
 from bot.platforms.slack.payloads.mrkdwn import unlabelled_ids_in
-from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
-from bot.platforms.slack.workspace.bot_identity import BotIdentity
-from bot.platforms.slack.workspace.members import MentionNames
 
 _MOST_LATE = 1_000
 """Finished late events to remember; Slack retries an event for some minutes."""

@@ -20,6 +20,7 @@ from bot.escalations.asker_notices import LatestNotice, buttons_with, notice_tex
 from bot.escalations.case_view import CaseButton, buttons_for_asker, last_act
 from bot.escalations.casework import Casework
 from bot.platforms.teams.client.api import TeamsClient
+from bot.platforms.teams.dispatch import Dispatch
 from bot.platforms.teams.messages.replies import PostedActivities
 from bot.platforms.teams.payloads.actions import ASKER_ACTIONS, Press
 from bot.platforms.teams.payloads.activity import Json
@@ -37,7 +38,6 @@ from bot.platforms.teams.rendering.text import (
     teams_markdown,
     teams_plain,
 )
-from bot.platforms.teams.transport.dispatch import Dispatch
 
 _BUTTONS_BYTES = 2_000
 """Bytes reserved for the buttons, and for the part number."""

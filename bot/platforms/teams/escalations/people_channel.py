@@ -25,6 +25,7 @@ from bot.escalations.case_view import CASE_FORMS, CaseLinks, CaseView, platform_
 from bot.escalations.casework import IdempotentActs
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import Gone, NotPermitted, RateLimited
+from bot.platforms.teams.dispatch import Dispatch
 from bot.platforms.teams.escalations.card_view import (
     VERSION_KEY,
     PresserNote,
@@ -42,7 +43,6 @@ from bot.platforms.teams.payloads.activity import (
 )
 from bot.platforms.teams.rendering.cards import card_answer
 from bot.platforms.teams.rendering.text import teams_plain
-from bot.platforms.teams.transport.dispatch import Dispatch
 from rag.types import BoundedDict
 
 _REMEMBERED = 1_000

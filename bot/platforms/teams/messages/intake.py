@@ -29,6 +29,8 @@ from bot.chat.messages import (
 )
 from bot.domain.errors import DeliveryFailed
 from bot.domain.messages import Attachment, Message
+from bot.platforms.teams.dispatch import Dispatch
+from bot.platforms.teams.members import COMMAND_SPELLING
 from bot.platforms.teams.payloads.activity import (
     Body,
     conversation_of,
@@ -39,8 +41,6 @@ from bot.platforms.teams.payloads.activity import (
     text_at,
 )
 from bot.platforms.teams.payloads.messages import INLINE_PREFIX, parse_message, thread_of
-from bot.platforms.teams.tenant.members import COMMAND_SPELLING
-from bot.platforms.teams.transport.dispatch import Dispatch
 
 _MOST_DELETED = 50
 """Per conversation; a message that arrives after its deletion arrives soon."""

@@ -7,7 +7,12 @@ from dataclasses import replace
 
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.cards import text_block
-from bot.platforms.teams.rendering.text import card_plain, card_text, largest_fitting
+from bot.platforms.teams.rendering.text import (
+    card_plain,
+    card_text,
+    largest_fitting,
+    split_markdown,
+)
 from rag.parts import CELL_JOINT, Code, Table
 
 Fits = Callable[[Json], bool]
@@ -73,18 +78,22 @@ def _table_row(cells: tuple[str, ...], **looks: object) -> Json:
 
 _WORDED_ROWS = 3
 _LONGEST_WORDED = 600
+_CUT_BYTES = 300
 
 
 def table_words(table: Table) -> str:
     """Return what the message above a table says of it, for notifications and screen readers.
 
-    These are the header and the first rows in bold, which answer best. Lines that are too long to
-    be read twice are on the card alone.
+    These are the header and the first rows in bold, which answer best; the first rows if there are
+    neither. Lines that are too long to be read twice are on the card alone, but the beginning of a
+    table is never left out.
     """
     key = [row for row in table.rows if _is_bold(row)][:_WORDED_ROWS]
-    header = [table.header] if table.header else []
-    lines = (CELL_JOINT.join(row).strip() for row in (*header, *key))
-    return "\n".join(line for line in lines if len(line) <= _LONGEST_WORDED)
+    said = (table.header, *key) if table.header else key or table.rows[:_WORDED_ROWS]
+    first, *others = (CELL_JOINT.join(row).strip() for row in said)
+    if len(first) > _LONGEST_WORDED:
+        first = f"{split_markdown(first, _CUT_BYTES)[0].rstrip()}\u2026"
+    return "\n".join((first, *(line for line in others if len(line) <= _LONGEST_WORDED)))
 
 
 def _is_bold(row: tuple[str, ...]) -> bool:

@@ -98,13 +98,10 @@ def dialog_button(title: str, name: str, about: str = "") -> Json:
     return {"type": "Action.Submit", "title": title, "data": sent}
 
 
-def submit_button(title: str, name: str, about: str = "") -> Json:
+def submit_button(title: str, name: str, about: str = "", **data: object) -> Json:
     """Return a dialog's submit button (Dispatch.on_dialog)."""
-    return {
-        "type": "Action.Submit",
-        "title": title,
-        "data": {"name": name, **_interaction_data(about)},
-    }
+    sent = {"name": name, **_interaction_data(about), **data}
+    return {"type": "Action.Submit", "title": title, "data": sent}
 
 
 def form_button(

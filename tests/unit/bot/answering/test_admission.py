@@ -282,7 +282,15 @@ class OnePolicy:
     async def of(self, tenant: str, channel: str) -> Policy | None:
         return self._kept.get((tenant, channel))
 
-    async def set(self, tenant: str, channel: str, allowed: Policy, *, actor: str) -> None:
+    async def set(
+        self,
+        tenant: str,
+        channel: str,
+        allowed: Policy,
+        *,
+        actor: str,
+        instead_of: Policy | None = None,
+    ) -> bool:
         raise NotImplementedError
 
 

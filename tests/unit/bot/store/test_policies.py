@@ -69,6 +69,31 @@ async def test_setting_at_the_same_time_leaves_one_of_them_whole(store: Store) -
     assert len(await store.audits.newest("default", 99)) == 10
 
 
+async def test_of_those_who_replace_the_same_policy_at_once_one_does(store: Store) -> None:
+    wanted = [Policy(frozenset({f"S{number}"})) for number in range(10)]
+
+    for before in (Policy(), IT):
+        if before == IT:
+            await store.policies.set("default", "slack:C1", IT, actor="cli:anna")
+        done = await asyncio.gather(
+            *(
+                store.policies.set("default", "slack:C1", each, actor="cli:ben", instead_of=before)
+                for each in wanted
+            )
+        )
+        assert done.count(True) == 1
+        assert await store.policies.of("default", "slack:C1") == wanted[done.index(True)]
+
+    assert len(await store.audits.newest("default", 99)) == 3
+
+
+async def test_what_replaces_another_policy_than_holds_leaves_no_trace(store: Store) -> None:
+    assert not await store.policies.set("default", "slack:C1", IT, actor="a", instead_of=IT)
+
+    assert await store.policies.all("default") == []
+    assert await store.audits.newest("default", 9) == []
+
+
 @pytest.mark.parametrize("channel", ["slack:C\x001", "teams:19:x@thread.tacv2;messageid=1", ""])
 async def test_any_name_of_a_channel_will_do(store: Store, channel: str) -> None:
     await store.policies.set("default", channel, IT, actor="cli:anna")

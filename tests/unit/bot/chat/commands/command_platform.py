@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from aiohttp import web
 
 from bot.chat.adapters import ChatContext
-from bot.chat.commands.channel_settings import InvalidSettings, SubmittedSettings
+from bot.chat.commands.channel_settings import current_values
 from bot.chat.commands.command_texts import progress_text
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.parsing import parse_command_text
 from bot.chat.commands.types import (
     Admins,
     CommandCaller,
+    Done,
     HelpRequest,
     InvalidCommand,
     Refused,
@@ -73,12 +76,18 @@ async def _answered(orders: CommandExecutor, text: str, by: CommandCaller) -> li
         case HelpRequest():
             return [(await orders.help(by)).text]
         case SettingsOrder():
-            saved = await orders.save("room", lambda _: SubmittedSettings(answers="off"), by)
-            return (
-                list(saved.errors.values()) if isinstance(saved, InvalidSettings) else [saved.text]
-            )
+            return [await _turned_off(orders, by)]
         case order:
             raise web.HTTPNotImplemented(text=repr(order))
+
+
+async def _turned_off(orders: CommandExecutor, by: CommandCaller) -> str:
+    form = await orders.settings("room", by)
+    if isinstance(form, Refused):
+        return form.text
+    off = replace(current_values(form.policy), answers="off")
+    saved = await orders.save("room", lambda _: off, by, version=form.version)
+    return saved.text if isinstance(saved, Done | Refused) else repr(saved)
 
 
 async def _followed(orders: CommandExecutor, order: ReindexRequest, by: CommandCaller) -> list[str]:

@@ -15,11 +15,14 @@ from structlog.testing import capture_logs
 from bot import __version__
 from bot.answering.admission import VouchedDirectory
 from bot.chat.commands.channel_settings import (
+    ALL_SPACES,
     ChannelSettingsForm,
     Field,
     InvalidSettings,
+    OutdatedSettings,
     SubmittedSettings,
     build_form,
+    current_values,
     describe_changes,
     read_form,
 )
@@ -124,7 +127,7 @@ async def test_who_may_not_is_refused_everything_that_changes_or_shows_the_insid
             await room.reindex_status(by),
             await room.cancel(ReindexCancelRequest(), by),
             await room.settings("C1", by),
-            await room.save("C1", lambda _: SubmittedSettings(answers="off"), by),
+            await room.save("C1", lambda _: SubmittedSettings(answers="off"), by, version=""),
         ]
 
     for answer in answers:
@@ -184,7 +187,8 @@ async def test_the_settings_of_a_channel_are_shown_changed_and_told() -> None:
     assert isinstance(form, ChannelSettingsForm)
     assert (form.channel, form.policy) == ("slack:C1", Policy())
     assert [choice.value for choice in form.spaces] == ["HR", "IT"]
-    saved = await room.save("C1", lambda _: SubmittedSettings(answers="off", spaces=("HR",)), ADMIN)
+    filled = SubmittedSettings(answers="off", spaces=("HR",))
+    saved = await room.save("C1", lambda _: filled, ADMIN, version=form.version)
 
     assert isinstance(saved, Done)
     assert "I answer: never." in saved.text
@@ -196,13 +200,35 @@ async def test_what_is_saved_unchanged_or_wrong_changes_nothing() -> None:
     policies = MemoryPolicies()
     room = orders(policies=policies)
 
-    same = await room.save("C1", lambda _: SubmittedSettings(answers="mentions"), ADMIN)
-    unknown = SubmittedSettings(answers="mentions", spaces=("PAY",))
-    wrong = await room.save("C1", lambda _: unknown, ADMIN)
+    same = await room.save("C1", lambda _: FILLED, ADMIN, version=form().version)
+    unknown = replace(FILLED, spaces=("PAY",))
+    wrong = await room.save("C1", lambda _: unknown, ADMIN, version=form().version)
 
     assert same == Done("Nothing was changed.")
     assert isinstance(wrong, InvalidSettings)
     assert policies.kept == {}
+
+
+@pytest.mark.parametrize("when", ["before", "during"])
+async def test_settings_that_others_changed_meanwhile_are_not_overwritten(when: str) -> None:
+    policies = MemoryPolicies()
+    room = orders(policies=policies)
+    shown = await room.settings("C1", ADMIN)
+    other = Policy(frozenset({"IT"}))
+
+    def read(_: ChannelSettingsForm) -> SubmittedSettings:
+        policies.kept["slack:C1"] = other
+        return replace(FILLED, answers="off")
+
+    assert isinstance(shown, ChannelSettingsForm)
+    if when == "before":
+        policies.kept["slack:C1"] = other
+    saved = await room.save("C1", read, ADMIN, version=shown.version)
+
+    assert isinstance(saved, OutdatedSettings)
+    assert saved.form.policy == other
+    assert policies.kept == {"slack:C1": other}
+    assert policies.actors == []
 
 
 class Away(MemoryDocuments):
@@ -287,7 +313,7 @@ async def test_without_a_way_to_ask_no_group_lets_in() -> None:
     assert not await is_admin(Person("U3"), ADMINS)
 
 
-FILLED = SubmittedSettings(answers="mentions")
+FILLED = current_values(Policy())
 
 
 def form(policy: Policy = Policy(), usual: str | None = "gpt") -> ChannelSettingsForm:  # noqa: B008 - frozen
@@ -334,8 +360,19 @@ def test_all_fields_become_the_policy() -> None:
     )
 
 
-def test_no_space_chosen_is_all() -> None:
-    assert read_form(FILLED, form()) == Policy()
+@pytest.mark.parametrize("policy", [Policy(), Policy(frozenset({"HR"}))])
+def test_an_empty_choice_of_spaces_never_means_all(policy: Policy) -> None:
+    wrong = read_form(replace(FILLED, spaces=()), form(policy))
+
+    assert isinstance(wrong, InvalidSettings)
+    assert list(wrong.errors) == ["spaces"]
+
+
+def test_where_no_space_is_searched_none_is_until_some_are_chosen() -> None:
+    shown = form(Policy(frozenset()))
+
+    assert read_form(current_values(shown.policy), shown) == shown.policy
+    assert read_form(FILLED, shown) == Policy()
 
 
 @pytest.mark.parametrize(
@@ -343,6 +380,7 @@ def test_no_space_chosen_is_all() -> None:
     [
         (replace(FILLED, answers="always"), "answers", "\u201calways\u201d"),
         (replace(FILLED, spaces=("HR", "PAY")), "spaces", "PAY"),
+        (replace(FILLED, spaces=(ALL_SPACES, "HR")), "spaces", "All spaces"),
         (replace(FILLED, model="huge"), "model", "\u201chuge\u201d"),
         (replace(FILLED, people="the help channel"), "people", "no channel"),
         (replace(FILLED, people="C" * 999), "people", "no channel"),
@@ -396,19 +434,12 @@ POLICIES = st.builds(
 def test_what_is_filled_in_comes_out_and_each_difference_is_one_sentence(
     before: Policy, after: Policy
 ) -> None:
-    filled = SubmittedSettings(
-        answers=after.answers,
-        follow_ups=after.follow_ups,
-        spaces=tuple(after.spaces or ()),
-        people=after.people,
-        model=after.model,
-        other_bots=after.other_bots,
-    )
     fields = ("spaces", "answers", "follow_ups", "people", "model", "other_bots")
     different = [name for name in fields if getattr(before, name) != getattr(after, name)]
 
-    assert read_form(filled, form(before)) == after
+    assert read_form(current_values(after), form(before)) == after
     assert len(describe_changes(before, after, form(before))) == len(different)
+    assert (form(before).version == form(after).version) == (before == after)
 
 
 @pytest.fixture

@@ -19,11 +19,11 @@ from bot.chat.adapters import ChatContext
 from bot.chat.commands.command_texts import SUGGESTED_PROMPTS
 from bot.chat.commands.types import InvalidCommand
 from bot.domain.settings import Settings
+from bot.platforms.slack import dispatch
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.commands.slash_commands import Command
+from bot.platforms.slack.health_checks import OPTIONAL_SCOPES, REQUIRED_SCOPES
 from bot.platforms.slack.listeners import PATH, mount
-from bot.platforms.slack.transport import requests
-from bot.platforms.slack.workspace.health_checks import OPTIONAL_SCOPES, REQUIRED_SCOPES
+from bot.platforms.slack.slash_commands import Command
 from tests.fakes.slack import people, state
 from tests.fakes.slack.blocks import Check, flag, items, one_of, shape, string
 
@@ -198,10 +198,10 @@ def taken(channel: SlackChannel, context: ChatContext, monkeypatch: pytest.Monke
     """Return what the listeners take that an application has."""
     taken = Taken()
 
-    def noting(settings: Settings, listeners: Sequence[requests.Listener]) -> AsyncApp:
+    def noting(settings: Settings, listeners: Sequence[dispatch.Listener]) -> AsyncApp:
         for listener in listeners:
             listener.register(cast("AsyncApp", taken))
-        return requests.bolt_app(settings, listeners)
+        return dispatch.bolt_app(settings, listeners)
 
     monkeypatch.setattr("bot.platforms.slack.listeners.bolt_app", noting)
     mount(web.Application(), channel, context)

@@ -337,6 +337,15 @@ def test_where_tables_are_refused_their_rows_are_lines() -> None:
     assert "- 443 \u00b7 `vpn &lt;@U1&gt;`" in str(plain[0].blocks[0]["text"])
 
 
+def test_code_in_the_lines_of_a_table_stands_in_single_backticks() -> None:
+    coded = Table((), (("``ls ` <@U1>``",),))
+    forms = [form for each in (forms_of(coded), forms_of(PORTS, coded)) for form in each[0]]
+
+    for text in (str(part) for form in forms for part in (form.text, form.blocks)):
+        assert "``" not in text
+    assert "`ls \u02cb &lt;@U1&gt;`" in forms[-1].text
+
+
 @pytest.mark.parametrize(
     "table",
     [

@@ -32,8 +32,8 @@ from bot.platforms.teams.app_package import (
     package_of,
     schema_of,
 )
+from bot.platforms.teams.members import COMMAND_SPELLING
 from bot.platforms.teams.payloads.activity import ConversationKind
-from bot.platforms.teams.tenant.members import COMMAND_SPELLING
 
 VERSIONS = ("1.30", "1.29", "1.28")
 """Newest first."""

@@ -246,13 +246,25 @@ def test_a_message_says_the_rows_of_a_table_that_answer_best() -> None:
         (Table((), (("1", "2"), ("**3**", "**4**"))), ": **3** \u00b7 **4**"),
         (Table(("a",), tuple((f"**{n}**",) for n in range(9))), ": a  \n**0**  \n**1**  \n**2**"),
         (Table(("a",), (("**" + "long " * 200 + "**",),)), ": a"),
-        (Table((), (("1", "2"),)), ""),
+        (
+            Table((), tuple((f"{n}", "x") for n in range(4))),
+            ": 0 \u00b7 x  \n1 \u00b7 x  \n2 \u00b7 x",
+        ),
     ],
 )
 def test_a_message_says_the_header_and_few_short_rows(table: Table, said: str) -> None:
     assert only(replace(ANSWER, parts=(table,)))["text"].split("\n\n")[0] == (
         f"_Table 1, below_{said}"
     )
+
+
+def test_of_a_table_with_long_rows_alone_a_message_says_the_beginning() -> None:
+    table = Table((), (("**" + "long " * 200 + "**",), ("short",)))
+    text = only(replace(ANSWER, parts=(table,)))["text"].split("\n\n")[0]
+
+    assert text.startswith("_Table 1, below_: **long long ")
+    assert text.endswith("**\u2026")
+    assert len(text) < 200
 
 
 def test_the_words_of_a_table_in_several_cards_are_said_once() -> None:

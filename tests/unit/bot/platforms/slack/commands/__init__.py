@@ -1,1 +1,1 @@
-"""Tests of bot.platforms.slack.commands."""
+"""Tests of commands, a channel's settings, and runs that a command starts."""

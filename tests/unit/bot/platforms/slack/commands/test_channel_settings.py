@@ -7,12 +7,17 @@ from dataclasses import replace
 import pytest
 
 from bot.chat.adapters import ChatContext
-from bot.chat.commands.channel_settings import ChannelSettingsForm, SubmittedSettings, build_form
+from bot.chat.commands.channel_settings import (
+    SETTINGS_CHANGED,
+    ChannelSettingsForm,
+    SubmittedSettings,
+    build_form,
+    read_form,
+)
 from bot.domain.errors import StoreUnavailable
 from bot.domain.messages import NO_MODEL, Policy
 from bot.domain.settings import Settings
-from bot.platforms.slack.commands.channel_settings import (
-    modal_origin,
+from bot.platforms.slack.channel_settings import (
     settings_modal,
     submitted_values,
 )
@@ -96,19 +101,37 @@ async def test_sent_as_it_was_opened_it_changes_nothing(
     await wait_until(lambda: "Nothing was changed." in whispered(slack))
 
 
-async def test_no_space_chosen_is_all_and_no_channel_the_usual_one(
+async def test_all_spaces_are_a_choice_and_no_channel_is_the_usual_one(
     alice: Visitor, store: Store
 ) -> None:
     await store.policies.set("acme", f"slack:{HELP}", FULL, actor="anna")
     view = await opened(alice)
     view.values = {
         **initial(with_ids(view.payload["blocks"])),
-        "spaces": {"spaces": {"type": "multi_static_select", "selected_options": []}},
         "people": {"people": {"type": "conversations_select", "selected_conversation": None}},
     }
-    await alice.submit(view)
+    await alice.submit(view, {"spaces": ["All spaces"]})
 
     assert await of(store) == replace(FULL, spaces=None, people="")
+
+
+async def test_no_space_chosen_is_refused_at_its_field(alice: Visitor, store: Store) -> None:
+    answer = await alice.submit(await opened(alice), {"spaces": []})
+
+    assert list(answer["errors"]) == ["spaces"]
+    assert await of(store) is None
+
+
+async def test_what_somebody_else_changed_meanwhile_is_shown_and_kept(
+    alice: Visitor, store: Store
+) -> None:
+    view = await opened(alice)
+    await store.policies.set("acme", f"slack:{HELP}", FULL, actor="anna")
+    await alice.submit(view, {"answers": "Never"})
+
+    assert await of(store) == FULL
+    assert SETTINGS_CHANGED in view.shown
+    assert "spaces: HR" in view.shown
 
 
 async def test_people_are_not_asked_where_the_bot_is_not(alice: Visitor, store: Store) -> None:
@@ -231,6 +254,7 @@ def sent_back(shown: ChannelSettingsForm) -> SubmittedSettings:
     "policy",
     [
         Policy(),
+        Policy(spaces=frozenset()),
         replace(FULL, spaces=frozenset({"SPACE001", "GONE"}), other_bots=True),
         Policy(people="#help-desk", model="old-model"),
         Policy(spaces=frozenset(f"SPACE{number:03}" for number in range(150))),
@@ -243,19 +267,18 @@ def test_whatever_was_allowed_slack_takes_the_form_and_leaves_it_as_it_was(
     shown = form(policy, spaces)
 
     assert view_problem(settings_modal(shown, HELP, "https://hooks.slack.com/x")) == ""
-    back = sent_back(shown)
-    assert frozenset(back.spaces) == (policy.spaces or frozenset())
-    assert (back.answers, back.follow_ups, back.other_bots) == (
-        policy.answers,
-        policy.follow_ups,
-        policy.other_bots,
-    )
-    assert (back.people, back.model) == (policy.people, policy.model)
+    assert read_form(sent_back(shown), shown) == policy
 
 
 @pytest.mark.parametrize("metadata", ["", "[]", '"x"', "{", '{"channel": "<!here>"}'])
-def test_a_form_about_no_channel_is_about_none(metadata: str) -> None:
-    assert modal_origin({"private_metadata": metadata})[0] == ""
+async def test_a_form_about_no_channel_saves_nothing(
+    alice: Visitor, store: Store, metadata: str
+) -> None:
+    view = await opened(alice)
+    view.payload["private_metadata"] = metadata
+
+    assert "errors" in await alice.submit(view, {"answers": "Never"})
+    assert await store.policies.all("acme") == []
 
 
 def test_the_form_is_called_as_it_is_taken() -> None:

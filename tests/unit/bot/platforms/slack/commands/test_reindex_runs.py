@@ -22,10 +22,10 @@ from bot.chat.commands.run_message import Screen
 from bot.chat.commands.run_status import RunStatus
 from bot.domain.messages import Platform
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.commands.reindex_runs import RunMessages, run_message
-from bot.platforms.slack.commands.slash_commands import plain_message
 from bot.platforms.slack.listeners import mount
+from bot.platforms.slack.reindex_runs import RunMessages, run_message
 from bot.platforms.slack.rendering import blocks_of
+from bot.platforms.slack.slash_commands import plain_message
 from bot.store.database import Store, prepare, sqlite_url, unopened
 from ingestion.records.types import Failure
 from tests.fakes.chat_context import RUN, RUNNING, MemoryDocuments, chat_context_over

@@ -27,7 +27,7 @@ from bot.domain.errors import StoreUnavailable
 from bot.domain.interactions import Outcome
 from bot.domain.messages import FoundPassage
 from bot.domain.settings import Settings
-from bot.platforms.slack.commands.slash_commands import parse_slash_command
+from bot.platforms.slack.slash_commands import parse_slash_command
 from rag.types import Principal
 from tests.fakes.builders import NOON
 from tests.fakes.desk import ANSWER, OFFERED, PAGE, TRACE, VPN, KeepingInbox

@@ -14,8 +14,8 @@ from bot.chat.adapters import ChatContext
 from bot.domain.interactions import Outcome
 from bot.domain.messages import Inquiry, InteractionId, Message, Person, Policy, Thread
 from bot.domain.ports import ReportStage
+from bot.platforms.slack import members as names_module
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.workspace import members as names_module
 from bot.store.database import Store
 from tests.fakes.desk import ANSWER, TRACE, FixedDesk, KeepingInbox
 from tests.fakes.durable_inbox import wait_until_posted

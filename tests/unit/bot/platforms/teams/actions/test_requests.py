@@ -101,7 +101,7 @@ async def test_a_wish_of_two_people_is_one_and_the_second_is_told(bot: Bot) -> N
 async def test_twenty_presses_at_once_are_one_wish(
     bot: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.platforms.teams.transport.dispatch.INVOKE_SECONDS", 600.0)
+    monkeypatch.setattr("bot.platforms.teams.dispatch.INVOKE_SECONDS", 600.0)
     asked = await bot.answered()
     presses = [_wish(bot, asked, person) for person in (ALICE, BOB) for _ in range(10)]
     await asyncio.gather(*presses)

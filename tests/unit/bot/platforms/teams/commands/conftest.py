@@ -14,8 +14,8 @@ from bot.domain.messages import Platform
 from bot.domain.settings import Settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
-from bot.platforms.teams.commands.reindex_runs import RunMessages
 from bot.platforms.teams.payloads.activity import reference_of
+from bot.platforms.teams.reindex_runs import RunMessages
 from bot.store.database import Store
 from tests.fakes.chat_context import RUNNING, MemoryDocuments, chat_context_over, document
 from tests.fakes.desk import KeepingInbox

@@ -11,18 +11,20 @@ from hypothesis import strategies as st
 
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.channel_settings import (
+    ALL_SPACES,
+    SETTINGS_CHANGED,
     ChannelSettingsForm,
     SubmittedSettings,
     build_form,
+    current_values,
     read_form,
 )
 from bot.domain.errors import StoreUnavailable
 from bot.domain.messages import NO_MODEL, Policy
-from bot.platforms.teams.commands.channel_settings import (
+from bot.platforms.teams.channel_settings import (
     NOT_A_CHANNEL,
     NOT_THERE,
     OTHERS_READ,
-    current_values,
     settings_card,
     submitted_values,
 )
@@ -114,10 +116,33 @@ async def test_what_was_chosen_can_be_cleared(
     teams: FakeTeams, alice: Visitor, store: Store
 ) -> None:
     await store.policies.set("acme", f"teams:{HELP}", FULL, actor="board:anna")
-    await saved(alice, await opened(teams, alice), spaces=[], people="", follow_ups=False)
+    dialog = await opened(teams, alice)
+    await saved(alice, dialog, spaces=["All spaces"], people="", follow_ups=False)
 
     now = await policy(store)
     assert (now.spaces, now.people, now.follow_ups) == (None, "", False)
+
+
+async def test_no_space_chosen_is_refused(teams: FakeTeams, alice: Visitor, store: Store) -> None:
+    again = await alice.submit(await opened(teams, alice), "Save", spaces=[], answers="Never")
+
+    assert again is not None
+    assert again.labels == ["Save"]
+    assert await policy(store) == Policy()
+
+
+async def test_what_somebody_else_changed_meanwhile_is_shown_and_kept(
+    teams: FakeTeams, alice: Visitor, store: Store
+) -> None:
+    dialog = await opened(teams, alice)
+    await store.policies.set("acme", f"teams:{HELP}", FULL, actor="board:anna")
+    again = await alice.submit(dialog, "Save", answers="Never")
+
+    assert again is not None
+    assert SETTINGS_CHANGED in again.shown
+    assert await policy(store) == FULL
+    await saved(alice, again, follow_ups=False)
+    assert await policy(store) == replace(FULL, follow_ups=False)
 
 
 @pytest.mark.parametrize("people", [PEOPLE, LINK, MESSAGE_LINK, f"  {PEOPLE} "])
@@ -226,7 +251,7 @@ def test_what_the_form_did_not_show_stays() -> None:
 def test_of_very_many_spaces_the_names_are_typed() -> None:
     names = tuple(f"S{number:03}" for number in range(101))
     form = _form(Policy(frozenset({"S003", "S001"})), *names)
-    card = settings_card(form, current_values(form), {})
+    card = settings_card(form, current_values(form.policy), {})
     fields = {str(each["id"]): each for each in cards.inputs(card)}
 
     assert fields["spaces"]["value"] == "S001, S003"
@@ -235,7 +260,7 @@ def test_of_very_many_spaces_the_names_are_typed() -> None:
 
 
 policies = st.sampled_from([Policy(follow_ups=True), Policy(other_bots=True, people="19:a")])
-names = st.text(min_size=1, max_size=40).map(str.strip).filter(bool)
+names = st.text(min_size=1, max_size=40).map(str.strip).filter(bool).filter(ALL_SPACES.__ne__)
 
 
 @given(
@@ -246,9 +271,9 @@ names = st.text(min_size=1, max_size=40).map(str.strip).filter(bool)
 def test_whatever_spaces_are_called_the_form_brings_them_back(
     chosen: frozenset[str], others: frozenset[str], policy: Policy
 ) -> None:
-    before = replace(policy, spaces=chosen or None)
+    before = replace(policy, spaces=chosen)
     form = _form(before, *others, *chosen)
-    card = settings_card(form, current_values(form), {})
+    card = settings_card(form, current_values(form.policy), {})
 
     assert card_problems(card) == []
     assert read_form(submitted_values(typed(cards.inputs(card), {}), form), form) == before

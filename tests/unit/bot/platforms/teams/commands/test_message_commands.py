@@ -6,7 +6,7 @@ import pytest
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.interactions import Outcome
-from bot.platforms.teams.commands.message_commands import (
+from bot.platforms.teams.message_commands import (
     KEPT_SECONDS,
     SAY_WHAT_WAS_WRONG,
     CommandDeduplicator,

@@ -16,7 +16,7 @@ from bot.chat.commands.run_leases import RunLease
 from bot.chat.commands.run_status import RunStatus
 from bot.domain.settings import Settings
 from bot.platforms.teams.channel import TeamsChannel
-from bot.platforms.teams.commands.reindex_runs import link_to_run, run_message
+from bot.platforms.teams.reindex_runs import link_to_run, run_message
 from bot.platforms.teams.rendering.text import ACTIVITY_BUDGET, size
 from bot.store.database import Store
 from ingestion.records.database import sqlite_in

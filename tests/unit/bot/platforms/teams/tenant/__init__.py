@@ -1,1 +1,1 @@
-"""Tests of bot.platforms.teams.tenant."""
+"""Tests of what a tenant tells of its members, and of where the bot is installed."""

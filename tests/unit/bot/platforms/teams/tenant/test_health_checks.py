@@ -14,7 +14,7 @@ from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
-from bot.platforms.teams.tenant.health_checks import admins_part
+from bot.platforms.teams.health_checks import admins_part
 from tests.fakes.teams.activities import question
 from tests.fakes.teams.credentials import CountingCredentials, Signer
 from tests.fakes.teams.exchange import Fault

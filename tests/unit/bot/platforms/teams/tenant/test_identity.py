@@ -15,7 +15,7 @@ from bot.domain.messages import Message, Person
 from bot.domain.ports import Introduces
 from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import TeamsChannel, connect
-from bot.platforms.teams.tenant.members import (
+from bot.platforms.teams.members import (
     Colleagues,
     HomeTenant,
     home_tenant_of,

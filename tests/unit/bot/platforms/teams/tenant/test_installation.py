@@ -11,13 +11,13 @@ from bot.chat.commands.command_texts import CHAT_HELLO, HELLO, PERSONAL_HELLO
 from bot.domain.errors import StoreUnavailable
 from bot.domain.settings import Settings
 from bot.platforms.teams.channel import TeamsChannel, connect
-from bot.platforms.teams.listeners import dispatch_to
-from bot.platforms.teams.tenant.installation import (
+from bot.platforms.teams.installation import (
     InstallationChange,
     InstallationEvents,
     changed_conversation_of,
     installation_change_of,
 )
+from bot.platforms.teams.listeners import dispatch_to
 from tests.fakes.http_server import wait_until
 from tests.fakes.teams.activities import BotTestClient
 from tests.fakes.teams.credentials import CountingCredentials

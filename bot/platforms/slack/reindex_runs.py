@@ -26,12 +26,6 @@ from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NotPermitted
-from bot.platforms.slack.commands.slash_commands import (
-    COMMAND_SPELLING,
-    REINDEX,
-    Command,
-    plain_message,
-)
 from bot.platforms.slack.payloads.actions import REINDEX_CANCEL
 from bot.platforms.slack.payloads.metadata import MessageLabel, Place, ts_since
 from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label
@@ -44,6 +38,12 @@ from bot.platforms.slack.rendering import (
     context,
     mrkdwn_link,
     section,
+)
+from bot.platforms.slack.slash_commands import (
+    COMMAND_SPELLING,
+    REINDEX,
+    Command,
+    plain_message,
 )
 
 _TEXT_LIMIT = 3_900

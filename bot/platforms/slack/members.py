@@ -19,10 +19,10 @@ from bot.domain.errors import DeliveryFailed
 from bot.domain.markdown import without_direction_marks
 from bot.domain.messages import Introduction, Message, Outsider, Person
 from bot.domain.settings import Settings
+from bot.platforms.slack.bot_identity import BotIdentity
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.rate_limits import LOOKUP_SECONDS, LOOKUP_TURN_SECONDS
 from bot.platforms.slack.payloads.events import Event, object_at, text_at, was_shared_channel
-from bot.platforms.slack.workspace.bot_identity import BotIdentity
 from rag.types import EVERYONE, Principal
 
 _LONGEST_NAME = 200

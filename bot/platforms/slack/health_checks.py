@@ -15,11 +15,11 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from bot.domain.errors import DeliveryFailed
 from bot.domain.health import ComponentStatus, slack_transport
 from bot.domain.settings import Settings
+from bot.platforms.slack.bot_identity import BotIdentity
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NOT_IN_CHANNEL, NeverPermitted, NotPermitted
+from bot.platforms.slack.members import Colleagues
 from bot.platforms.slack.payloads.events import Event
-from bot.platforms.slack.workspace.bot_identity import BotIdentity
-from bot.platforms.slack.workspace.members import Colleagues
 
 REQUIRED_SCOPES: Mapping[str, str] = {
     "app_mentions:read": "to be asked in channels",

@@ -27,8 +27,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.chat.adapters import read_request_body
 from bot.domain.errors import BotError, RateExceeded
 from bot.domain.settings import Settings
+from bot.platforms.slack.bot_identity import BotIdentity, verdict_on, workspaces_of
 from bot.platforms.slack.payloads.events import Event, text_at
-from bot.platforms.slack.workspace.bot_identity import BotIdentity, verdict_on, workspaces_of
 
 Mode = Literal["http", "socket_mode"]
 

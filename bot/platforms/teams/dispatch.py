@@ -31,11 +31,11 @@ from bot.domain.errors import (
     StoreUnavailable,
 )
 from bot.domain.urls import is_loopback_host
+from bot.platforms.teams.auth import InboundAuth, SigningKeys
 from bot.platforms.teams.client.errors import KeysUnavailable
 from bot.platforms.teams.payloads.actions import EMPTY_ANSWER, Press, parse_press
 from bot.platforms.teams.payloads.activity import Body, Json, text_at
 from bot.platforms.teams.rendering.cards import dialog_text, text_answer
-from bot.platforms.teams.transport.auth import InboundAuth, SigningKeys
 
 INVOKE_SECONDS = 4.0
 """Time limit for an invoke: a person waits, and Teams shows an error after some seconds."""

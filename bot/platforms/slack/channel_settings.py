@@ -20,14 +20,18 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from bot.chat.actions import LATER, ActionRejected
 from bot.chat.commands.channel_settings import (
     GENERAL_FIELD,
+    SETTINGS_CHANGED,
     ChannelSettingsForm,
     Choice,
     Field,
     InvalidSettings,
+    OutdatedSettings,
     SubmittedSettings,
+    current_values,
+    policy_in_words,
 )
 from bot.chat.commands.executor import NOT_FOR_OUTSIDERS, CommandExecutor, CommandSenders
-from bot.chat.commands.types import CommandCaller, Refused
+from bot.chat.commands.types import CommandCaller, Done, Refused
 from bot.domain.errors import BotError
 from bot.domain.markdown import clip
 from bot.platforms.slack.actions.interactivity import (
@@ -37,21 +41,29 @@ from bot.platforms.slack.actions.interactivity import (
     submitted_field,
 )
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.commands.slash_commands import Command, plain_message
+from bot.platforms.slack.dispatch import ACCEPT_SECONDS
 from bot.platforms.slack.payloads.actions import SETTINGS_FORM
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at
 from bot.platforms.slack.payloads.metadata import Place
-from bot.platforms.slack.rendering import Block, MessageForm, plain_text, section
-from bot.platforms.slack.transport.requests import ACCEPT_SECONDS
+from bot.platforms.slack.payloads.mrkdwn import escaped
+from bot.platforms.slack.rendering import (
+    Block,
+    MessageForm,
+    plain_text,
+    section,
+)
+from bot.platforms.slack.slash_commands import Command, plain_message
 
 _MOST_OPTIONS = 100  # Slack's limit for the options of a menu or group, and for its groups
 _SHORT = 30
+_MOST_SHOWN = 2_000
 _VALUE_PREFIX = "="
 """Precedes every value, as Slack accepts no empty one."""
 
 _ON = "on"
 _FOLLOW_UPS = "In a thread that I am in, I need not be mentioned again."
-_SPACES = "I answer only from these; none chosen means all."
+_TITLE = "Settings"
+_OPEN_AGAIN = "To change them: /frontdesk settings"
 _PEOPLE = "Where people are asked"
 _USUAL = "None chosen means the usual place. I have to be in the channel."
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{2,}")
@@ -61,15 +73,20 @@ def settings_modal(
     form: ChannelSettingsForm, channel: str, response_url: str
 ) -> Mapping[str, object]:
     """Return the modal; its result is shown at ``response_url``."""
-    about = json.dumps({"channel": channel, "response_url": response_url})
+    about = {"channel": channel, "response_url": response_url, "version": form.version}
     blocks = tuple(_blocks(form, channel))
-    return modal(SETTINGS_FORM, "Settings", blocks, submit="Save", private_metadata=about)
+    metadata = json.dumps(about)
+    return modal(SETTINGS_FORM, _TITLE, blocks, submit="Save", private_metadata=metadata)
 
 
-def modal_origin(view: Event) -> tuple[str, str]:
-    """Return the channel and response URL in a modal's metadata; "" for what is missing."""
-    about = modal_metadata(view)
-    return id_at(about, "channel"), text_at(about, "response_url")
+def outdated_modal(form: ChannelSettingsForm) -> dict[str, object]:
+    """Return what replaces an outdated modal: the present settings, in words.
+
+    Not as a form: in an updated modal Slack keeps what was entered in fields of the same ids.
+    """
+    now = (f"{name}: {words}" for name, words in policy_in_words(form.policy))
+    text = "\n".join((SETTINGS_CHANGED, "", *now, "", _OPEN_AGAIN))
+    return {**modal(SETTINGS_FORM, _TITLE, [section(escaped(clip(text, _MOST_SHOWN)))])}
 
 
 def submitted_values(view: Event, form: ChannelSettingsForm) -> SubmittedSettings:
@@ -80,7 +97,7 @@ def submitted_values(view: Event, form: ChannelSettingsForm) -> SubmittedSetting
     return SubmittedSettings(
         answers=_selected_value(view, "answers"),
         follow_ups=bool(_selected_values(view, "follow_ups")),
-        spaces=tuple(_selected_values(view, "spaces") if shown else sorted(before.spaces or ())),
+        spaces=tuple(_selected_values(view, "spaces")) if shown else current_values(before).spaces,
         people=text_at(submitted_field(view, "people"), "selected_conversation") or kept,
         model=_selected_value(view, "model"),
         other_bots=bool(_selected_values(view, "other_bots")),
@@ -99,11 +116,10 @@ def _blocks(form: ChannelSettingsForm, channel: str) -> Iterator[Block]:
         "answers", "I answer", _with_options("radio_buttons", form.answers, policy.answers)
     )
     yield _checkbox("follow_ups", "Follow-ups", _FOLLOW_UPS, on=policy.follow_ups)
-    spaces = policy.spaces or frozenset()
+    spaces = current_values(policy).spaces
     if form.spaces and len(spaces) <= _MOST_OPTIONS:
-        yield input_block(
-            "spaces", "Spaces", _multi_menu(form.spaces, spaces), _SPACES, optional=True
-        )
+        menu = _multi_menu(form.space_choices, spaces)
+        yield input_block("spaces", "Spaces that I answer from", menu, optional=True)
     people = policy.people
     yield input_block("people", _PEOPLE, _channel_menu(people), _people_hint(people), optional=True)
     yield input_block(
@@ -120,11 +136,11 @@ def _checkbox(field: Field, label: str, text: str, *, on: bool) -> Block:
     )
 
 
-def _multi_menu(choices: Sequence[Choice], chosen: frozenset[str]) -> Block:
+def _multi_menu(choices: Sequence[Choice], chosen: Sequence[str]) -> Block:
     """Return a menu of all choices, in groups if they exceed the limit of one list."""
     first = [_option(choice) for choice in choices if choice.value in chosen]
     begun = {"initial_options": first} if first else {}
-    menu = {"type": "multi_static_select", "placeholder": plain_text("All spaces"), **begun}
+    menu = {"type": "multi_static_select", "placeholder": plain_text("No space"), **begun}
     if len(choices) <= _MOST_OPTIONS:
         return {**menu, "options": [_option(choice) for choice in choices]}
     starts = range(0, min(len(choices), _MOST_OPTIONS**2), _MOST_OPTIONS)
@@ -215,33 +231,46 @@ class SettingsDialog:
 
     async def _sent(self, ack: AsyncAck, body: dict[str, object], view: dict[str, object]) -> None:
         user = id_at(object_at(body, "user"), "id")
-        channel, response_url = modal_origin(view)
+        about = modal_metadata(view)
+        channel = id_at(about, "channel")
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
-                result = await self._save(user, channel, view)
+                result = await self._save(user, channel, text_at(about, "version"), view)
         except ActionRejected as error:
             result = {GENERAL_FIELD: str(error)}
         except (BotError, TimeoutError) as error:
             log.warning("slack.settings_not_saved", error=type(error).__name__, why=str(error))
             result = {GENERAL_FIELD: LATER}
-        if isinstance(result, str):
-            self.channel.background.run(
-                self._tell(user, response_url, result), what="told of settings"
-            )
-            await ack()
-        else:
-            await ack(response_action="errors", errors=result)
+        match result:
+            case str():
+                told = self._tell(user, text_at(about, "response_url"), result)
+                self.channel.background.run(told, what="told of settings")
+                await ack()
+            case OutdatedSettings(form):
+                await ack(response_action="update", view=outdated_modal(form))
+            case errors:
+                await ack(response_action="errors", errors=errors)
 
-    async def _save(self, user: str, channel: str, view: Event) -> str | dict[str, str]:
+    async def _save(
+        self, user: str, channel: str, version: str, view: Event
+    ) -> str | OutdatedSettings | dict[str, str]:
         """Save a submission; return the confirmation, or the errors by field."""
         by = await self.senders.caller(user)
         if not channel:
             raise ActionRejected(NOT_FOR_OUTSIDERS)
         read = partial(submitted_values, view)
-        saved = await self.executor.save(channel, read, by, self._people_problem)
-        if isinstance(saved, InvalidSettings):
-            return {str(field): wrong for field, wrong in saved.errors.items()}
-        return {GENERAL_FIELD: saved.text} if isinstance(saved, Refused) else saved.text
+        saved = await self.executor.save(
+            channel, read, by, version=version, people_problem=self._people_problem
+        )
+        match saved:
+            case InvalidSettings(errors):
+                return {str(field): wrong for field, wrong in errors.items()}
+            case OutdatedSettings():
+                return saved
+            case Refused(text):
+                return {GENERAL_FIELD: text}
+            case Done(text):
+                return text
 
     async def _people_problem(self, channel: str) -> str:
         """Return why escalations can't move there: the bot is not in the channel, or outsiders are.

@@ -19,11 +19,11 @@ from bot.chat.adapters import ChatContext
 from bot.domain.errors import InboxFull, InboxUnavailable, RateExceeded
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
+from bot.platforms.slack import dispatch
+from bot.platforms.slack.bot_identity import workspaces_of
 from bot.platforms.slack.channel import SlackChannel, connect
+from bot.platforms.slack.dispatch import Dispatcher, Malformed, bolt_app, bolt_request
 from bot.platforms.slack.listeners import mount
-from bot.platforms.slack.transport import requests
-from bot.platforms.slack.transport.requests import Dispatcher, Malformed, bolt_app, bolt_request
-from bot.platforms.slack.workspace.bot_identity import workspaces_of
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until
 from tests.fakes.slack import names
@@ -133,7 +133,7 @@ async def test_what_the_inbox_did_not_keep_is_not_acknowledged(
 async def test_an_inbox_that_takes_too_long_is_not_acknowledged_in_time(
     client: Client, inbox: KeepingInbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert requests.ACCEPT_SECONDS < 3.0, "as long as Slack waits"
+    assert dispatch.ACCEPT_SECONDS < 3.0, "as long as Slack waits"
     monkeypatch.setattr("bot.platforms.slack.messages.intake.ACCEPT_SECONDS", 0.01)
     inbox.delay = 600.0
     assert (await send(client, envelope(mention("vpn?")))).status == 503

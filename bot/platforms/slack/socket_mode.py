@@ -23,10 +23,10 @@ from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 
 from bot.domain.errors import DeliveryFailed
+from bot.platforms.slack.bot_identity import SOCKET, SlackHealth
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NotPermitted
-from bot.platforms.slack.transport.requests import REFUSED, Dispatcher, Malformed, bolt_request
-from bot.platforms.slack.workspace.bot_identity import SOCKET, SlackHealth
+from bot.platforms.slack.dispatch import REFUSED, Dispatcher, Malformed, bolt_request
 
 _OK = 200
 

@@ -16,7 +16,7 @@ from tests.fakes.slack.events import ALICE, Client, WebDoor
 from tests.fakes.slack.exchange import Answer
 from tests.fakes.slack.server import FakeSlack
 
-_ROOT = Path(__file__).parents[6]
+_ROOT = Path(__file__).parents[5]
 DATA = Path(os.environ.get("FRONTDESK_EVAL_DATA", _ROOT.parent / "shared" / "data"))
 SAMPLES = DATA / "slack_java_sdk_json" / "json-logs" / "samples"
 SPEC = DATA / "slack_events_spec" / "slack_events_api_async_v1.json"

@@ -11,6 +11,8 @@ from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import StoreUnavailable
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.client.api import TeamsClient
+from bot.platforms.teams.dispatch import Dispatch
+from bot.platforms.teams.members import OutsideReaders
 from bot.platforms.teams.payloads.activity import (
     Body,
     ConversationKind,
@@ -23,8 +25,6 @@ from bot.platforms.teams.payloads.activity import (
     reference_to,
     text_at,
 )
-from bot.platforms.teams.tenant.members import OutsideReaders
-from bot.platforms.teams.transport.dispatch import Dispatch
 
 InstallationChange = Literal["added", "removed", "reopened", "closed"]
 """added, removed: the bot. reopened, closed: the channel or the team."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from bot.domain.errors import BotError, InboxFull, InboxUnavailable, RecordRefused, StoreUnavailable
+from bot.platforms.teams import dispatch
+from bot.platforms.teams.dispatch import take_when_store_is_back
 from bot.platforms.teams.payloads.activity import Body, Json
-from bot.platforms.teams.transport import dispatch
-from bot.platforms.teams.transport.dispatch import take_when_store_is_back
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.teams.activities import BotTestClient, in_person, send_signed
 from tests.fakes.teams.server import FakeTeams
@@ -68,7 +68,7 @@ async def test_who_pressed_is_told_at_once() -> None:
 async def test_a_record_that_stays_away_is_told_within_teams_patience(
     client: BotTestClient, teams: FakeTeams, inbox: KeepingInbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.platforms.teams.transport.dispatch._ACCEPT_SECONDS", 0.2)
+    monkeypatch.setattr("bot.platforms.teams.dispatch._ACCEPT_SECONDS", 0.2)
     inbox.error = not_kept()
     response = await send_signed(client, teams, in_person(teams, "vpn?"))
     assert response.status == 503

@@ -29,6 +29,8 @@ from bot.domain.ports import Introduces
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import RateLimited
+from bot.platforms.teams.dispatch import Dispatch
+from bot.platforms.teams.members import COMMAND_SPELLING
 from bot.platforms.teams.payloads.actions import CANCEL_RUN, Press
 from bot.platforms.teams.payloads.activity import (
     Json,
@@ -50,8 +52,6 @@ from bot.platforms.teams.rendering.cards import (
     with_card,
 )
 from bot.platforms.teams.rendering.text import card_plain
-from bot.platforms.teams.tenant.members import COMMAND_SPELLING
-from bot.platforms.teams.transport.dispatch import Dispatch
 
 _LONGEST_LINE = 1_000
 _LONGEST_NAME = 80

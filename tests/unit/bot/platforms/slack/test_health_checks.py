@@ -9,7 +9,7 @@ import pytest
 from bot.domain.health import ComponentStatus
 from bot.domain.settings import Settings
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.workspace.health_checks import OPTIONAL_SCOPES, REQUIRED_SCOPES
+from bot.platforms.slack.health_checks import OPTIONAL_SCOPES, REQUIRED_SCOPES
 from tests.fakes.slack import names
 from tests.fakes.slack.builders import on_socket, unhurried
 from tests.fakes.slack.exchange import Fault

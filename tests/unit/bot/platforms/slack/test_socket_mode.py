@@ -15,7 +15,7 @@ from bot.domain.errors import InboxUnavailable
 from bot.domain.settings import Settings
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.listeners import mount
-from bot.platforms.slack.transport.socket_mode import SocketTimeouts
+from bot.platforms.slack.socket_mode import SocketTimeouts
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until
 from tests.fakes.slack.builders import HASTY, Clock, on_socket

@@ -11,18 +11,24 @@ import structlog
 
 from bot.chat.actions import LATER, ActionRejected
 from bot.chat.commands.channel_settings import (
+    ALL_SPACES,
+    GENERAL_FIELD,
+    SETTINGS_CHANGED,
     ChannelSettingsForm,
     Choice,
     Field,
     InvalidSettings,
+    OutdatedSettings,
     SubmittedSettings,
+    current_values,
 )
 from bot.chat.commands.executor import CommandExecutor, CommandSenders
-from bot.chat.commands.types import CommandCaller, Refused
+from bot.chat.commands.types import CommandCaller, Done, Refused
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.markdown import clip
 from bot.domain.messages import Message
 from bot.platforms.teams.channel import TeamsChannel
+from bot.platforms.teams.dispatch import Dispatch
 from bot.platforms.teams.payloads.actions import EDIT_SETTINGS, Press
 from bot.platforms.teams.payloads.activity import (
     ROOM_ID,
@@ -43,7 +49,6 @@ from bot.platforms.teams.rendering.cards import (
     text_paragraphs,
     with_card,
 )
-from bot.platforms.teams.transport.dispatch import Dispatch
 
 NOT_A_CHANNEL = (
     "This is no channel. Paste what Copy link in the channel's menu gives, or its id, which begins "
@@ -62,14 +67,17 @@ _MOST_OFFERED = 100
 _VALUE_PREFIX = "="
 """Prefix of every choice value: Teams rejects an empty value."""
 
+_VERSION = "version"
+"""Key in the button's data for the version of the settings that the form shows."""
+
 _ON, _OFF = "true", "false"
 _LONGEST_LABEL = 200
 _LONGEST_NAMES = 4_000
 _LONGEST_ADDRESS = 1_000
 _FOLLOW_UPS = "In a thread that I am in, I need not be mentioned again."
 _OTHER_BOTS = "Other bots may ask me."
-_SPACES = "Spaces that I answer from; none chosen means all"
-_TYPED_SPACES = "Spaces that I answer from, by comma; empty means all"
+_SPACES = "Spaces that I answer from"
+_TYPED_SPACES = f"{_SPACES}, by comma; {ALL_SPACES} means all"
 _PEOPLE = "Where people are asked: the link to a channel, or its id; empty means the usual place"
 
 _FIELDS: Sequence[Field] = ("answers", "follow_ups", "spaces", "people", "model", "other_bots")
@@ -85,20 +93,7 @@ def settings_card(
         if name in wrong:
             body += [{**each, "color": "Attention"} for each in text_paragraphs(wrong[name])]
         body += [inputs[name]] if name in inputs else []
-    return card(body, [submit_button("Save", EDIT_SETTINGS)])
-
-
-def current_values(form: ChannelSettingsForm) -> SubmittedSettings:
-    """Return the saved settings as the form's initial values."""
-    policy = form.policy
-    return SubmittedSettings(
-        answers=policy.answers,
-        follow_ups=policy.follow_ups,
-        spaces=tuple(sorted(policy.spaces or ())),
-        people=policy.people,
-        model=policy.model,
-        other_bots=policy.other_bots,
-    )
+    return card(body, [submit_button("Save", EDIT_SETTINGS, **{_VERSION: form.version})])
 
 
 def submitted_values(sent: Body, form: ChannelSettingsForm) -> SubmittedSettings:
@@ -106,7 +101,7 @@ def submitted_values(sent: Body, form: ChannelSettingsForm) -> SubmittedSettings
 
     Teams omits empty fields.
     """
-    before = current_values(form)
+    before = current_values(form.policy)
     return SubmittedSettings(
         answers=_chosen_value(sent, "answers", before.answers),
         follow_ups=_toggle_value(sent, "follow_ups", on=before.follow_ups),
@@ -123,7 +118,7 @@ def _inputs_by_field(
     yield "answers", _one_of("answers", "I answer", form.answers, shown.answers, unfolded=True)
     yield "follow_ups", _toggle("follow_ups", _FOLLOW_UPS, on=shown.follow_ups)
     if _offers_spaces(form):
-        yield "spaces", _many_of("spaces", _SPACES, form.spaces, shown.spaces)
+        yield "spaces", _many_of("spaces", _SPACES, form.space_choices, shown.spaces)
     elif form.spaces:
         typed = text_input("spaces", _TYPED_SPACES, lines=True, most=_LONGEST_NAMES)
         yield "spaces", {**typed, "value": ", ".join(shown.spaces)}
@@ -231,17 +226,27 @@ class SettingsDialog:
         form = await self.executor.settings(press.channel, await self._caller(press))
         if isinstance(form, Refused):
             raise ActionRejected(form.text)
-        return _form_dialog(form, current_values(form), {})
+        return _form_dialog(form, current_values(form.policy), {})
 
     async def _send(self, press: Press) -> Json:
         by = await self._caller(press)
-        read = partial(submitted_values, press.data)
-        saved = await self.executor.save(press.channel, read, by, self._people_problem)
-        if isinstance(saved, InvalidSettings):
-            return _form_dialog(saved.form, saved.filled, saved.errors)
-        if isinstance(saved, Refused):
-            raise ActionRejected(saved.text)
-        return dialog(_TITLE, card(text_paragraphs(saved.text)), height="small")
+        saved = await self.executor.save(
+            press.channel,
+            partial(submitted_values, press.data),
+            by,
+            version=text_at(press.data, _VERSION),
+            people_problem=self._people_problem,
+        )
+        match saved:
+            case InvalidSettings(errors, form, filled):
+                return _form_dialog(form, filled, errors)
+            case OutdatedSettings(form):
+                told = {GENERAL_FIELD: SETTINGS_CHANGED}
+                return _form_dialog(form, current_values(form.policy), told)
+            case Refused(text):
+                raise ActionRejected(text)
+            case Done(text):
+                return dialog(_TITLE, card(text_paragraphs(text)), height="small")
 
     async def _caller(self, press: Press) -> CommandCaller:
         if is_private(press.body):

@@ -283,7 +283,7 @@ async def test_a_key_that_is_new_is_fetched(
     """Botbuilder fails with IndexError on a key it does not know, for up to a day."""
     await send_signed(client, teams, in_person(teams, "one"))
     teams.new_key("k2")
-    monkeypatch.setattr("bot.platforms.teams.transport.auth._UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("bot.platforms.teams.auth._UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
     response = await send_signed(
         client, teams, in_person(teams, "two"), token=teams.token(key_id="k2")
     )

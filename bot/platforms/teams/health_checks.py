@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from bot.domain.errors import BotError, DeliveryFailed, DeliveryRefused
 from bot.domain.health import ComponentStatus, teams
 from bot.domain.settings import Settings
+from bot.platforms.teams.auth import SigningKeys
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.registration import Cloud, TokenRefusal
-from bot.platforms.teams.tenant.members import OutsideReaders
-from bot.platforms.teams.transport.auth import SigningKeys
+from bot.platforms.teams.members import OutsideReaders
 
 TEAMS_PART = "Teams"
 PEOPLE_PART = "Teams people"

@@ -32,14 +32,14 @@ from bot.domain.messages import Message
 from bot.domain.ports import Notes
 from bot.platforms.teams.actions import explanation_card, explanation_title
 from bot.platforms.teams.channel import TeamsChannel
-from bot.platforms.teams.commands.channel_settings import SettingsDialog
-from bot.platforms.teams.commands.reindex_runs import ReindexListener
+from bot.platforms.teams.channel_settings import SettingsDialog
+from bot.platforms.teams.dispatch import Dispatch
+from bot.platforms.teams.members import COMMAND_SPELLING
 from bot.platforms.teams.payloads.actions import SHOW_WHY
 from bot.platforms.teams.payloads.activity import Body, Json
 from bot.platforms.teams.payloads.messages import question_of
+from bot.platforms.teams.reindex_runs import ReindexListener
 from bot.platforms.teams.rendering.cards import dialog_button, text_messages, with_card
-from bot.platforms.teams.tenant.members import COMMAND_SPELLING
-from bot.platforms.teams.transport.dispatch import Dispatch
 
 KEPT_SECONDS = 24 * 3600.0
 """Retention in seconds; Teams redelivers within seconds."""

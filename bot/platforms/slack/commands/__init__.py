@@ -1,1 +1,0 @@
-"""Slash commands: questions, settings, explanations and reindexing runs."""

@@ -1,1 +1,0 @@
-"""Transports of Slack's events, HTTP and Socket Mode, and their dispatch to listeners."""

@@ -1,1 +1,0 @@
-"""The served workspace: the bot's identity, its members and its configuration."""

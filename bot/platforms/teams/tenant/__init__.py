@@ -1,1 +1,0 @@
-"""The Teams tenant: its members, its conversations, and where the bot is installed."""

@@ -1,1 +1,0 @@
-"""Receive activities over HTTP: authenticate, dispatch to listeners, acknowledge."""

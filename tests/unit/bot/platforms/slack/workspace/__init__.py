@@ -1,1 +1,0 @@
-"""Tests of bot.platforms.slack.workspace."""
