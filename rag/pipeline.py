@@ -14,7 +14,7 @@ from rag.answer.confidence import features
 from rag.answer.sections import section_of
 from rag.embedding import embed_question
 from rag.errors import IndexUnavailable, ModelUnavailable, after_calls
-from rag.ports import Composer, Composition, Embedder, KnowsWords, SearchIndex, Vocabulary
+from rag.ports import Composer, Composition, Embedder, SearchIndex, Vocabulary
 from rag.search_planning import SearchPlanner
 from rag.search_scope import Asked, PlannedSearch, Scope
 from rag.telemetry import Attributes, describe, span
@@ -185,24 +185,30 @@ class Pipeline:
         """Return a question with its mistyped words as chunks within the scope spell them.
 
         A word is mistyped if no such chunk holds it in any form, it is not common English, and one
-        spelling in those chunks is likelier than all others. Raises IndexUnavailable.
+        spelling in those chunks is likelier than all others. The question stays as it was typed if
+        the index can't tell.
         """
-        if self._is_word is None or not isinstance(self._index, KnowsWords):
+        if self._is_word is None:
             return question
         words = [word for word in spelled_words(question) if not self._is_word(word)]
         if not words or len(words) > MOST_WORDS:
             return question
-        similar = await self._index.similar_words(scope.question(question), scope.readers, words)
+        asked = scope.question(question)
+        try:
+            similar = await self._index.similar_words(asked, scope.readers, words)
+        except IndexUnavailable as error:
+            log.warning("retrieval.spelling_as_typed", why=str(error))
+            return question
         likely = {word: likely_spelling(spellings) for word, spellings in similar.items()}
         return respelled(question, {word: right for word, right in likely.items() if right})
 
     async def names_something(self, question: str, scope: Scope) -> bool:
         """Return whether most words of a question name titles, headings or terms within the scope.
 
-        False with an index that cannot tell, and for more than MOST_WORDS content words, which
-        would be looked up one by one. Raises IndexUnavailable.
+        False for more than MOST_WORDS content words, which would be looked up one by one. Raises
+        IndexUnavailable.
         """
-        if not isinstance(self._index, KnowsWords) or len(content_words(question)) > MOST_WORDS:
+        if len(content_words(question)) > MOST_WORDS:
             return False
         spelled = await self.respell(question, scope)
         words = asked_term(spelled) or frozenset(stems(spelled))

@@ -106,12 +106,11 @@ class ReadsChunks(Protocol):
         ...
 
 
-@runtime_checkable
 class KnowsWords(Protocol):
-    """Optional capability of an index: look up words in the chunks that a search could find.
+    """Looks up words in the chunks that a search for a question could find.
 
-    Like counts, no answer depends on a chunk that the readers may not read. Raises
-    IndexUnavailable.
+    No word that is returned, and no count, is of a chunk that the readers may not read. An index
+    that reads only the best of many chunks documents it. Raises IndexUnavailable.
     """
 
     async def similar_words(
@@ -131,8 +130,8 @@ class KnowsWords(Protocol):
 
 
 @runtime_checkable
-class SearchIndex(Index, ReadsChunks, Protocol):
-    """The index of a server: can also count words, read pages and list them for administrators.
+class SearchIndex(Index, ReadsChunks, KnowsWords, Protocol):
+    """The index of a server: can also look up words, read pages and list them for administrators.
 
     In lists, ``readers`` are the principals of the caller; None lists everything.
     """

@@ -300,7 +300,6 @@ def azure_search(settings: Settings, trouble: str = "") -> ComponentStatus:
     who = "identity" if settings.azure_search_key is None else "key"
     semantic = "on" if settings.azure_search_semantic else "off"
     detail = f"{settings.azure_search_index} at {where}, by {who}, semantic ranker {semantic}"
-    detail += ", spelling as typed" if settings.spelling else ""
     return ComponentStatus(AZURE_SEARCH, "ready", detail)
 
 

@@ -1,4 +1,4 @@
-"""Recognise what a question asks the meaning of, and the texts that say it; pure.
+"""Recognise what a question names or asks the meaning of, and the texts that say it; pure.
 
 A glossary is a table of two columns or a list of terms in bold; other pages expand an acronym where
 they first use it.
@@ -7,7 +7,10 @@ they first use it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 from rag.text.words import stems
 
@@ -45,6 +48,37 @@ def defined_terms(text: str) -> Iterator[frozenset[str]]:
     """Yield the stems of each term that a passage defines, in no order."""
     names = (*_glossary_terms(text), *_expanded_acronyms(text))
     yield from filter(None, (frozenset(stems(name)) for name in names))
+
+
+@dataclass(frozen=True, slots=True)
+class Headings:
+    """The title of a chunk's page, and its breadcrumb, which begins with the space."""
+
+    page: Hashable
+    title: str
+    breadcrumb: Sequence[str]
+
+
+def named_words(
+    words: Sequence[str], chunks: Iterable[Headings], texts: Iterable[str]
+) -> frozenset[str]:
+    """Return the stems of those words that make up whole titles, headings or defined terms.
+
+    A heading that several pages share, such as "Contacts", is their form and names nothing.
+    """
+    asked = frozenset(stems(" ".join(words)))
+    names = chain(_titles_and_headings(list(chunks)), *map(defined_terms, texts))
+    return frozenset().union(*(name for name in names if name <= asked))
+
+
+def _titles_and_headings(chunks: Collection[Headings]) -> Iterator[frozenset[str]]:
+    pages: dict[str, set[Hashable]] = defaultdict(set)
+    for chunk in chunks:
+        for part in chunk.breadcrumb[1:]:
+            pages[part].add(chunk.page)
+    headings = {part for part, found in pages.items() if len(found) == 1}
+    for name in {chunk.title for chunk in chunks} | headings:
+        yield frozenset(stems(name))
 
 
 def _glossary_terms(text: str) -> Iterator[str]:

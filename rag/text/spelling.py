@@ -100,14 +100,23 @@ def keys_beside(letter: str) -> str:
     )
 
 
+def most_errors(word: str) -> int:
+    """Return how many errors in a word are corrected."""
+    return 2 if len(word) >= LONG else 1
+
+
 def similar_words(word: str, vocabulary: Sequence[str]) -> list[list[str]]:
     """Return the words for which ``word`` is a likely error, the nearest first.
 
     Words at the same distance are in one list.
     """
-    most = 2 if len(word) >= LONG else 1
     found = process.extract(
-        word, vocabulary, scorer=OSA.distance, score_cutoff=most, limit=None, processor=None
+        word,
+        vocabulary,
+        scorer=OSA.distance,
+        score_cutoff=most_errors(word),
+        limit=None,
+        processor=None,
     )
     by_distance: dict[int, list[str]] = defaultdict(list)
     for similar, distance, _ in found:

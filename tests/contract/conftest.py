@@ -40,9 +40,12 @@ async def _embedded(directory: Path) -> AsyncIterator[OpenIndex]:
 
 
 @asynccontextmanager
-async def _azure(_: Path, *, takes_text_ranges: bool = True) -> AsyncIterator[OpenIndex]:
+async def _azure(
+    _: Path, *, takes_text_ranges: bool = True, keeps_inflections: bool = False
+) -> AsyncIterator[OpenIndex]:
     async with AsyncExitStack() as closing:
         service = SearchService(takes_text_ranges=takes_text_ranges)
+        service.indexes.keeps_inflections = keeps_inflections
         await closing.enter_async_context(service.serving())
 
         async def open_once_more(embedder: Embedder | None = EMBEDDER) -> SearchIndex:
@@ -58,6 +61,12 @@ LISTING: dict[str, Store] = {
     "azure without ranges of texts": partial(_azure, takes_text_ranges=False),
 }
 """Those that what lists is tried with, which is all that ranges are for."""
+
+SPELLING: dict[str, Store] = {
+    **IMPLEMENTATIONS,
+    "azure with inflected words": partial(_azure, keeps_inflections=True),
+}
+"""Those that words are looked up in: what fuzzy terms are compared with is not documented."""
 
 REPLACES_AT_ONCE = frozenset({"embedded"})
 """Those that show a page's old chunks or its new ones, never some of each: a promise of

@@ -21,6 +21,7 @@ from rag.index.azure.documents import CHUNK, PAGE
 from rag.index.azure.queries import MOST_SKIPPED, PAGE_SIZE, all_of, equals, find, string_literal
 from rag.index.azure.retriever import RERANKER_SCORE
 from rag.index.azure.schema import SEMANTIC
+from rag.index.azure.terms import spelling_query
 from rag.index.azure.versions import read_facts
 from rag.retrying import RetryPolicy
 from rag.types import Check
@@ -28,6 +29,7 @@ from rag.types import Check
 _UNUSED_ID = "frontdesk-doctor-nobodys-document"
 _NO_RIGHTS = frozenset({401, 403})
 _WORDS = "how do I get access"
+_MISTYPED = "pasword"
 
 
 async def check_service(
@@ -56,7 +58,7 @@ async def _checks(connection: Connection, settings: SearchSettings) -> tuple[Che
     searched = await _try("search", lambda: _search(connection, name))
     checks = [searched]
     if searched.works:
-        checks.append(await _lists(connection, name))
+        checks += [await _lists(connection, name), await _spelling(connection, name)]
     if searched.works and settings.azure_search_semantic:
         checks.append(await _try("semantic ranker", lambda: _rank(connection, name)))
     checks.append(await _try_write_right("definition", lambda: _define(connection, name)))
@@ -121,6 +123,19 @@ async def _lists(connection: Connection, name: str) -> Check:
     except IndexUnavailable as error:
         return Check("lists", works=False, detail=str(error))
     return Check("lists", works=True, detail="can be read to their end, however long")
+
+
+async def _spelling(connection: Connection, name: str) -> Check:
+    """Check fuzzy terms of the full query syntax, by which mistyped words are read."""
+    query, chunks = spelling_query([_MISTYPED]), equals("kind", CHUNK)
+    started = time.perf_counter()
+    try:
+        await find(connection, name, search_text=query, query_type="full", filter=chunks, top=1)
+    except IndexUnavailable as error:
+        told = f"mistyped words can't be looked up, questions are searched for as typed: {error}"
+        return Check("spelling", works=None, detail=told)
+    took = (time.perf_counter() - started) * 1000
+    return Check("spelling", works=True, detail=f"words can be looked up; it took {took:.0f} ms")
 
 
 async def _define(connection: Connection, name: str) -> str:

@@ -17,11 +17,13 @@ from rag.index.azure.documents import CHUNK, Facts
 from rag.index.azure.queries import count, equals
 from rag.index.azure.retriever import Reranker, Retriever
 from rag.index.azure.schema import SCHEMA
+from rag.index.azure.terms import Terms
 from rag.index.azure.versions import REFRESH_SECONDS, CurrentIndex, Versions
 from rag.index.azure.writer import BatchWriter, PageWriter
 from rag.index.hybrid_search import FusionWeights
 from rag.ports import Vocabulary
 from rag.retrying import RetryPolicy
+from rag.text.spelling import Spelling
 from rag.types import (
     Chunk,
     Fingerprint,
@@ -45,6 +47,7 @@ class IndexParts:
     connection: Connection
     current: CurrentIndex
     retriever: Retriever
+    terms: Terms
     chunks: ChunkReader
     catalogue: Catalogue
     pages: PageWriter
@@ -77,6 +80,19 @@ class AzureIndex:
         self, question: Question, readers: frozenset[Principal], words: Sequence[str]
     ) -> Vocabulary | None:
         """Return None: the service does not count words."""
+
+    async def similar_words(
+        self, question: Question, readers: frozenset[Principal], words: Sequence[str]
+    ) -> Mapping[str, tuple[Spelling, ...]]:
+        """Return what is spelt alike; counts are of the chunks that were read: see Terms."""
+        terms = self._parts.terms
+        return await self._run(lambda facts: terms.similar(facts, question, readers, words))
+
+    async def name_in(
+        self, question: Question, readers: frozenset[Principal], words: Sequence[str]
+    ) -> frozenset[str]:
+        terms = self._parts.terms
+        return await self._run(lambda facts: terms.name_in(facts, question, readers, words))
 
     async def page(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
@@ -329,6 +345,7 @@ def _build_parts(
         retriever=Retriever(
             connection, Reranker(wanted=settings.azure_search_semantic), FusionWeights()
         ),
+        terms=Terms(connection),
         chunks=ChunkReader(connection),
         catalogue=Catalogue(connection),
         pages=PageWriter(connection, writer),

@@ -263,7 +263,7 @@ class Retriever:
         if not found or k < 1 or not readers or question.spaces == frozenset():
             return ()
         parts = _search_parts(facts, question, found, max(k, CANDIDATES))
-        parts["filter"] = _permission_filter(question, readers)
+        parts["filter"] = permission_filter(question, readers)
         answer = await self._ask(facts.index, question, parts)
         passages = ranked_passages(
             question.text,
@@ -301,10 +301,12 @@ class Retriever:
 
 def simple_query(found: tuple[str, ...]) -> str:
     """Return words as a query in the service's simple syntax, without operators."""
-    return " ".join(
-        "".join(sign if sign.isalnum() or sign == "_" else f"\\{sign}" for sign in word)
-        for word in found
-    )
+    return " ".join(map(escaped, found))
+
+
+def escaped(word: str) -> str:
+    """Return a word without operators of the simple and the full syntax."""
+    return "".join(sign if sign.isalnum() or sign == "_" else f"\\{sign}" for sign in word)
 
 
 def _search_parts(
@@ -342,7 +344,7 @@ def _semantic(question: Question) -> dict[str, Any]:
     }
 
 
-def _permission_filter(question: Question, readers: frozenset[Principal]) -> str:
+def permission_filter(question: Question, readers: frozenset[Principal]) -> str:
     """Return the filter for what the user may find; it applies to both searches."""
     return all_of(
         equals("kind", CHUNK),

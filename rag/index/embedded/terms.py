@@ -8,15 +8,14 @@ candidates: one that no findable chunk holds is not returned.
 from __future__ import annotations
 
 import sqlite3
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from rag.index.embedded.schema import FINDABLE, SEPARATOR
 from rag.index.embedded.vectors import read_facts
 from rag.index.hybrid_search import fts5_match_any
-from rag.text.definitions import defined_terms
+from rag.text.definitions import Headings, named_words
 from rag.text.spelling import LEAST_LETTERS, MOST_LETTERS, Spelling, similar_words
-from rag.text.words import content_words, stems
+from rag.text.words import content_words
 
 _FOUND = f"JOIN places ON places.chunk = {{0}}.rowid WHERE {{0}} MATCH :words AND {FINDABLE}"
 _WITH_STEM = _FOUND.format("words")
@@ -74,34 +73,21 @@ class Terms:
         return {word: self._spellings_of(word, others, findable) for word in unknown}
 
     def name_in(self, words: Sequence[str], findable: Findable) -> frozenset[str]:
-        """Return the stems of those words that make up whole findable titles, headings or terms.
-
-        A heading that several pages share, such as "Contacts", is their form and names nothing.
-        """
-        asked = frozenset(stems(" ".join(words)))
-        if not asked:
+        """Return the stems of those words that make up whole findable titles, headings or terms."""
+        if not words:
             return frozenset()
-        named = (*self._titles_and_headings(words, findable), *self._defined_terms(words, findable))
-        return frozenset().union(*(name for name in named if name <= asked))
+        return named_words(words, self._headings(words, findable), self._texts(words, findable))
 
-    def _titles_and_headings(
-        self, words: Sequence[str], findable: Findable
-    ) -> Iterator[frozenset[str]]:
+    def _headings(self, words: Sequence[str], findable: Findable) -> Iterator[Headings]:
         expression = f"{{title breadcrumb}} : ({fts5_match_any(tuple(words))})"
-        rows = self._connection.execute(_NAMES, {**findable, "words": expression}).fetchall()
-        pages: dict[str, set[int]] = defaultdict(set)
-        for page, _, breadcrumb in rows:
-            for part in breadcrumb.split(SEPARATOR)[1:]:
-                pages[part].add(page)
-        titles = {title for _, title, _ in rows}
-        headings = {part for part, found in pages.items() if len(found) == 1}
-        yield from filter(None, (frozenset(stems(name)) for name in titles | headings))
+        rows = self._connection.execute(_NAMES, {**findable, "words": expression})
+        for page, title, breadcrumb in rows:
+            yield Headings(page, title, breadcrumb.split(SEPARATOR))
 
-    def _defined_terms(self, words: Sequence[str], findable: Findable) -> Iterator[frozenset[str]]:
+    def _texts(self, words: Sequence[str], findable: Findable) -> Iterator[str]:
         for word in words:
             rows = self._connection.execute(_TEXTS, {**findable, "words": _match(word)})
-            for (text,) in rows:
-                yield from defined_terms(text)
+            yield from (text for (text,) in rows)
 
     def _is_held(self, word: str, findable: Findable) -> bool:
         """Return whether a findable chunk holds the word, or its two halves: "wifi" is "Wi-Fi"."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,13 @@ from tests.fakes.search_service.schema import Field, Schema
 from tests.fakes.search_service.text_index import (
     Column,
     Mask,
+    QueryPart,
     Scores,
     TextIndex,
     analyze,
     query_terms,
-    read_words,
+    read_full,
+    read_simple,
 )
 
 Floats = NDArray[np.float32]
@@ -87,19 +90,28 @@ class TextSearch:
     texts: Mapping[str, TextIndex]
     alive: Mask
 
-    def find(self, text: str | None) -> Found:
-        """Return what has any of the words; ``*`` and nothing match everything, with a score of 1.
+    def find(self, text: str | None, *, full: bool = False) -> Found:
+        """Return what has any of the parts; ``*`` and nothing match everything, with a score of 1.
 
         A word without terms, such as a stop word, asks for nothing.
         """
         if (text or "").strip() in {"", "*"}:
             return Found(self.alive.copy(), self.alive.astype(np.float64))
         total = np.zeros(len(self.alive))
-        for word in read_words(str(text)):
+        for part in read_full(str(text)) if full else read_simple(str(text)):
             for field in self.fields:
-                for term in query_terms(field.search_analyzer, word):
-                    total = total + self.texts[field.name].term(term, self.alive)
+                total = total + part.boost * self._scores(part, field)
         return Found(total > 0, total)
+
+    def _scores(self, part: QueryPart, field: Field) -> Scores:
+        """Return the scores in one field; fuzzy terms are not analysed but for their case."""
+        index = self.texts[field.name]
+        if part.errors is not None:
+            return index.similar(part.text.lower(), part.errors, self.alive)
+        terms = query_terms(field.search_analyzer, part.text)
+        if part.quoted:
+            return index.phrase(terms, self.alive)
+        return sum((index.term(term, self.alive) for term in terms), np.zeros(len(self.alive)))
 
 
 _SPARE = 1000
@@ -109,8 +121,9 @@ _SPARE = 1000
 class Corpus:
     """The visible documents of one index."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, *, keeps_inflections: bool = False) -> None:
         self._schema = schema
+        self._keeps_inflections = keeps_inflections
         self._row_of: dict[str, int] = {}
         self._lay_out({})
 
@@ -181,5 +194,5 @@ class Corpus:
         if field.has_column:
             self.columns[field.name].append(values)
         if field.is_text:
-            terms = [term for v in values if v for term in analyze(field.analyzer, v)]
-            self.texts[field.name].append(terms)
+            analyzed = partial(analyze, field.analyzer, keeps_inflections=self._keeps_inflections)
+            self.texts[field.name].append([term for v in values if v for term in analyzed(v)])

@@ -186,11 +186,19 @@ class StoredIndex:
 
 @dataclass(slots=True)
 class Indexes:
-    """All indexes. Args: now: seconds. visible_after: seconds until what is written is found."""
+    """All indexes.
+
+    Args:
+        now: seconds.
+        visible_after: seconds until what is written is found.
+        keeps_inflections: whether new indexes have inflected words beside their base forms: the
+            documentation says that those "mostly stay whole".
+    """
 
     now: Callable[[], float]
     visible_after: float = 0.0
     held_back: bool = False
+    keeps_inflections: bool = False
     _by_name: dict[str, StoredIndex] = field(default_factory=dict)
 
     def all(self) -> Mapping[str, StoredIndex]:
@@ -222,7 +230,8 @@ class Indexes:
         if schema.name in self._by_name:
             said = f"Cannot create index {schema.name!r} because it already exists."
             raise Refused(409, "ResourceNameAlreadyInUse", said)
-        self._by_name[schema.name] = StoredIndex(schema, Corpus(schema))
+        corpus = Corpus(schema, keeps_inflections=self.keeps_inflections)
+        self._by_name[schema.name] = StoredIndex(schema, corpus)
         return self._by_name[schema.name].shown()
 
     def delete(self, name: str, headers: Mapping[str, str]) -> None:

@@ -54,6 +54,7 @@ class SearchRequest:
     count: bool
     debug: bool
     semantic: bool
+    full: bool
 
     @property
     def page(self) -> int:
@@ -81,6 +82,7 @@ def read_request(body: Json, schema: Schema) -> SearchRequest:
         count=bool(given.get("count", False)),
         debug=_debug(given.get("debug", "disabled")),
         semantic=_semantic(given),
+        full=given.get("queryType") == "full",
     )
 
 
@@ -148,13 +150,11 @@ def _debug(given: str) -> bool:
 
 def _semantic(given: Json) -> bool:
     kind = given.get("queryType", "simple")
-    if kind == "full":
-        raise not_simulated("queryType 'full'")
-    if kind not in {"simple", "semantic"}:
+    if kind not in {"simple", "full", "semantic"}:
         raise bad_parameter(f"{kind!r} is no queryType.")
     if kind == "semantic" and given.get("orderby"):
         raise bad_parameter("orderby is not supported with queryType 'semantic'.")
-    if kind == "simple" and not given.get("semanticQuery") and "semanticConfiguration" in given:
+    if kind != "semantic" and not given.get("semanticQuery") and "semanticConfiguration" in given:
         raise bad_parameter("'semanticConfiguration' needs queryType 'semantic'.")
     return kind == "semantic" or bool(given.get("semanticQuery"))
 

@@ -199,7 +199,8 @@ def _allowed(request: SearchRequest, corpus: Corpus) -> Mask:
 def _search_text(
     request: SearchRequest, corpus: Corpus, allowed: Mask, *, most: int | None
 ) -> dict[int, float]:
-    found = TextSearch(request.fields, corpus.texts, corpus.alive).find(request.search)
+    search = TextSearch(request.fields, corpus.texts, corpus.alive)
+    found = search.find(request.search, full=request.full)
     rows = np.flatnonzero(found.rows & allowed)
     scores = {int(row): float(found.scores[row]) for row in rows}
     best = ordered(scores, corpus.keys)[:most]

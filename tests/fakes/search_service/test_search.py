@@ -143,8 +143,8 @@ TEXT_CORPUS = corpus_of(
 )
 
 
-def found(text: str) -> str:
-    body: Json = {"search": text, "select": "id", "orderby": "id"}
+def found(text: str, **asked: str) -> str:
+    body: Json = {"search": text, "select": "id", "orderby": "id", **asked}
     return "".join(document["id"] for document in search.answer(body, TEXT_CORPUS)["value"])
 
 
@@ -171,6 +171,63 @@ def test_an_operator_in_a_query_is_refused(text: str) -> None:
         found(text)
 
     assert refused.value.status == 501
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("wifo", ""),
+        ("wifo~1", "ab"),
+        ("WIFO~1", "ab"),
+        ("wyfy~1", ""),
+        ("wyfy~", "ab"),
+        ("wfii~1", "ab"),
+        ("wifi~0", "ab"),
+        ("luxurious~2", ""),
+        ("hotels", "cd"),
+        ('"wifi luxury"', "a"),
+        ('"luxury wifi"', ""),
+        ('"hotel-near"', "c"),
+        (r"c\+\+", "d"),
+        (r'"a \" wifi"', "ab"),
+        ('(hotels "wifi luxury")^1000 wify~1', "abcd"),
+        ("((wifi)^2 hotel)", "abcd"),
+        ("*", "abcd"),
+    ],
+)
+def test_a_full_query_finds_what_has_any_of_its_parts(text: str, expected: str) -> None:
+    assert found(text, queryType="full") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        *(
+            (text, 400)
+            for text in ("(wifi", "wifi)", "()", '"wifi', "wifi~3", "~1", "^2", "wifi\\")
+        ),
+        *(
+            (text, 501)
+            for text in ("+wifi", "wi-fi", "wi?i", "/w/", "a AND b", "title:wifi", "a|b")
+        ),
+    ],
+)
+def test_what_is_no_full_query_is_refused(text: str, status: int) -> None:
+    with pytest.raises(Refused) as refused:
+        found(text, queryType="full")
+
+    assert refused.value.status == status
+
+
+def test_a_boost_outweighs_and_fifty_terms_at_most_are_similar() -> None:
+    numbers = [f"{first}{second}" for first in "abcdefgh" for second in "abcdefgh"]
+    pages = {name: page(name, f"word{name}") for name in numbers}
+    body: Json = {"search": "(wordhh)^100 wordaa~2", "queryType": "full", "select": "id", "top": 99}
+
+    rows = [one["id"] for one in search.answer(body, corpus_of(pages))["value"]]
+
+    assert rows[:2] == ["hh", "aa"]
+    assert len(rows) == 51
 
 
 def vector(**more: object) -> Json:

@@ -1,20 +1,22 @@
-"""Analysis of text, the words of a query, and the inverted index of one field."""
+"""Analysis of text, the parts of a query, and the inverted index of one field."""
 
 from __future__ import annotations
 
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import snowballstemmer
 from numpy.typing import NDArray
+from rapidfuzz.distance import OSA
 
-from tests.fakes.search_service.protocol import not_simulated
+from tests.fakes.search_service.protocol import Refused, bad_parameter, not_simulated
 
 Mask = NDArray[np.bool_]
 """Which rows are meant; as long as there are rows, dead ones too."""
@@ -70,8 +72,10 @@ def is_known(name: str) -> bool:
     return name in _NAMED
 
 
-def analyze(name: str, text: str) -> tuple[str, ...]:
-    """Return the terms of a text."""
+def analyze(name: str, text: str, *, keeps_inflections: bool = False) -> tuple[str, ...]:
+    """Return the terms of a text; en.microsoft may keep each word beside its base form."""
+    if keeps_inflections and name == "en.microsoft":
+        return tuple(chain(*(dict.fromkeys((_base_form(w), w)) for w in _kept_words(text))))
     return _NAMED[name](text)
 
 
@@ -89,22 +93,48 @@ def _keyword(text: str) -> tuple[str, ...]:
     return (text,) if text else ()
 
 
-def _english(text: str) -> tuple[str, ...]:
-    return tuple(_stem(word) for word in _standard(text) if word not in _STOP_WORDS)
+def _kept_words(text: str) -> list[str]:
+    found = (re.sub("['’]s$", "", word) for word in _standard(text))
+    return [word for word in found if word not in _STOP_WORDS]
+
+
+def _english(form: Callable[[str], str], text: str) -> tuple[str, ...]:
+    return tuple(map(form, _kept_words(text)))
 
 
 @lru_cache(maxsize=200_000)
 def _stem(word: str) -> str:
-    stemmed: str = _PORTER.stemWord(re.sub("['’]s$", "", word))
+    stemmed: str = _PORTER.stemWord(word)
     return stemmed
+
+
+@lru_cache(maxsize=200_000)
+def _base_form(word: str) -> str:
+    """Return a regular word without its inflection, as a whole word: Porter's first step.
+
+    The vendor's analyser has a dictionary. Of its terms is only told that they are valid words:
+    "termination" stays whole, where its stem is "termin".
+    """
+    if word.endswith("s"):
+        kept = {"sses": "ss", "ies": "y", "ss": "ss", "us": "us", "s": ""}
+        suffix = next(each for each in kept if word.endswith(each))
+        return word.removesuffix(suffix) + kept[suffix]
+    inflected = re.fullmatch(r"(.*[aeiouy].*)(?:ed|ing)", word)
+    if inflected is None or word.endswith("eed"):
+        return word
+    base = inflected[1]
+    if re.search(r"([^aeiouylsz])\1$", base):
+        return base[:-1]
+    short = re.fullmatch(r"[^aeiou]*[aeiouy][^aeiouywx]", base)
+    return base + "e" if short or re.search(r"(?:at|bl|iz|ur|[cgsv])$", base) else base
 
 
 _PORTER = snowballstemmer.stemmer("porter")
 _NAMED: dict[str, Analyzer] = {
     DEFAULT: _standard,
     "keyword": _keyword,
-    "en.lucene": _english,
-    "en.microsoft": _english,
+    "en.lucene": partial(_english, _stem),
+    "en.microsoft": partial(_english, _base_form),
 }
 
 
@@ -113,17 +143,103 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _OPERATORS = frozenset('+|"()*')
 
 
-def read_words(text: str) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class QueryPart:
+    """A term or, ``quoted``, a phrase; with ``errors``, all terms with so many at most."""
+
+    text: str
+    boost: float = 1.0
+    quoted: bool = False
+    errors: int | None = None
+
+
+def read_simple(text: str) -> list[QueryPart]:
     """Return the words of a query in the simple syntax; refuse operators, which ours escapes."""
     parts = _PART.findall(text)
     for part in parts:
         if part.startswith("-") or _OPERATORS & set(_ESCAPED.sub("", part)):
             raise not_simulated(f"the operator in {part!r}")
-    return [_ESCAPED.sub(r"\1", part) for part in parts]
+    return [QueryPart(_ESCAPED.sub(r"\1", part)) for part in parts]
+
+
+_BOOST = r"(?:\^(?P<boost>\d+(?:\.\d+)?))?"
+_FULL_PART = re.compile(
+    rf"""
+      (?P<open>\()
+    | (?P<close>\)){_BOOST}
+    | "(?P<phrase>(?:\\.|[^"\\])*)"{_BOOST.replace("boost", "phrase_boost")}
+    | (?P<term>(?:\\.|[^\s\\+\-&|!(){{}}\[\]^"~*?:/])+)
+      (?P<fuzzy>~(?P<errors>\d*)(?=[\s()^]|$))?{_BOOST.replace("boost", "term_boost")}
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_WORD_OPERATORS = frozenset({"AND", "OR", "NOT"})
+_UNREAD = re.compile(r"[+\-&|!{}\[\]*?:/]")
+_MOST_ERRORS = 2
+
+
+def read_full(text: str) -> list[QueryPart]:
+    """Return the parts of a query in the full syntax, of which any may be found.
+
+    What is no query is refused as the service does; operators that ours doesn't send are not read.
+    """
+    groups: list[list[QueryPart]] = [[]]
+    for found in _full_parts(text):
+        if found["open"]:
+            groups.append([])
+        elif found["close"]:
+            _close(groups, float(found["boost"] or 1))
+        else:
+            groups[-1].append(_full_part(found))
+    if len(groups) > 1:
+        raise _no_query("a parenthesis is not closed")
+    return groups[0]
+
+
+def _full_parts(text: str) -> Iterator[Mapping[str, str | None]]:
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        if text[at].isspace():
+            at += 1
+            continue
+        found = _FULL_PART.match(text, at)
+        if found is None:
+            operator = _UNREAD.match(text, at)
+            raise not_simulated(f"{operator[0]!r}") if operator else _no_query(f"{text[at:]!r}")
+        yield found.groupdict()
+        at = found.end()
+
+
+def _close(groups: list[list[QueryPart]], boost: float) -> None:
+    if len(groups) == 1 or not groups[-1]:
+        raise _no_query("a parenthesis encloses nothing")
+    closed = groups.pop()
+    groups[-1] += [replace(part, boost=part.boost * boost) for part in closed]
+
+
+def _full_part(found: Mapping[str, str | None]) -> QueryPart:
+    term, phrase = found["term"], found["phrase"]
+    if term in _WORD_OPERATORS:
+        raise not_simulated(f"{term!r}")
+    if term is None:
+        text = _ESCAPED.sub(r"\1", phrase or "")
+        return QueryPart(text, float(found["phrase_boost"] or 1), quoted=True)
+    errors = int(found["errors"] or _MOST_ERRORS) if found["fuzzy"] else None
+    if errors is not None and errors > _MOST_ERRORS:
+        raise _no_query(f"{errors} errors")
+    return QueryPart(_ESCAPED.sub(r"\1", term), float(found["term_boost"] or 1), errors=errors)
+
+
+def _no_query(what: str) -> Refused:
+    return bad_parameter(f"Failed to parse query string: {what}.", detail="InvalidSearchText")
 
 
 Scores = NDArray[np.float64]
 """One score a row; 0 where a row does not match."""
+
+
+MOST_EXPANSIONS = 50
+"""So many terms stand for a fuzzy one."""
 
 
 @dataclass(slots=True)
@@ -139,6 +255,7 @@ class TextIndex:
         self._k1 = k1
         self._b = b
         self._postings: dict[str, _Posting] = {}
+        self._terms: list[tuple[str, ...]] = []
         self._lengths = array("q")
 
     def append(self, terms: Collection[str]) -> None:
@@ -147,6 +264,7 @@ class TextIndex:
             posting = self._postings.setdefault(term, _Posting())
             posting.rows.append(len(self._lengths))
             posting.counts.append(count)
+        self._terms.append(tuple(terms))
         self._lengths.append(len(terms))
 
     def term(self, term: str, alive: Mask) -> Scores:
@@ -155,6 +273,29 @@ class TextIndex:
         if posting is None:
             return np.zeros(len(alive))
         return self._scored(np.array(posting.rows), np.array(posting.counts), alive)
+
+    def phrase(self, terms: Sequence[str], alive: Mask) -> Scores:
+        """Return the sum of the terms' scores where they follow each other."""
+        total = sum((self.term(term, alive) for term in terms), np.zeros(len(alive)))
+        for row in np.flatnonzero(total):
+            held = self._terms[row]
+            starts = range(len(held) - len(terms) + 1)
+            if not any(held[at : at + len(terms)] == tuple(terms) for at in starts):
+                total[row] = 0
+        return total
+
+    def similar(self, word: str, errors: int, alive: Mask) -> Scores:
+        """Return the scores of the terms that are spelt alike, the nearest 50 of the whole index.
+
+        The service tells their number and the distance, but not how it weighs them: here, less
+        with each error.
+        """
+        near = [(OSA.distance(word, term), term) for term in self._postings]
+        expansions = sorted(each for each in near if each[0] <= errors)[:MOST_EXPANSIONS]
+        total = np.zeros(len(alive))
+        for distance, term in expansions:
+            total += self.term(term, alive) / (1 + distance)
+        return total
 
     def _scored(self, rows: NDArray[np.int64], counts: NDArray[np.int64], alive: Mask) -> Scores:
         scores = np.zeros(len(alive))

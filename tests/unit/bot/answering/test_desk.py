@@ -86,6 +86,9 @@ class ListIndex:
 
     async def vocabulary(self, *_: object) -> None: ...
 
+    async def name_in(self, *_: object) -> frozenset[str]:
+        return frozenset()
+
 
 @dataclass
 class FirstLine:

@@ -243,6 +243,7 @@ async def test_with_every_right_all_is_tried_and_nothing_changed(
     assert {name: each.works for name, each in checks.items()} == {
         "search": True,
         "lists": True,
+        "spelling": True,
         "semantic ranker": True,
         "definition": True,
         "writing": True,
@@ -309,6 +310,21 @@ async def test_without_an_endpoint_there_is_nothing_to_check(
     settings = settings_of(diagnosed_service).model_copy(update={"azure_search_endpoint": None})
 
     assert await check_service(settings) == ()
+
+
+async def test_a_service_that_looks_up_no_words_is_said_to_search_as_typed(
+    diagnosed_service: SearchService,
+) -> None:
+    async with open_test_index(diagnosed_service):
+        pass
+    diagnosed_service.faults.slow("search", 0.0, times=3)
+    diagnosed_service.faults.refuse("search", 400)
+
+    checks = await checked(diagnosed_service)
+
+    assert checks["search"].works
+    assert checks["lists"].works
+    assert checks["spelling"].works is None
 
 
 @pytest.mark.mended(id="confluence-6")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,10 @@ from hypothesis import strategies as st
 from rag.errors import IndexMismatch, IndexUnavailable
 from rag.index.embedded import queries, schema, writes
 from rag.index.embedded.index import EmbeddedIndex, fingerprint_of, open_index
+from rag.index.embedded.terms import MOST_NAMED, Terms
 from rag.index.embedded.vectors import VectorTable, token_similarity
-from rag.types import Fingerprint, TokenSigns, Vectors
+from rag.text.spelling import Spelling
+from rag.types import EVERYONE, Fingerprint, Question, TokenSigns, Vectors
 from tests.fakes.passages import EMBEDDER, Draft, ask, draft, page_ids
 from tests.fakes.passages import put as put_pages
 
@@ -381,3 +384,54 @@ def test_chunks_of_any_length_are_kept_apart() -> None:
     together = token_similarity(question, chunks)
 
     assert together == [token_similarity(question, [chunk])[0] for chunk in chunks]
+
+
+async def spellings(index: EmbeddedIndex, word: str) -> tuple[Spelling, ...]:
+    found = await index.similar_words(Question(word, "acme"), frozenset({EVERYONE}), [word])
+    return found[word]
+
+
+async def test_a_file_of_before_gets_its_spellings_on_opening(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    older = await open_index(path, None)
+    await put_pages(older, Draft("a", ("The printer.",)), vectors=False)
+    await older.close()
+    with closing(sqlite3.connect(path)) as file:
+        for name in ("spellings_of_new_chunk", "spellings_of_old_chunk"):
+            file.execute(f"DROP TRIGGER {name}")
+        file.execute("DROP TABLE terms")
+        file.execute("DROP TABLE spellings")
+
+    index = await open_index(path, None)
+
+    assert await spellings(index, "prnter") == (Spelling("printer", 1),)
+    await index.delete_pages("acme", "it", ["a"])
+    assert await spellings(index, "prnter") == ()
+    await index.close()
+
+
+async def test_a_word_of_every_breadcrumb_has_few_titles_and_headings_read(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    index = await open_index(path, None)
+    whole = Draft("a", ("Call us.",) * 2 * MOST_NAMED, space="router", title="Office")
+    chunks = [
+        replace(chunk, breadcrumb=("router", "Office", f"Room {chunk.ordinal}"))
+        for chunk in whole.chunks
+    ]
+    await index.upsert_page(whole.page, chunks, None)
+    long = "Plug the cable in, then wait for the light to turn green. " * 20
+    await put_pages(index, Draft("b", (long,), space="router", title="Router"), vectors=False)
+    await index.close()
+    read: list[tuple[object, ...]] = []
+
+    def counted(_: sqlite3.Cursor, row: tuple[object, ...]) -> tuple[object, ...]:
+        read.append(row)
+        return row
+
+    with closing(sqlite3.connect(path)) as file:
+        every = {"scopes": "[1]", "excluded": "[]", "source_type": None}
+        file.row_factory = counted
+        named = Terms(file).name_in(["router"], every)
+
+    assert named == {"router"}
+    assert 0 < len(read) <= MOST_NAMED + 50
