@@ -30,20 +30,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 CAN_FORK = sys.platform == "linux"
-PRELOADED = [
-    "tests.fork_server",
-    "alembic.command",
-    "bot.app.cli.doctor",
-    "bot.app.cli.questions",
-    "bot.app.cli.serve",
-    "bot.inbox.engine",
-    "bot.platforms.slack",
-    "bot.platforms.teams",
-    "dbos._sys_db_sqlite",
-    "rag.index.embedded.index",
-    "rag.models.chat_model",
-]
-"""Not onnxruntime: it starts a thread when it is imported."""
+PRELOADED = "tests.preload"
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _LOOK_SECONDS = 0.02
 
@@ -107,7 +94,7 @@ class Forked:
 def forking() -> ForkServerContext:
     """Return what makes forks, whose imports are made before them."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
+    context.set_forkserver_preload([PRELOADED])
     return context
 
 
@@ -134,6 +121,8 @@ def _run(programme: Programme, stdout: int, stderr: int) -> None:
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False, buffering=1)
     if threads > 1:
         sys.exit(f"The fork server runs {threads} threads; import what starts them later")
+    if PRELOADED not in sys.modules:
+        sys.exit(f"The fork server could not import {PRELOADED}: python -m {PRELOADED} says why")
     module, *sys.argv[1:] = programme.arguments
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
