@@ -64,7 +64,9 @@ async def run(rate: float, seconds: float) -> bool:
             client() as asker,
             process_of(baseline_server.NAME) as bare,
             doubles() as there,
-            server(prepared, FRONTDESK_WAITING="100000", **on_slack(there.slack)) as running,
+            server(
+                prepared, "plain", FRONTDESK_WAITING="100000", **on_slack(there.slack)
+            ) as running,
         ):
             await running.start()
             bare_ms, _ = await send(asker, bare, range(events), rate)

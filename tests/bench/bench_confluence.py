@@ -36,10 +36,10 @@ from rag.index.embedded.index import fingerprint_of, open_index
 from rag.models.local_embedder import open_local_embedder
 from rag.ports import Embedder
 from rag.types import Vectors
-from tests.e2e.conftest import ROOT
 from tests.fakes.confluence.generator import wiki_site
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN
+from tests.fork_server import ROOT
 
 SPACE, TENANT = "IT", "bench"
 LEAST_RATIO = 0.90

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from aiohttp import web
 
-from tests.e2e.conftest import ROOT
+from tests.fork_server import ROOT
 
 
 @asynccontextmanager

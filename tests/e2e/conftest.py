@@ -7,8 +7,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +15,13 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
+from tests.fork_server import Programme, launch
+
 if TYPE_CHECKING:
     from playwright.async_api import Browser
 
     from bot.store.database import Store
 
-ROOT = Path(__file__).parents[2]
 ALMOST_ANYTHING = "0.05"
 """A threshold so low that what is answered does not hang on the trained figures; what the gate
 rules out altogether is still handed over."""
@@ -46,32 +45,32 @@ def environment(data_dir: Path, **more: str) -> dict[str, str]:
     return {**clean, "FRONTDESK_DATA_DIR": str(data_dir), "PORT": "0", **more}
 
 
-SERVE = (sys.executable, "-m", "bot", "serve", "--sample")
-
-
-def serving(data_dir: Path, command: Sequence[str] = SERVE, **more: str) -> Iterator[Served]:
+def serving(
+    data_dir: Path,
+    arguments: Sequence[str] = ("--sample",),
+    *,
+    first: str = "",
+    plain: bool = False,
+    **more: str,
+) -> Iterator[Served]:
     """Run ``python -m bot serve --sample`` until the caller is done with it."""
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment(data_dir, **more),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+    programme = Programme(("bot", "serve", *arguments), environment(data_dir, **more), first=first)
+    reading, writing = os.pipe()
+    with Path(os.devnull).open("wb") as nowhere, os.fdopen(writing, "wb") as told:
+        process = launch(programme, told.fileno(), nowhere.fileno(), plain=plain)
     said = ""
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            said += line
-            if found := SERVING.search(line):
-                yield Served(found.group(1), said, float(found.group(2)), data_dir)
-                break
-        else:
-            pytest.fail(f"the server did not start:\n{said}")
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+    with os.fdopen(reading, encoding="utf-8") as lines:
+        try:
+            for line in lines:
+                said += line
+                if found := SERVING.search(line):
+                    yield Served(found.group(1), said, float(found.group(2)), data_dir)
+                    break
+            else:
+                pytest.fail(f"the server did not start:\n{said}")
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:

@@ -43,7 +43,7 @@ async def running(
         port = free.getsockname()[1]
     settings = {**on_model(model.url), "FRONTDESK_ADMIN_TOKEN": "", "PORT": str(port)}
     data_dir = shutil.copytree(indexed_sample, tmp_path_factory.mktemp("journey") / "data")
-    made = Server(data_dir, settings, ("--sample",))
+    made = Server(data_dir, settings, ("--sample",), plain=False)
     try:
         await made.start()
         yield made

@@ -15,21 +15,17 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.e2e.conftest import ALMOST_ANYTHING, ROOT, Served, environment, serving
+from tests.e2e.conftest import ALMOST_ANYTHING, Served, environment, serving
+from tests.fork_server import ROOT, Programme, completed
 
 pytestmark = pytest.mark.xdist_group("served")
 
 
-def run(tmp_path: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "bot", *arguments],
-        cwd=ROOT,
-        env=environment(tmp_path, **more),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+def run(
+    tmp_path: Path, *arguments: str, plain: bool = False, **more: str
+) -> subprocess.CompletedProcess[str]:
+    programme = Programme(("bot", *arguments), environment(tmp_path, **more))
+    return completed(programme, plain=plain)
 
 
 @pytest.mark.parametrize("part", ["Slack", "Teams", "Confluence", "Azure AI Search", "model"])
@@ -55,7 +51,7 @@ def test_a_later_start_changes_nothing_and_costs_little_beyond_its_imports(
     subprocess.run([sys.executable, "-c", imports], cwd=ROOT, check=True)
     imported = _seconds_of_children()
     shutil.copytree(sample_data, tmp_path, dirs_exist_ok=True)
-    for again in serving(tmp_path):
+    for again in serving(tmp_path, plain=True):
         assert "0 added, 0 changed" in again.said
     started = _seconds_of_children()
 
@@ -73,11 +69,9 @@ def test_nothing_that_is_written_is_for_other_accounts(tmp_path: Path) -> None:
     data, wiki = tmp_path / "data", tmp_path / "wiki"
     wiki.mkdir()
     (wiki / "a.md").write_text("# Leave\n\n28 days.\n")
-    folder = ("-m", "ingestion", "folder", str(wiki), "--space", "IT")
-    subprocess.run(
-        [sys.executable, *folder], cwd=ROOT, env=environment(data), check=True, umask=0o022
-    )
-    for _ in serving(data, ("sh", "-c", 'umask 022 && exec "$0" -m bot serve', sys.executable)):
+    folder = ("ingestion", "folder", str(wiki), "--space", "IT")
+    completed(Programme(folder, environment(data), first="umask 022")).check_returncode()
+    for _ in serving(data, (), first="umask 022"):
         written = [data, *data.rglob("*")]
 
         lax = [path for path in written if path.exists() and path.stat().st_mode & 0o077]
@@ -87,9 +81,8 @@ def test_nothing_that_is_written_is_for_other_accounts(tmp_path: Path) -> None:
 
 @pytest.mark.mended(id="attack-5")
 def test_hundreds_of_half_requests_do_not_stop_a_server_with_few_files(tmp_path: Path) -> None:
-    few = ("sh", "-c", 'ulimit -n 256 && exec "$0" -m bot serve', sys.executable)
     half = b"GET / HTTP/1.1\r\nHost: a\r\nAcc"
-    for served in serving(tmp_path, few):
+    for served in serving(tmp_path, (), first="ulimit -n 256"):
         place = urlsplit(served.url)
         with ExitStack() as until:
             for _ in range(300):
@@ -100,7 +93,7 @@ def test_hundreds_of_half_requests_do_not_stop_a_server_with_few_files(tmp_path:
 
 
 def test_a_wrong_setting_stops_the_start_with_one_line(tmp_path: Path) -> None:
-    done = run(tmp_path, "serve", PORT="many")
+    done = run(tmp_path, "serve", plain=True, PORT="many")
 
     assert done.returncode == 2
     assert done.stderr.startswith("PORT='many' is wrong")

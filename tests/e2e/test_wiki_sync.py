@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -27,9 +26,9 @@ from tests.fakes.bot_ports import MemoryEngine
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN, Site
 from tests.fakes.model_server import KEY, embeds, openai_server, texts_of
+from tests.fork_server import ROOT, Programme, Running, started
 from tests.sweeps.syncing.follower import TENANT, environment, settings_for
 
-ROOT = Path(__file__).parents[2]
 MANY = 90
 
 
@@ -129,14 +128,14 @@ async def test_a_server_that_is_killed_goes_on_and_embeds_no_finished_page_again
             "EMBEDDING_API_KEY": KEY,
             "EMBEDDING_DIMENSIONS": "8",
         }
-        first = await started(names, tmp_path)
+        first = await serve(names, tmp_path)
         await until(lambda: is_begun(tmp_path))
         os.killpg(first.pid, signal.SIGKILL)
         await first.wait()
         finished = await until_still(tmp_path)
         before = len(vectors.seen)
 
-        second = await started(names, tmp_path)
+        second = await serve(names, tmp_path)
         try:
             await until(lambda: is_complete(tmp_path))
         finally:
@@ -159,16 +158,11 @@ def slowly(
     return answered
 
 
-async def started(names: dict[str, str], data_dir: Path) -> asyncio.subprocess.Process:
-    log = (data_dir / "server.log").open("ab")
-    with log:
-        return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bot", "serve"),
-            cwd=data_dir,
-            env={**os.environ, **names, "PORT": "0", "PYTHONPATH": str(ROOT)},
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
+async def serve(names: dict[str, str], data_dir: Path) -> Running:
+    variables = {**os.environ, **names, "PORT": "0", "PYTHONPATH": str(ROOT)}
+    with (data_dir / "server.log").open("ab") as log:
+        return await started(
+            Programme(("bot", "serve"), variables, data_dir, leads=True), stderr=log
         )
 
 

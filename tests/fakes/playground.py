@@ -497,7 +497,7 @@ async def playground_scenario(directory: Path) -> AsyncIterator[PlaygroundScenar
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     (directory / "bot").mkdir(exist_ok=True)
-    bot = Server(directory / "bot", _settings(port), ("--sample",))
+    bot = Server(directory / "bot", _settings(port), ("--sample",), plain=False)
     try:
         await bot.start()
         async with (

@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -32,6 +31,7 @@ from bot.domain.messages import Message, Person, Platform, Thread
 from bot.domain.settings import Settings
 from bot.store.database import open_store, sqlite_url
 from tests.fakes.bot_ports import EchoDesk, MemoryEngine, generic_outcome
+from tests.fork_server import forking, start_fork
 
 _START_SECONDS = 60.0
 _LONGEST_ANSWER_SECONDS = 0.3
@@ -58,12 +58,10 @@ class RestartableServer:
 
     async def begin(self) -> None:
         """Start it, and wait until it takes events. Raises TimeoutError."""
-        forking = get_context("forkserver")
-        forking.set_forkserver_preload([self.live.__module__])
-        told, tells = forking.Pipe(duplex=False)
+        told, tells = forking().Pipe(duplex=False)
         given = (self.data_dir, self.platform_url, self.port, tells)
-        self._process = forking.Process(target=self.live, args=given, daemon=True)
-        await asyncio.to_thread(self._process.start)
+        self._process = forking().Process(target=self.live, args=given, daemon=True)
+        await asyncio.to_thread(start_fork, self._process)
         tells.close()
         with told:
             if not await asyncio.to_thread(told.poll, _START_SECONDS):

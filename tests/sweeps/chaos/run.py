@@ -149,6 +149,8 @@ class Plan:
     disconnects: int = 3
     pace: Pace = field(default_factory=Pace)
     forgetful: bool = False
+    plain: bool = True
+    """Whether each server is an interpreter of its own; a fork of one starts sooner."""
 
 
 async def _indexed(prepared: Path | None, folder: Path) -> Path:
@@ -161,7 +163,9 @@ async def on_sqlite(plan: Plan, folder: Path, prepared: Path | None = None) -> R
     questions = draw_questions(plan.questions, draw)
     planned = fault_plan.draw_faults(plan.questions, fault_plan.on_sqlite(plan.kills), draw)
     indexed = await _indexed(prepared, folder)
-    async with running_system(folder, indexed, draw=draw, forgetful=plan.forgetful) as stage:
+    async with running_system(
+        folder, indexed, draw=draw, forgetful=plan.forgetful, plain=plan.plain
+    ) as stage:
         server = await stage.fleet.add()
         async with _saboteur(stage, draw) as saboteur:
             result = await ask_under_faults(stage, questions, planned, saboteur, draw, plan.pace)
@@ -179,7 +183,12 @@ async def on_postgresql(plan: Plan, folder: Path, prepared: Path | None = None) 
     with _durable_postgres() as database:
         url = database.create(DATABASE)
         async with running_system(
-            folder, indexed, draw=draw, forgetful=plan.forgetful, DATABASE_URL=url
+            folder,
+            indexed,
+            draw=draw,
+            forgetful=plan.forgetful,
+            plain=plan.plain,
+            DATABASE_URL=url,
         ) as stage:
             for _ in range(plan.servers):
                 await stage.fleet.add()
@@ -197,7 +206,9 @@ async def delivered_again(plan: Plan, folder: Path, prepared: Path | None = None
     draw = np.random.default_rng(plan.seed)
     questions = draw_questions(plan.questions, draw)
     indexed = await _indexed(prepared, folder)
-    async with running_system(folder, indexed, draw=draw, forgetful=plan.forgetful) as stage:
+    async with running_system(
+        folder, indexed, draw=draw, forgetful=plan.forgetful, plain=plan.plain
+    ) as stage:
         server = await stage.fleet.add()
         result = await deliver_scattered(stage, questions, draw, plan.pace.patience)
         result.evidence = _evidence(stage, result, questions, sqlite_record(server.data_dir))

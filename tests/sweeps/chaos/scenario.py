@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -14,11 +12,12 @@ from pathlib import Path
 import aiohttp
 import numpy as np
 
-from tests.e2e.conftest import ROOT, environment
+from tests.e2e.conftest import environment
 from tests.fakes.slack.events import SECRET
 from tests.fakes.slack.names import TEAM, TOKEN
 from tests.fakes.slack.people import Member
 from tests.fakes.slack.server import FakeSlack
+from tests.fork_server import Programme, completed
 from tests.sweeps.chaos.event_delivery import EventDelivery
 from tests.sweeps.chaos.fault_plan import Fault, Saboteur, SlackConnection
 from tests.sweeps.chaos.questions import ASKERS, PEOPLE, SPACE, Question, asker, write_wiki
@@ -77,16 +76,8 @@ def prepare(folder: Path) -> Path:
     """Index the wiki once; return the data directory that servers get copies of."""
     write_wiki(folder / "wiki")
     prepared = folder / "prepared"
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "ingestion", "folder", str(folder / "wiki")),
-            *("--space", SPACE),
-        ],
-        cwd=ROOT,
-        env=environment(prepared),
-        check=True,
-        capture_output=True,
-    )
+    arguments = ("ingestion", "folder", str(folder / "wiki"), "--space", SPACE)
+    completed(Programme(arguments, environment(prepared))).check_returncode()
     return prepared
 
 
@@ -97,6 +88,7 @@ async def running_system(
     *,
     draw: np.random.Generator,
     forgetful: bool = False,
+    plain: bool = True,
     **settings: str,
 ) -> AsyncIterator[RunningSystem]:
     """Set up Slack, the wire to it and the means to start servers; all ends with the block."""
@@ -106,7 +98,9 @@ async def running_system(
         slack.people |= {each.id: each for each in colleagues()}
         made = SlackConnection(slack.url, draw, forgetful=forgetful)
         wire = await closing.enter_async_context(made.serving())
-        fleet = ServerProcesses(folder, prepared, _settings(wire.url, settings), timeline)
+        fleet = ServerProcesses(
+            folder, prepared, _settings(wire.url, settings), timeline, plain=plain
+        )
         closing.push_async_callback(fleet.end)
         connector = aiohttp.TCPConnector(limit=0, force_close=True)
         session = await closing.enter_async_context(aiohttp.ClientSession(connector=connector))

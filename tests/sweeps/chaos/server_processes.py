@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-import sys
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.e2e.conftest import ROOT, environment
+from tests.e2e.conftest import environment
+from tests.fork_server import Programme, Running, started
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class Replica:
     url: str = ""
     doomed: bool = False
     ready: asyncio.Event = field(default_factory=asyncio.Event)
-    running: asyncio.subprocess.Process | None = None
+    running: Running | None = None
     watching: asyncio.Task[None] | None = None
 
     @property
@@ -84,15 +83,23 @@ class ServerProcesses:
         prepared: A data directory in which the index is already.
         settings: Environment variables that the servers are given.
         timeline: Is told what happens.
+        plain: Each is an interpreter of its own, otherwise a fork.
     """
 
     def __init__(
-        self, folder: Path, prepared: Path, settings: Mapping[str, str], timeline: Timeline
+        self,
+        folder: Path,
+        prepared: Path,
+        settings: Mapping[str, str],
+        timeline: Timeline,
+        *,
+        plain: bool,
     ) -> None:
         self._folder = folder
         self._prepared = prepared
         self._settings = settings
         self._timeline = timeline
+        self._plain = plain
         self._named = 0
         self.replicas: list[Replica] = []
         self.some_up = asyncio.Event()
@@ -117,14 +124,8 @@ class ServerProcesses:
         """Start a server that does not run; it is not waited for."""
         replica.doomed = False
         with self._log(replica).open("ab") as log:
-            replica.running = await asyncio.create_subprocess_exec(
-                sys.executable,
-                *("-m", "bot", "serve"),
-                cwd=ROOT,
-                env=environment(replica.data_dir, **self._settings),
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-            )
+            programme = Programme(("bot", "serve"), environment(replica.data_dir, **self._settings))
+            replica.running = await started(programme, stderr=log, plain=self._plain)
         self._timeline.note(f"{replica.name} started")
         replica.watching = asyncio.create_task(self._watch(replica, replica.running))
 
@@ -138,8 +139,7 @@ class ServerProcesses:
         state = "" if replica.ready.is_set() else " while it started"
         replica.doomed = True
         if replica.running is not None:
-            with suppress(ProcessLookupError):
-                replica.running.kill()
+            replica.running.kill()
             self._timeline.note(f"{replica.name} killed{state}", fault=True)
             await replica.running.wait()
         if replica.watching is not None:
@@ -155,15 +155,13 @@ class ServerProcesses:
         for replica in self.replicas:
             replica.doomed = True
             if replica.running is not None and replica.alive:
-                with suppress(ProcessLookupError):
-                    replica.running.kill()
+                replica.running.kill()
                 await replica.running.wait()
             if replica.watching is not None:
                 await replica.watching
 
-    async def _watch(self, replica: Replica, running: asyncio.subprocess.Process) -> None:
+    async def _watch(self, replica: Replica, running: Running) -> None:
         """Learn where a server listens; note when it ends without having been killed."""
-        assert running.stdout is not None
         with self._log(replica).open("ab") as log:
             async for line in running.stdout:
                 log.write(line)

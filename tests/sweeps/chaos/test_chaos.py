@@ -14,9 +14,9 @@ from tests.sweeps.chaos.scenario import Pace, Result
 from tests.sweeps.sizes import sizes
 
 QUICK = Pace(questions_a_second=8.0, patience=240.0, quiet=2.0)
-ONE_KILL = Plan(seed=1, questions=12, kills=1, pace=QUICK)
+ONE_KILL = Plan(seed=1, questions=12, kills=1, pace=QUICK, plain=False)
 SMOKE = replace(ONE_KILL, servers=2, restarts=1, disconnects=0)
-WHOLE = Plan(seed=1, questions=40, kills=2, servers=2, restarts=1, disconnects=1, pace=QUICK)
+WHOLE = replace(SMOKE, questions=40, kills=2, disconnects=1)
 
 
 def held(result: Result) -> bool:
@@ -55,7 +55,7 @@ async def test_events_that_are_delivered_again_and_again_are_answered_once(
     prepared: Path, tmp_path: Path
 ) -> None:
     """In small: tests.sweeps.slack.test_delivery."""
-    result = await delivered_again(Plan(seed=1, questions=60, pace=QUICK), tmp_path, prepared)
+    result = await delivered_again(replace(ONE_KILL, questions=60), tmp_path, prepared)
 
     assert held(result)
     assert result.deliveries > 90

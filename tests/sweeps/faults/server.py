@@ -6,19 +6,19 @@ import asyncio
 import json
 import re
 import signal
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import aiohttp
 
-from tests.e2e.conftest import ROOT, environment
+from tests.e2e.conftest import environment
 from tests.fakes.slack import events
 from tests.fakes.slack.events import SECRET
 from tests.fakes.slack.names import TEAM, TOKEN
 from tests.fakes.slack.server import FakeSlack
+from tests.fork_server import Programme, Running, started
 from tests.sweeps.chaos.questions import TOPICS
 from tests.sweeps.faults.model import QuotingModel
 
@@ -73,6 +73,7 @@ class Server:
 
     ``said`` and ``logged`` are what it wrote to standard output and standard error, in lines.
     ``program`` is the module that is run: ``bot``, or one that prepares the process for it.
+    ``plain``: by an interpreter of its own, as what is measured must be; otherwise it is forked.
     """
 
     def __init__(
@@ -82,15 +83,17 @@ class Server:
         arguments: Sequence[str] = (),
         *,
         program: str = "bot",
+        plain: bool = True,
     ) -> None:
         self.data_dir = data_dir
         self._program = program
+        self._plain = plain
         self._arguments = arguments
         self.settings = {**UNLIMITED, **settings}
         self.url = ""
         self.said: list[str] = []
         self.logged: list[str] = []
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: Running | None = None
         self._reading: list[asyncio.Task[None]] = []
         self._serving = asyncio.Event()
 
@@ -117,14 +120,9 @@ class Server:
     async def launch(self) -> None:
         """Start without waiting for anything."""
         self._serving.clear()
-        process = self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", self._program, "serve", *self._arguments),
-            cwd=ROOT,
-            env=environment(self.data_dir, **self.settings),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        assert process.stdout
+        arguments = (self._program, "serve", *self._arguments)
+        programme = Programme(arguments, environment(self.data_dir, **self.settings))
+        process = self._process = await started(programme, plain=self._plain)
         assert process.stderr
         self._reading = [
             asyncio.create_task(self._read(process.stdout, self.said)),
@@ -142,8 +140,7 @@ class Server:
     def send(self, number: signal.Signals) -> None:
         """Send it a signal, if it still runs."""
         assert self._process is not None
-        with suppress(ProcessLookupError):
-            self._process.send_signal(number)
+        self._process.send_signal(number)
 
     async def kill(self) -> None:
         """End it at once, whatever it does; harmless when it has ended."""
@@ -160,9 +157,11 @@ class Server:
 
 
 @asynccontextmanager
-async def server(data_dir: Path, **settings: str) -> AsyncIterator[Server]:
+async def server(
+    data_dir: Path, how: Literal["forked", "plain"] = "forked", /, **settings: str
+) -> AsyncIterator[Server]:
     """Make a server, not started; when the block ends it is ended and shown."""
-    made = Server(data_dir, settings)
+    made = Server(data_dir, settings, plain=how == "plain")
     try:
         yield made
     finally:

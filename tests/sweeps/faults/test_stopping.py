@@ -86,7 +86,7 @@ async def test_what_can_be_finished_is_finished_before_the_server_ends(
 
 
 async def test_who_is_stopped_as_soon_as_it_serves_ends_in_order(data_dir: Path) -> None:
-    async with server(data_dir) as running:
+    async with server(data_dir, "plain") as running:
         await running.start()
         running.send(signal.SIGTERM)
         code = await running.ended(END_SECONDS)

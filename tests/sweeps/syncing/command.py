@@ -12,7 +12,7 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from ingestion.__main__ import main
-from tests.e2e.conftest import ROOT
+from tests.fork_server import ROOT
 from tests.sweeps.syncing.follower import environment
 
 
