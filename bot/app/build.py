@@ -17,7 +17,7 @@ from bot.answering.visibility import ReadableInIndex
 from bot.app.components import Components, component_checker, gate_path
 from bot.app.confluence import ConfluenceDirectory, confluence_checker
 from bot.app.documents import DocumentServices, build_document_services
-from bot.app.learning import build_learning
+from bot.app.learning import LearningServices, build_learning
 from bot.app.worker import BackgroundWork, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
 from bot.chat.commands.executor import CommandExecutor
@@ -32,6 +32,7 @@ from bot.domain.settings_reference import SettingOrigin
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.ports import LinksBack
 from bot.inbox.accept import DurableEngine
+from bot.learning.question_words import QuestionWords
 from bot.observability.metrics import Metrics, mount_metrics
 from bot.store.database import Store
 from bot.web import api
@@ -42,6 +43,8 @@ from bot.web.board import layout as board
 from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.channels import ChannelPage
 from bot.web.board.documents import DocumentPages
+from bot.web.board.gaps import GapPages
+from bot.web.chat.account import AccountPage
 from bot.web.chat.routes import mount_chat
 from bot.web.forms import upload_limits
 from ingestion.config import Settings as IngestionSettings
@@ -82,14 +85,23 @@ def build_chat_context(
         audits=store.audits,
         documents=documents.documents,
         reindexing=documents.reindexing,
-        commands=_build_commands(settings, store, documents, check_parts, directory),
+        commands=_build_commands(
+            settings,
+            components,
+            store,
+            documents=documents,
+            check_parts=check_parts,
+            directory=directory,
+        ),
         check_parts=check_parts,
     )
 
 
 def _build_commands(
     settings: Settings,
+    components: Components,
     store: Store,
+    *,
     documents: DocumentServices,
     check_parts: CheckComponents,
     directory: Directory,
@@ -106,6 +118,7 @@ def _build_commands(
         policies=store.policies,
         directory=directory,
         check_parts=check_parts,
+        words=QuestionWords(store.escalations, store.notes, ReadableInIndex(components.index)),
         served=settings.index_spaces,
         models=tuple(each.name for each in settings.further_models),
         usual_model=settings.openai_model,
@@ -129,6 +142,7 @@ class _Services:
     documents: DocumentServices
     context: ChatContext
     channels: Sequence[Channel]
+    learning: LearningServices
 
 
 def build(
@@ -180,13 +194,7 @@ def build(
     _mount_chat(app, services)
     _mount_board(app, services, sources or {}, [] if ingestion is None else [ingestion])
     services.background.mount(app)
-    build_learning(
-        settings,
-        components,
-        store,
-        channels=services.channels,
-        is_open=lambda: services.background.supervisor.part().state == "ready",
-    ).mount(app)
+    services.learning.mount(app)
     app.cleanup_ctx.append(services.documents.open)
     security.exempt_webhooks(app, metrics.time)
     return app
@@ -233,7 +241,16 @@ def _build_services(
         check_parts=check_parts,
         directory=directory,
     )
-    return _Services(settings, components, store, background, documents, context, channels)
+    learning = build_learning(
+        settings,
+        components,
+        store,
+        channels=channels,
+        is_open=lambda: background.supervisor.part().state == "ready",
+    )
+    return _Services(
+        settings, components, store, background, documents, context, channels, learning
+    )
 
 
 def _mount_api(app: web.Application, services: _Services) -> None:
@@ -246,6 +263,7 @@ def _mount_api(app: web.Application, services: _Services) -> None:
         settings=settings,
         check_parts=services.context.check_parts,
         readable=ReadableInIndex(services.components.index),
+        gaps=api.GapsApi(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps),
         record=api.RecordApi(
             tenant=settings.tenant,
             searches=store.searches,
@@ -281,6 +299,7 @@ def _mount_chat(app: web.Application, services: _Services) -> None:
         starters=settings.chat_starters,
         placeholder=settings.chat_placeholder,
     )
+    AccountPage(settings.tenant, services.learning.words).mount(app)
 
 
 def _mount_board(
@@ -301,6 +320,7 @@ def _mount_board(
         bounds=upload_limits(settings.max_upload_mb, files=_FILES_PER_UPLOAD),
         next_runs=services.documents.next_runs,
     ).mount(app)
+    GapPages(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps).mount(app)
     ChannelPage(
         settings=settings, policies=store.policies, documents=services.documents.documents
     ).mount(app)

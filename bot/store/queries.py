@@ -27,6 +27,7 @@ from bot.domain.interactions import PostedRef
 from bot.domain.json_codec import storable
 from bot.domain.messages import Intent, Message, Thread
 from bot.domain.outcomes import WITHOUT_TEXT
+from bot.store.learning_tables import GapQuestionRow
 from bot.store.rows import channel_of
 from bot.store.tables import (
     EscalationRow,
@@ -326,6 +327,7 @@ def delete_texts(interaction_id: str) -> tuple[Delete | Update, ...]:
         .values(state="resolved", **blank),
         delete(TurnRow).where(TurnRow.interaction_id == interaction_id),
         delete(FeedbackRow).where(FeedbackRow.interaction_id == interaction_id),
+        delete(GapQuestionRow).where(GapQuestionRow.interaction_id == interaction_id),
         delete(EscalationStepRow).where(EscalationStepRow.interaction_id == interaction_id),
         update(NoticeRow)
         .where(NoticeRow.interaction_id == interaction_id)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from bot.answering.visibility import ReadablePassages
 from bot.domain.messages import InteractionId
+from bot.learning.gap_views import GapViews
+from bot.learning.question_words import QuestionWords
+from bot.store.database import Store
 
 
 class MemoryNotes:
@@ -34,3 +38,17 @@ class MemoryNotes:
     async def beginning(self, tenant: str, prefix: str) -> Mapping[str, str]:
         found = {key: text for (of, key), text in self.kept.items() if of == tenant}
         return {key: found[key] for key in sorted(found) if key.startswith(prefix)}
+
+
+class NoWorkers:
+    """Implements CaseWorkers: nobody worked on a case."""
+
+    async def workers(
+        self, tenant: str, ids: Collection[InteractionId]
+    ) -> Mapping[InteractionId, frozenset[str]]:
+        return {}
+
+
+def gap_views(store: Store, readable: ReadablePassages) -> GapViews:
+    words = QuestionWords(store.escalations, store.notes, readable)
+    return GapViews("default", store.gap_reports, words, readable)

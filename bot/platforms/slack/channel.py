@@ -65,8 +65,9 @@ class SlackChannel:
     """Slack as a channel: delivers replies, shows progress, posts cards and notices.
 
     Implements bot.domain.ports.Channel and Withdraws; all of bot.domain.capabilities (TakesTurns,
-    Introduces, Fetches, TellsState, TellsPeople); and of bot.escalations.ports Tells, AsksPeople,
-    ShowsCases and LinksBack. What takes more than a call of the client is in a class of its own.
+    Introduces, Fetches, TellsState, KnowsPublicChannels, TellsPeople); and of bot.escalations.ports
+    Tells, AsksPeople, ShowsCases and LinksBack. What takes more than a call of the client is in a
+    class of its own.
     """
 
     def __init__(self, client: SlackClient, settings: Settings, notes: Notes) -> None:
@@ -96,6 +97,7 @@ class SlackChannel:
         )
         # Methods of the ports that one of the parts above implements as it is.
         self.introduce = self.colleagues.introduce
+        self.is_public = self.colleagues.is_public
         self.fetch = Files(client.web).fetch
         self.part = self.health.part
         self.tell, self.find_told = self._notices.tell, self._notices.find_told

@@ -18,6 +18,7 @@ from typing import TypedDict
 
 from aiohttp import web
 
+from bot.answering.asker_identity import Reader
 from bot.domain.errors import SettingInvalid
 from bot.domain.interactions import Interaction
 from bot.domain.messages import Person
@@ -25,6 +26,7 @@ from bot.domain.ports import Directory
 from bot.domain.settings import Settings
 from bot.domain.urls import origin_of
 from bot.domain.users import ROLES, Role, SignedIn
+from bot.learning.question_words import Viewer, person_key
 from bot.web.problems import problem
 from rag.types import EVERYONE, Principal
 
@@ -312,6 +314,13 @@ async def principals_of(request: web.Request, tenant: str) -> frozenset[Principa
     Called only where pages are shown: principals are never stored with a message.
     """
     return await _principals(request, tenant, person_of(request))
+
+
+async def viewer_of(request: web.Request, tenant: str) -> Viewer:
+    """Return the caller as a viewer of questions that others asked."""
+    person = person_of(request)
+    ids = frozenset({person.id, person_key(person)})
+    return Viewer(ids, Reader(await principals_of(request, tenant)))
 
 
 async def principals_for(request: web.Request, asked: Interaction) -> frozenset[Principal]:

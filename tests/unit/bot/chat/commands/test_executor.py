@@ -41,6 +41,7 @@ from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.health import ComponentStatus
 from bot.domain.messages import NO_MODEL, Person, Policy
 from bot.domain.settings import Settings
+from bot.learning.question_words import QuestionWords
 from bot.store.database import open_store, sqlite_url
 from ingestion.library import Space
 from ingestion.records.database import sqlite_in
@@ -53,6 +54,7 @@ from tests.fakes.chat_context import (
     MemoryAudits,
     MemoryDocuments,
     MemoryPolicies,
+    ReadsPages,
     command_caller,
     document,
 )
@@ -64,6 +66,7 @@ from tests.fakes.http_server import (
     settings_for,
     write_index,
 )
+from tests.fakes.learning import MemoryNotes, NoWorkers
 from tests.unit.bot.chat.commands.command_platform import PATH
 
 EVERYBODY = frozenset({EVERYONE})
@@ -99,6 +102,7 @@ def orders(
         policies=policies or MemoryPolicies(),
         directory=VouchedDirectory(),
         check_parts=parts,
+        words=QuestionWords(NoWorkers(), MemoryNotes(), ReadsPages()),
         served=served,
         models=("small",),
         usual_model="gpt",
