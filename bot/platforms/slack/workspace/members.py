@@ -20,7 +20,6 @@ from bot.domain.messages import Introduction, Message, Outsider, Person
 from bot.domain.settings import Settings
 from bot.domain.text.markdown import without_direction_marks
 from bot.platforms.slack.client.api import SlackClient
-from bot.platforms.slack.client.errors import NeverPermitted
 from bot.platforms.slack.client.rate_limits import LOOKUP_SECONDS, LOOKUP_TURN_SECONDS
 from bot.platforms.slack.payloads.events import Event, object_at, text_at, was_shared_channel
 from bot.platforms.slack.workspace.bot_identity import BotIdentity
@@ -186,11 +185,7 @@ class Colleagues:
         """Return whether every colleague can read a message's channel, and no other company."""
         if message.private or was_shared_channel(message):
             return False
-        try:
-            channel = await self._channels.get(message.thread.channel)
-        except NeverPermitted:
-            return False
-        return is_public_channel(channel)
+        return is_public_channel(await self._channels.get(message.thread.channel))
 
     async def _channel(self, channel: str) -> Event:
         return await self._client.conversations_info(

@@ -34,6 +34,7 @@ from bot.chat.commands.types import (
     Refused,
     ReindexCancelRequest,
     ReindexRequest,
+    ShareRequest,
     Started,
 )
 from bot.chat.documents import SeenBy
@@ -168,6 +169,18 @@ async def test_help_and_status_fit_who_asks() -> None:
     assert "Parts:" in admins.text
     assert "Parts:" not in others.text
     assert in_public == others
+
+
+async def test_each_person_lets_others_see_their_own_questions() -> None:
+    room = orders()
+
+    off = await room.answer(ShareRequest(), OTHER)
+    on = await room.answer(ShareRequest(shares=True), OTHER)
+    assert on != off
+    assert await room.answer(ShareRequest(), OTHER) == on
+    assert await room.answer(ShareRequest(), ADMIN) != on
+    assert await room.answer(ShareRequest(shares=False), OTHER) == off
+    assert await room.words.agrees("default", ADMIN.person) is False
 
 
 async def test_status_names_only_spaces_that_all_who_read_it_may_know_and_that_are_served() -> None:
