@@ -105,7 +105,7 @@ class GapRecord(Protocol):
     async def follow(
         self, tenant: str, after: int, waiting: Collection[int], limit: int
     ) -> Sequence[FollowedQuestion]:
-        """Return the interactions after a number, and those ``waiting``, in order."""
+        """Return those ``waiting``, and ``limit`` interactions after a number, in order."""
         ...
 
     async def voted_down(self, tenant: str, since: datetime, limit: int) -> Sequence[VotedDown]:
@@ -237,15 +237,17 @@ class GapJob:
             self._nearest = None
         if self._nearest is None and await self._embed():
             return True
-        mark, followed = await self._follow(mark, now)
-        mark, voted = await self._follow_votes(mark)
-        await self._keep(mark)
+        moved, followed = await self._follow(mark, now)
+        moved, voted = await self._follow_votes(moved)
+        moved = replace(moved, writer=self._writer)
+        if moved != mark:
+            await self._keep(moved)
         if followed or voted:
             return True
-        return await self._work_at_night(mark, now)
+        return await self._work_at_night(moved, now)
 
     async def _keep(self, mark: GapMark) -> None:
-        await self._marks.set_mark(self._tenant, NAME, replace(mark, writer=self._writer).text())
+        await self._marks.set_mark(self._tenant, NAME, mark.text())
 
     async def _follow(self, mark: GapMark, now: datetime) -> tuple[GapMark, bool]:
         """Add the questions of interactions that came, or were finished, since the mark."""
@@ -258,7 +260,7 @@ class GapJob:
         ]
         number = max([mark.number, *(each.number for each in found)])
         moved = replace(mark, number=number, waiting=tuple(waiting[-MOST_WAITING:]))
-        return moved, len(found) == MOST_FOLLOWED
+        return moved, len(listed) >= MOST_FOLLOWED and number > mark.number
 
     async def _follow_votes(self, mark: GapMark) -> tuple[GapMark, bool]:
         """Add the questions that were thumbed down since the mark."""

@@ -15,7 +15,7 @@ from bot.learning.gaps import GapMember, GapQuery, GapSummary
 from bot.store.connections import Transactions
 from bot.store.gaps import StoredGaps, counts, decode_passages
 from bot.store.learning_tables import GapQuestionRow, GapRow
-from bot.store.queries import MOST_WORDS, contains, not_withdrawn
+from bot.store.queries import MOST_WORDS, contains, is_of_tenant, not_withdrawn
 from bot.store.tables import InteractionRow
 
 
@@ -92,7 +92,8 @@ def select_members(tenant: str, gaps: Collection[str], limit: int) -> Select[*tu
             place.label("place"),
         )
         .join(InteractionRow, InteractionRow.id == row.interaction_id)
-        .where(row.tenant == tenant, row.gap.in_(sorted(gaps)), counts(), not_withdrawn())
+        .where(row.gap.in_(sorted(gaps)), is_of_tenant(row.tenant.expression, tenant))
+        .where(counts(), not_withdrawn())
         .subquery()
     )
     return select(placed).where(placed.c.place <= limit).order_by(placed.c.gap, placed.c.place)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import (
@@ -34,6 +35,8 @@ from bot.store.learning_tables import GapQuestionRow, GapRow
 from bot.store.rows import Rows, utc_now
 from bot.store.tables import FeedbackRow, InteractionRow
 
+_NEW_GAP = {"state": "new", "state_by": "", "answered_by": "[]"}
+
 CHUNK = 500
 """Questions per transaction, so that other writers don't wait long."""
 
@@ -51,7 +54,12 @@ class StoredGaps:
     async def follow(
         self, tenant: str, after: int, waiting: Collection[int], limit: int
     ) -> Sequence[FollowedQuestion]:
-        rows = await self._transactions.rows(select_followed(tenant, after, waiting).limit(limit))
+        number = InteractionRow.number
+        queried = [select_followed(tenant, number > after).limit(limit)]
+        if waiting:
+            # A query of its own: with both conditions SQLite reads all rows.
+            queried.insert(0, select_followed(tenant, number.in_(sorted(waiting))))
+        found = [await self._transactions.rows(each) for each in queried]
         return [
             FollowedQuestion(
                 number=row.number,
@@ -60,7 +68,7 @@ class StoredGaps:
                 finished=row.status != "working",
                 candidate=_may_count(row),
             )
-            for row in rows
+            for row in chain.from_iterable(found)
         ]
 
     async def voted_down(self, tenant: str, since: datetime, limit: int) -> Sequence[VotedDown]:
@@ -70,6 +78,8 @@ class StoredGaps:
     async def asked(
         self, tenant: str, ids: Collection[InteractionId]
     ) -> Mapping[InteractionId, Interaction]:
+        if not ids:
+            return {}
         row = InteractionRow
         rows = await self._transactions.rows(
             select(row).where(row.tenant == tenant, row.id.in_(list(ids)), queries.not_withdrawn())
@@ -92,21 +102,23 @@ class StoredGaps:
         row = GapQuestionRow
         now = utc_now()
         async with self._transactions.writing() as connection:
-            known = await connection.scalar(
-                select(row.interaction_id).where(row.interaction_id == question.id)
+            # Locked, so that a withdrawal comes before, or deletes what is written here.
+            there = (
+                select(InteractionRow.id, row.interaction_id.label("known"))
+                .outerjoin(row, row.interaction_id == InteractionRow.id)
+                .where(InteractionRow.id == question.id, queries.not_withdrawn())
+                .with_for_update(of=InteractionRow)
             )
-            if known is not None:
+            found = (await connection.execute(there)).first()
+            if found is None or found.known is not None:
                 await self._hand_over(connection, question)
                 return False
-            still = InteractionRow.id == question.id, queries.not_withdrawn()
-            # Locked, so that a withdrawal comes before, or deletes what is written here.
-            there = select(InteractionRow.id).where(*still).with_for_update()
-            if await connection.scalar(there) is None:
-                return False
             if opened:
-                await connection.execute(_insert_gaps(question.tenant, [gap], now))
+                new = {**_NEW_GAP, "id": gap, "tenant": question.tenant, "state_at": now}
+                await connection.execute(insert(GapRow).values(**new))
             await connection.execute(insert(row).values(**_question_row(question, gap, now)))
-            await self._reopen(connection, question.tenant, GapRow.id == gap)
+            if not opened:
+                await self._reopen(connection, question.tenant, GapRow.id == gap)
         return True
 
     async def without_vector(
@@ -149,12 +161,18 @@ class StoredGaps:
         self, tenant: str, moves: Mapping[str, Collection[str]], opened: Collection[str]
     ) -> None:
         row, now = GapQuestionRow, utc_now()
-        for gap, ids in moves.items():
-            async with self._transactions.writing() as connection:
-                if gap in opened:
-                    await connection.execute(_insert_gaps(tenant, [gap], now))
-                for some in _chunks(list(ids)):
-                    change = update(row).where(row.tenant == tenant, row.interaction_id.in_(some))
+        for some in _portions(moves):
+            # Not waiting for the disk: what a loss of power undoes, the next night repeats.
+            async with self._transactions.writing(lasting=False) as connection:
+                new = [gap for gap in dict(some) if gap in opened]
+                if new:
+                    gaps = [
+                        {**_NEW_GAP, "id": gap, "tenant": tenant, "state_at": now} for gap in new
+                    ]
+                    dialect = self._transactions.dialect
+                    await connection.execute(queries.insert_once(dialect, GapRow, *gaps))
+                for gap, ids in some:
+                    change = update(row).where(row.tenant == tenant, row.interaction_id.in_(ids))
                     await connection.execute(change.values(gap=gap))
 
     async def tidy(self, tenant: str) -> None:
@@ -264,14 +282,14 @@ class StoredGaps:
             await connection.execute(insert_audit(tenant, BY_ITSELF, "gap reopened", gap))
 
 
-def select_followed(tenant: str, after: int, waiting: Collection[int]) -> Select[*tuple[Any, ...]]:
-    """Return the query for the interactions after a number, and some earlier ones, in order."""
+def select_followed(tenant: str, *which: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    """Return the query for interactions by number, in order."""
     row = InteractionRow
     return (
         select(
             row.number, row.id, row.created_at, row.status, row.answer_type, row.confidence_level
         )
-        .where(row.tenant == tenant, or_(row.number > after, row.number.in_(sorted(waiting))))
+        .where(queries.is_of_tenant(row.tenant.expression, tenant), *which)
         .order_by(row.number)
     )
 
@@ -313,11 +331,6 @@ def decode_passages(text: str) -> tuple[PassageRef, ...]:
     return tuple(PassageRef(chunk_id, page_id) for chunk_id, page_id in json.loads(text))
 
 
-def _insert_gaps(tenant: str, gaps: Collection[str], now: datetime) -> Any:  # noqa: ANN401 - a statement
-    rows = [{"id": gap, "tenant": tenant, "state": "new", "state_at": now} for gap in gaps]
-    return insert(GapRow).values(rows)
-
-
 def _question_row(question: GapQuestion, gap: str, now: datetime) -> dict[str, object]:
     return {
         "interaction_id": question.id,
@@ -336,5 +349,19 @@ def _question_row(question: GapQuestion, gap: str, now: datetime) -> dict[str, o
     }
 
 
-def _chunks(ids: Sequence[str]) -> Sequence[Sequence[str]]:
-    return [ids[begin : begin + CHUNK] for begin in range(0, len(ids), CHUNK)]
+def _portions(
+    moves: Mapping[str, Collection[str]],
+) -> Iterator[Sequence[tuple[str, Sequence[str]]]]:
+    """Split moves into those of one transaction each."""
+    pieces = (
+        (gap, list(ids)[begin : begin + CHUNK])
+        for gap, ids in moves.items()
+        for begin in range(0, len(ids), CHUNK)
+    )
+    held: list[tuple[str, Sequence[str]]] = []
+    for piece in pieces:
+        held.append(piece)
+        if sum(len(ids) for _, ids in held) >= CHUNK:
+            yield held
+            held = []
+    yield held

@@ -39,7 +39,7 @@ ACTS: Mapping[ChosenState, str] = {
     "not_ours": "Not ours",
     "new": "Put it back",
 }
-UNNAMED = "Questions whose words are not shown to you"
+UNNAMED = "Words not shown to you"
 _COLUMNS = (
     "gap",
     "name",
@@ -161,6 +161,12 @@ class GapPages:
         )
 
 
+def name_of(gap: ShownGap) -> str:
+    """Return a gap's name; without one what it is near."""
+    near = f", near \u201c{gap.pages[0].title}\u201d" if gap.pages else ""
+    return gap.name or f"{UNNAMED}{near}"
+
+
 def trend(gap: ShownGap) -> str:
     """Return a gap's number of questions against the span before, in words."""
     now, before = gap.summary.questions, gap.summary.before
@@ -170,22 +176,26 @@ def trend(gap: ShownGap) -> str:
 
 
 def state_text(gap: ShownGap) -> str:
-    """Return a gap's state, with who set it, or what answers its questions."""
+    """Return a gap's state, with who set it."""
     summary = gap.summary
-    if summary.state == "closed":
-        by = f" by \u201c{gap.answered_by.title}\u201d" if gap.answered_by else ""
-        at = summary.state_at
-        return f"Closed: answered since {at.day} {at:%B %Y}{by}"
     by = f" by {summary.state_by}" if summary.state_by and summary.state != "new" else ""
     return f"{STATE_LABELS[summary.state]}{by}"
+
+
+def answered_text(gap: ShownGap) -> str:
+    """Return since when a closed gap is answered, and by which page."""
+    by = f" by \u201c{gap.answered_by.title}\u201d" if gap.answered_by else ""
+    at = gap.summary.state_at
+    return f"answered since {at.day} {at:%B %Y}{by}"
 
 
 def _shared_context() -> dict[str, object]:
     return {
         "words": labels,
-        "unnamed": UNNAMED,
+        "name_of": name_of,
         "trend": trend,
         "state_text": state_text,
+        "answered_text": answered_text,
         "plural": plural,
         "href_of": openable,
     }
@@ -221,7 +231,7 @@ def _row(gap: ShownGap) -> tuple[object, ...]:
     return (
         summary.id,
         gap.name,
-        state_text(gap) if summary.state == "closed" else summary.state,
+        f"closed: {answered_text(gap)}" if summary.state == "closed" else summary.state,
         summary.state_by,
         summary.state_at.isoformat(),
         summary.questions,
