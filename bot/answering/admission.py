@@ -115,7 +115,7 @@ class Admission:
         if self._notes is not None and await is_card_thread(self._notes, thread):
             return Refusal(USE_REPLY, "card_thread", ephemeral=True)
         own = await self._policies.of(thread.tenant, f"{thread.platform}:{thread.channel}")
-        policy = self._policy if own is None else _within(own, self._policy.spaces)
+        policy = self._policy if own is None else policy_within(own, self._policy.spaces)
         if policy.answers == "off":
             return Refusal(_TURNED_OFF, "channel_off")
         introduced: IdentifiedAsker | Refusal = IdentifiedAsker(message.author)
@@ -136,7 +136,7 @@ class Admission:
             history=talk.turns,
             heard=talk.heard,
             audience=audience,
-            policy=_with_model(_within(policy, introduced.spaces), message.model),
+            policy=_with_model(policy_within(policy, introduced.spaces), message.model),
             attached=read.attached,
             remarks=read.remarks,
             notes=introduced.notes,
@@ -225,7 +225,7 @@ def history_passages(exchanges: Sequence[Interaction]) -> tuple[FoundPassage, ..
     )
 
 
-def _within(policy: Policy, spaces: frozenset[str] | None) -> Policy:
+def policy_within(policy: Policy, spaces: frozenset[str] | None) -> Policy:
     """Return a policy limited to some spaces; None adds no limit."""
     if spaces is None:
         return policy

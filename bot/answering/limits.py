@@ -152,7 +152,7 @@ class LimitChecks:
             spent = await self._use.spent(tenant, day, arrival.at)
             if limits.usd and spent.unpriced:
                 self._log.unpriced(tenant, day.date(), spent.unpriced)
-            if over := _exceeded_budget(limits, spent):
+            if over := exceeded_budget(limits, spent):
                 text = _budget_used_up_text("all the answers", message, arrival.at)
                 return Exceeded(over[0], tenant, text, over[1], met)
         if most := limits.tokens_per_user:
@@ -187,7 +187,8 @@ class LimitChecks:
         )
 
 
-def _exceeded_budget(limits: UsageLimits, spent: Spent) -> tuple[str, Mapping[str, object]] | None:
+def exceeded_budget(limits: UsageLimits, spent: Spent) -> tuple[str, Mapping[str, object]] | None:
+    """Return a day's budget that is used up, with the figures for the log; None if none is."""
     if 0 < limits.tokens <= spent.tokens:
         return "model_tokens_per_day", {"tokens": spent.tokens, "allowed": limits.tokens}
     if 0 < limits.usd <= spent.usd:

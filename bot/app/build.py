@@ -32,6 +32,7 @@ from bot.domain.settings_loading import SettingOrigin
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.ports import LinksBack
 from bot.inbox.ports import DurableEngine
+from bot.learning.question_words import QuestionWords
 from bot.observability.metrics import Metrics, mount_metrics
 from bot.store.database import Store
 from bot.web import api
@@ -42,7 +43,9 @@ from bot.web.board import layout as board
 from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.channels import ChannelPage
 from bot.web.board.documents import DocumentPages
+from bot.web.board.gaps import GapPages
 from bot.web.board.label_queue import LabelsPage
+from bot.web.chat.account import AccountPage
 from bot.web.chat.routes import mount_chat
 from bot.web.forms import upload_limits
 from ingestion.config import Settings as IngestionSettings
@@ -83,14 +86,23 @@ def build_chat_context(
         audits=store.audits,
         documents=documents.documents,
         reindexing=documents.reindexing,
-        commands=_build_commands(settings, store, documents, check_parts, directory),
+        commands=_build_commands(
+            settings,
+            components,
+            store,
+            documents=documents,
+            check_parts=check_parts,
+            directory=directory,
+        ),
         check_parts=check_parts,
     )
 
 
 def _build_commands(
     settings: Settings,
+    components: Components,
     store: Store,
+    *,
     documents: DocumentServices,
     check_parts: CheckComponents,
     directory: Directory,
@@ -107,6 +119,7 @@ def _build_commands(
         policies=store.policies,
         directory=directory,
         check_parts=check_parts,
+        words=QuestionWords(store.escalations, store.notes, ReadableInIndex(components.index)),
         served=settings.index_spaces,
         models=tuple(each.name for each in settings.further_models),
         usual_model=settings.openai_model,
@@ -251,6 +264,7 @@ def _mount_api(app: web.Application, services: _Services) -> None:
         settings=settings,
         check_parts=services.context.check_parts,
         readable=ReadableInIndex(services.components.index),
+        gaps=api.GapsApi(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps),
         record=api.RecordApi(
             tenant=settings.tenant,
             searches=store.searches,
@@ -286,6 +300,7 @@ def _mount_chat(app: web.Application, services: _Services) -> None:
         starters=settings.chat_starters,
         placeholder=settings.chat_placeholder,
     )
+    AccountPage(settings.tenant, services.learning.words).mount(app)
 
 
 def _mount_board(
@@ -306,6 +321,7 @@ def _mount_board(
         bounds=upload_limits(settings.max_upload_mb, files=_FILES_PER_UPLOAD),
         next_runs=services.documents.next_runs,
     ).mount(app)
+    GapPages(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps).mount(app)
     ChannelPage(
         settings=settings, policies=store.policies, documents=services.documents.documents
     ).mount(app)

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import structlog
 from aiohttp import web
 
-from bot.answering.visibility import ReadableInIndex
+from bot.answering.visibility import ReadableInIndex, ReadablePassages
 from bot.app.components import Components
 from bot.domain.errors import StoreUnavailable
+from bot.domain.messages import Platform, Policy
 from bot.domain.ports import Channel, KnowsPublicChannels, TellsPeople
 from bot.domain.settings import Settings
+from bot.domain.usage import usage_limits
 from bot.learning import certificate_watch, label_review
 from bot.learning.certificate_watch import CertificateWatch
+from bot.learning.gap_checks import GapChecks
+from bot.learning.gap_jobs import GapJob
+from bot.learning.gap_views import GapViews
 from bot.learning.jobs import Job, JobRunner
 from bot.learning.label_review import LabelCollector, LabelReview
 from bot.learning.question_words import QuestionWords
@@ -37,6 +42,8 @@ class LearningServices:
     """What learns from use: the jobs in the background, and what pages and commands need."""
 
     runner: JobRunner
+    words: QuestionWords
+    gaps: GapViews
     labels: LabelReview
     certificates: CertificateWatch
 
@@ -71,7 +78,27 @@ def build_learning(
     is_open: Callable[[], bool],
 ) -> LearningServices:
     """Build everything that learns; nothing is started. ``is_open``: the record can be used."""
-    certificates = CertificateWatch(
+    readable = ReadableInIndex(components.index)
+    words = QuestionWords(store.escalations, store.notes, readable)
+    certificates = _certificate_watch(settings, components, store, channels)
+    jobs = (
+        _gap_job(settings, components, store, channels).job(),
+        Job(label_review.JOB, 5 * _MINUTE, _label_collector(settings, store, channels).run),
+        Job(certificate_watch.JOB, _HOUR, certificates.run),
+    )
+    return LearningServices(
+        JobRunner(settings.tenant, jobs, store.jobs, owner=str(uuid.uuid4()), is_open=is_open),
+        words,
+        GapViews(settings.tenant, store.gap_reports, words, readable),
+        _label_review(settings, store, words, readable),
+        certificates,
+    )
+
+
+def _certificate_watch(
+    settings: Settings, components: Components, store: Store, channels: Sequence[Channel]
+) -> CertificateWatch:
+    return CertificateWatch(
         settings.tenant,
         gate=components.gate,
         labels=store.labels,
@@ -82,32 +109,29 @@ def build_learning(
         platforms=[each for each in channels if isinstance(each, TellsPeople)],
         now=_utc_now,
     )
-    collector = LabelCollector(
+
+
+def _label_collector(
+    settings: Settings, store: Store, channels: Sequence[Channel]
+) -> LabelCollector:
+    return LabelCollector(
         settings.tenant,
         labels=store.labels,
         interactions=store.interactions,
         marks=store.jobs,
-        channels={
-            each.platform: each for each in channels if isinstance(each, KnowsPublicChannels)
-        },
+        channels=_knowing_public_channels(channels),
         now=_utc_now,
     )
-    jobs = (
-        Job(label_review.JOB, 5 * _MINUTE, collector.run),
-        Job(certificate_watch.JOB, _HOUR, certificates.run),
-    )
-    runner = JobRunner(settings.tenant, jobs, store.jobs, owner=str(uuid.uuid4()), is_open=is_open)
-    return LearningServices(runner, build_label_review(settings, components, store), certificates)
 
 
-def build_label_review(settings: Settings, components: Components, store: Store) -> LabelReview:
-    """Build what shows labels and takes decisions about them."""
-    readable = ReadableInIndex(components.index)
+def _label_review(
+    settings: Settings, store: Store, words: QuestionWords, readable: ReadablePassages
+) -> LabelReview:
     return LabelReview(
         settings.tenant,
         labels=store.labels,
         interactions=store.interactions,
-        words=QuestionWords(store.escalations, store.notes, readable),
+        words=words,
         readable=readable,
         audits=store.audits,
         questions=settings.data_dir / QUESTIONS_FILE,
@@ -115,5 +139,37 @@ def build_label_review(settings: Settings, components: Components, store: Store)
     )
 
 
+def _knowing_public_channels(
+    channels: Sequence[Channel],
+) -> Mapping[Platform, KnowsPublicChannels]:
+    return {each.platform: each for each in channels if isinstance(each, KnowsPublicChannels)}
+
+
 def _utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def _gap_job(
+    settings: Settings, components: Components, store: Store, channels: Sequence[Channel]
+) -> GapJob:
+    checks = GapChecks(
+        tenant=settings.tenant,
+        record=store.gaps,
+        desk=components.desk,
+        policies=store.policies,
+        policy=Policy(spaces=settings.index_spaces),
+        calls=store.usage,
+        limits=usage_limits(settings),
+        use=store.counting,
+        current_pause=store.pauses.current,
+        budget=settings.gap_questions_per_night,
+    )
+    return GapJob(
+        settings.tenant,
+        store.gaps,
+        store.jobs,
+        embedder=components.embedder,
+        platforms=_knowing_public_channels(channels),
+        checks=checks,
+        night=settings.learning_hour,
+    )

@@ -170,7 +170,11 @@ class TellsState(Protocol):
 
 @runtime_checkable
 class KnowsPublicChannels(Protocol):
-    """Tell whether every colleague can read a conversation."""
+    """Tell whether every colleague can read a conversation.
+
+    Teams does not implement it: a standard channel is read by its team's members, and which teams
+    everybody may join is told only to apps with rights over all groups (Graph's Group.Read.All).
+    """
 
     async def is_public(self, message: Message) -> bool:
         """Return whether every colleague, and nobody from outside, can read a message's thread.

@@ -135,6 +135,17 @@ class Settings(LanguageModelSettings):
         3, ge=0, le=100, description="How often at most they are reminded of one."
     )
 
+    # Learning from use, docs/learning.md
+    gap_questions_per_night: int = Field(
+        200,
+        ge=0,
+        description="Questions of gaps that are asked again each night, to see whether they are "
+        "answered now; 0: none.",
+    )
+    learning_hour: int = Field(
+        2, ge=0, le=23, description="Hour (UTC) from which what is done once a night is done."
+    )
+
     # Limits
     rate_per_user_per_minute: int = Field(
         10, ge=0, description="Messages of one person within 60 seconds; 0: no limit."

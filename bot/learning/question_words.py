@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Protocol
 
 from bot.answering.asker_identity import Reader
@@ -25,7 +26,7 @@ from bot.answering.visibility import (
     visibility_in,
 )
 from bot.domain.interactions import Interaction
-from bot.domain.messages import InteractionId
+from bot.domain.messages import InteractionId, Person
 from bot.domain.ports import Notes
 
 LEAST_ASKERS = 3
@@ -51,14 +52,30 @@ class Spread:
     """How far a question is known by how it was asked.
 
     ``askers`` is the number of different people who asked the same question. ``public``: every
-    colleague can read where it was asked; False if the platform could not say so.
+    colleague can read where it was asked; False if the platform could not say so. ``requests`` are
+    the interactions by which its asker asked for a person: they are its cases, too.
     """
 
     askers: int = 1
     public: bool = False
+    requests: tuple[InteractionId, ...] = ()
 
 
 ASKED_ONCE = Spread()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question and who asked it: the id that it was asked under, and their ``person_key``."""
+
+    id: InteractionId
+    author: str
+    person: str
+
+
+def person_key(person: Person) -> str:
+    """Return one id for a person on all platforms: a verified e-mail address, else their id."""
+    return person.email.lower() if person.email else person.id
 
 
 class CaseWorkers(Protocol):
@@ -95,43 +112,59 @@ class QuestionWords:
         unavailable, only questions for which nothing was found are shown. Raises StoreUnavailable.
         """
         there = [each for each in asked if not each.withdrawn]
-        workers = await self._workers.workers(tenant, [each.id for each in there])
-        agreed = await self._agreed(tenant)
-        known = [
-            each
-            for each in there
-            if _is_known(
-                each, viewer.ids, spread.get(each.id, ASKED_ONCE), workers.get(each.id, frozenset())
-            )
-            or each.message.author.id in agreed
-        ]
+        ids = await self.known(tenant, list(map(_asked, there)), viewer, spread)
+        known = [each for each in there if each.id in ids]
         seen = await visibility_in(self._readable, tenant, known, viewer.reader)
         return {each.id: seen.searched_for(each) for each in known if _may_read_pages(seen, each)}
 
-    async def agree(self, tenant: str, person_id: str, *, shares: bool) -> None:
-        """Record whether a person lets others see the words of their questions.
+    async def known(
+        self,
+        tenant: str,
+        asked: Sequence[Asked],
+        viewer: Viewer,
+        spread: Mapping[InteractionId, Spread],
+    ) -> frozenset[InteractionId]:
+        """Return the questions that meet the first condition: they are known beyond their asker.
+
+        It saves reading the others, whose words are not shown. Raises StoreUnavailable.
+        """
+        spreads = {each.id: spread.get(each.id, ASKED_ONCE) for each in asked}
+        cases = {each.id: (each.id, *spreads[each.id].requests) for each in asked}
+        workers = await self._workers.workers(tenant, list(chain.from_iterable(cases.values())))
+        agreed = await self._agreed(tenant)
+        return frozenset(
+            each.id
+            for each in asked
+            if {each.author, each.person} & viewer.ids
+            or each.person in agreed
+            or any(workers.get(case, frozenset()) & viewer.ids for case in cases[each.id])
+            or spreads[each.id].askers >= LEAST_ASKERS
+            or spreads[each.id].public
+        )
+
+    async def agree(self, tenant: str, person: Person, *, shares: bool) -> None:
+        """Record whether a person lets others see the words of their questions, on all platforms.
 
         Raises StoreUnavailable.
         """
+        key = f"{_SHARES}{person_key(person)}"
         if shares:
-            await self._notes.put(tenant, f"{_SHARES}{person_id}", "")
+            await self._notes.put(tenant, key, "")
         else:
-            await self._notes.remove(tenant, f"{_SHARES}{person_id}")
+            await self._notes.remove(tenant, key)
+
+    async def agrees(self, tenant: str, person: Person) -> bool:
+        """Return whether a person lets others see their questions. Raises StoreUnavailable."""
+        return await self._notes.get(tenant, f"{_SHARES}{person_key(person)}") is not None
 
     async def _agreed(self, tenant: str) -> frozenset[str]:
         noted = await self._notes.beginning(tenant, _SHARES)
         return frozenset(key.removeprefix(_SHARES) for key in noted)
 
 
-def _is_known(
-    asked: Interaction, ids: frozenset[str], spread: Spread, workers: frozenset[str]
-) -> bool:
-    return (
-        asked.message.author.id in ids
-        or bool(workers & ids)
-        or spread.askers >= LEAST_ASKERS
-        or spread.public
-    )
+def _asked(asked: Interaction) -> Asked:
+    author = asked.message.author
+    return Asked(asked.id, author.id, person_key(author))
 
 
 def _found_for(asked: Interaction) -> Sequence[RecordedPassage]:

@@ -25,6 +25,8 @@ from bot.store.connections import (
     set_up_sqlite,
 )
 from bot.store.escalations import StoredEscalations
+from bot.store.gap_reports import StoredGapReports
+from bot.store.gaps import StoredGaps
 from bot.store.interactions import StoredAskers, StoredGlances, StoredInteractions, StoredThreads
 from bot.store.jobs import StoredJobs
 from bot.store.key_values import (
@@ -129,6 +131,8 @@ class Store:
         self.jobs = StoredJobs(transactions)
         self.labels = StoredLabels(transactions)
         self.suspensions = StoredSuspensions(transactions)
+        self.gaps = StoredGaps(transactions)
+        self.gap_reports = StoredGapReports(transactions, self.gaps)
 
     async def __aenter__(self) -> Self:
         return self

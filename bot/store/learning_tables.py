@@ -25,30 +25,34 @@ class JobRow(Table):
 
 
 class GapRow(Table):
-    """A group of questions that the wiki did not answer; ``vector`` is their mean, as float32."""
+    """A group of questions that the wiki did not answer; what it counts is in its questions.
+
+    ``answered_by`` are the passages that answered them when it was closed, as JSON.
+    """
 
     __tablename__ = "gaps"
-    __table_args__ = (Index("ix_gaps_state", "tenant", "state", "last_at"),)
+    __table_args__ = (Index("ix_gaps_state", "tenant", "state"),)
 
     id: Mapped[str] = mapped_column(String(36), primary_key=True)
     tenant: Mapped[str] = mapped_column(String(64))
     state: Mapped[str] = mapped_column(String(16))
     state_by: Mapped[str] = mapped_column(Text, server_default="")
     state_at: Mapped[datetime] = mapped_column(Utc)
-    first_at: Mapped[datetime] = mapped_column(Utc)
-    last_at: Mapped[datetime] = mapped_column(Utc)
-    questions: Mapped[int] = mapped_column(Integer, server_default="0")
-    embedder: Mapped[str] = mapped_column(Text, server_default="")
-    vector: Mapped[bytes | None] = mapped_column(LargeBinary)
+    answered_by: Mapped[str] = mapped_column(Text, server_default="[]")
     asked_again_at: Mapped[datetime | None] = mapped_column(Utc)
 
 
 class GapQuestionRow(Table):
-    """One question of a gap; ``passages`` are those found for it, as JSON."""
+    """One question of a gap, since ``added_at``; ``passages`` are those found for it, as JSON.
+
+    ``person`` is whom it counts for, "" for a bot. ``request`` is the interaction by which its
+    asker asked for a person, "" if they did not. ``public`` is null while the platform has not said
+    whether it was asked publicly. ``vector`` is of 16-bit floats.
+    """
 
     __tablename__ = "gap_questions"
     __table_args__ = (
-        Index("ix_gap_questions_gap", "tenant", "gap", "asked_at"),
+        Index("ix_gap_questions_gap", "gap", "asked_at"),
         Index("ix_gap_questions_asked", "tenant", "asked_at"),
     )
 
@@ -59,9 +63,11 @@ class GapQuestionRow(Table):
     gap: Mapped[str | None] = mapped_column(ForeignKey("gaps.id", ondelete="SET NULL"))
     cause: Mapped[str] = mapped_column(String(16))
     asked_at: Mapped[datetime] = mapped_column(Utc)
+    added_at: Mapped[datetime] = mapped_column(Utc)
     person: Mapped[str] = mapped_column(Text)
     question: Mapped[str] = mapped_column(Text)
-    public: Mapped[bool] = mapped_column(Boolean, server_default=false())
+    request: Mapped[str] = mapped_column(String(36), server_default="")
+    public: Mapped[bool | None] = mapped_column(Boolean)
     embedder: Mapped[str] = mapped_column(Text, server_default="")
     vector: Mapped[bytes | None] = mapped_column(LargeBinary)
     passages: Mapped[str] = mapped_column(Text, server_default="[]")

@@ -10,16 +10,18 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
 
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import ColumnElement, Select, func, insert, select
 
 from bot.domain.json_codec import Codec, storable
-from bot.domain.messages import Message, Thread
+from bot.domain.messages import InteractionId, Message, Thread
 from bot.domain.record_reports import Dimension, Span, UsageSum
 from bot.domain.usage import Arrival, Spent
 from bot.escalations.lifecycle import OWNED, WAITING
 from bot.store.connections import Transactions
 from bot.store.queries import utc_day
+from bot.store.rows import call_rows
 from bot.store.tables import EscalationRow, InteractionRow, UsageRow
+from rag.types import ModelCall
 
 
 class StoredCounting:
@@ -181,7 +183,7 @@ def select_spent(
 
 
 class StoredUsage:
-    """Sums the recorded model calls."""
+    """Sums the recorded model calls, and records those that answer nobody."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -206,6 +208,20 @@ class StoredUsage:
             )
             for row in rows
         ]
+
+    async def record(
+        self, tenant: str, interaction_id: InteractionId, calls: Sequence[ModelCall], purpose: str
+    ) -> None:
+        """Record model calls that were made about a question, and that count for nobody."""
+        if not calls:
+            return
+        row = UsageRow
+        last = select(func.coalesce(func.max(row.sequence), 0))
+        async with self._transactions.writing() as connection:
+            begun = await connection.scalar(last.where(row.interaction_id == interaction_id)) or 0
+            rows = call_rows(tenant, interaction_id, calls, after=begun)
+            purposes = {"purpose": purpose, "channel": "", "person": ""}
+            await connection.execute(insert(row), [{**each, **purposes} for each in rows])
 
 
 def select_usage_sums(

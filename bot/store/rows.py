@@ -24,6 +24,7 @@ from bot.domain.messages import Activity, InteractionId, Message, Thread
 from bot.domain.outcomes import answer_type, confidence_level, goes_to_people
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store.tables import InteractionRow
+from rag.types import ModelCall
 
 MICROS_PER_DOLLAR = 1_000_000
 
@@ -158,14 +159,21 @@ def progress_rows(
 
 def usage_rows(message: Message, outcome: Outcome) -> list[dict[str, object]]:
     """Return a usage row for each model call of an outcome."""
+    asked = {"channel": channel_of(message.thread), "person": storable(message.author.id)}
+    rows = call_rows(message.thread.tenant, message.interaction_id, outcome.trace.calls)
+    return [{**each, **asked} for each in rows]
+
+
+def call_rows(
+    tenant: str, interaction_id: InteractionId, calls: Sequence[ModelCall], *, after: int = 0
+) -> list[dict[str, object]]:
+    """Return the columns of usage that model calls have, numbered from ``after`` + 1."""
     return [
         {
-            "tenant": message.thread.tenant,
-            "interaction_id": message.interaction_id,
+            "tenant": tenant,
+            "interaction_id": interaction_id,
             "sequence": sequence,
             "at": utc_now(),
-            "channel": channel_of(message.thread),
-            "person": storable(message.author.id),
             "purpose": call.purpose,
             "model": storable(call.model),
             "input_tokens": call.input_tokens,
@@ -174,7 +182,7 @@ def usage_rows(message: Message, outcome: Outcome) -> list[dict[str, object]]:
             if call.cost_micro_usd is None
             else call.cost_micro_usd / MICROS_PER_DOLLAR,
         }
-        for sequence, call in enumerate(outcome.trace.calls, start=1)
+        for sequence, call in enumerate(calls, start=after + 1)
     ]
 
 

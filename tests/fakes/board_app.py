@@ -21,12 +21,16 @@ from bot.domain.settings import Settings
 from bot.domain.settings_loading import SettingOrigin, load_settings
 from bot.domain.users import SignedIn
 from bot.escalations.casework import Casework, QuestionLinks
+from bot.learning.gap_views import GapViews
+from bot.learning.question_words import QuestionWords
 from bot.store.database import Store
 from bot.store.search import StoredSearches
+from bot.web.api.gaps import GapsApi
 from bot.web.auth.identity import SIGNED_IN
 from bot.web.auth.security import mount_security
 from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.channels import ChannelPage
+from bot.web.board.gaps import GapPages
 from bot.web.board.layout import mount_layout
 from rag.errors import IndexUnavailable
 from rag.ports import SearchIndex
@@ -213,6 +217,13 @@ def board_app(
         origins=QuestionLinks(store.interactions, {"slack": SlackLinks()}),
         patience=timedelta(minutes=30),
     )
+    words = QuestionWords(store.escalations, store.notes, readable)
+    views = GapViews(tenant, store.gap_reports, words, readable)
+    GapPages(tenant=tenant, views=views, states=store.gaps).mount(app)
+    gaps = GapsApi(tenant=tenant, views=views, states=store.gaps)
+    app.router.add_get("/api/v2/gaps", gaps.list)
+    app.router.add_get("/api/v2/gaps/{id}", gaps.one)
+    app.router.add_put("/api/v2/gaps/{id}/state", gaps.set_state)
     return app
 
 

@@ -20,8 +20,10 @@ from bot.domain.messages import Inquiry, Intent, Policy, Stage
 from bot.domain.ports import AnswersInquiries, ReportStage
 from bot.domain.settings_loading import load_settings
 from bot.inbox.worker import WorkLimits
+from bot.learning.question_words import QuestionWords
 from bot.store.database import Store
 from bot.web.auth.security import mount_security
+from bot.web.chat.account import AccountPage
 from bot.web.chat.routes import mount_chat
 from rag.types import Chunk, Principal
 from tests.fakes.builders import chunk, route
@@ -106,6 +108,8 @@ async def chat_app(
         tenant="default",
         starters=("vpn says error 809",),
     )
+    readable = readable or ReadsEverything()
+    AccountPage("default", QuestionWords(store.escalations, store.notes, readable)).mount(app)
     async with running(opened):
         yield app
 

@@ -25,6 +25,7 @@ from bot.domain.health import ComponentStatus
 from bot.domain.messages import Person, Policy
 from bot.domain.ports import Audits, Inbox
 from bot.escalations.casework import Casework
+from bot.learning.question_words import QuestionWords
 from bot.store.database import Store
 from bot.web import api
 from bot.web.forms import upload_limits
@@ -386,4 +387,5 @@ def _orders(store: Store, shelf: MemoryDocuments, tenant: str) -> CommandExecuto
         policies=store.policies,
         directory=VouchedDirectory(),
         check_parts=_all_well,
+        words=QuestionWords(store.escalations, store.notes, ReadsEverything()),
     )

@@ -30,6 +30,7 @@ from ingestion.sync.sync import Folder, sync_folder
 from tests.fakes.bot_ports import MemoryEngine
 from tests.fakes.chat_context import ReadsEverything, documents_api
 from tests.fakes.durable_inbox import SOON, inbox_over, running
+from tests.fakes.learning import gap_views
 
 Client = TestClient[web.Request, web.Application]
 
@@ -53,6 +54,11 @@ def record_api(store: Store, interactions: Interactions | None = None) -> api.Re
         interactions=interactions or store.interactions,
         usage=store.usage,
     )
+
+
+def gaps_api(store: Store, readable: ReadablePassages | None = None) -> api.GapsApi:
+    views = gap_views(store, readable or ReadsEverything())
+    return api.GapsApi(tenant="default", views=views, states=store.gaps)
 
 
 @asynccontextmanager
@@ -90,6 +96,7 @@ async def serving(
         check_parts=check_parts,
         record=record or record_api(store),
         documents=documents or documents_api(store.audits, settings.data_dir),
+        gaps=gaps_api(store, readable),
         readable=readable or ReadsEverything(),
         ask_seconds=ask_seconds,
     )

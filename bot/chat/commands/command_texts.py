@@ -56,6 +56,16 @@ _WHAT = (
     "sure, a person can be asked."
 )
 _WHY = "why your newest question here got the answer it got, or none"
+_SHARE = "those who mend the pages may read the questions of yours that were not answered"
+SHARES = (
+    "Those who mend the pages may read the questions of yours that the pages did not answer, "
+    "without your name. To stop that: {command}share my questions off"
+)
+SHARES_NOT = (
+    "Those who mend the pages see a question of yours that was not answered only where three "
+    "people asked it, where you asked it in a public channel, or if they work on it. To let them "
+    "see the others, too: {command}share my questions on"
+)
 
 
 def help_text(spelling: CommandSyntax, *, admin: bool) -> str:
@@ -73,6 +83,7 @@ def help_text(spelling: CommandSyntax, *, admin: bool) -> str:
         ]
     else:
         lines.append(f"/why: {_WHY}")
+    lines.append(f"{command}share my questions on: {_SHARE}; off: stop that")
     if admin:
         lines += [
             f"{command}settings: what this channel allows",

@@ -23,7 +23,7 @@ from bot.chat.commands.channel_settings import (
     describe_changes,
     read_form,
 )
-from bot.chat.commands.command_texts import help_text, status_text
+from bot.chat.commands.command_texts import SHARES, SHARES_NOT, help_text, status_text
 from bot.chat.commands.reindexing import ReindexRuns
 from bot.chat.commands.run_status import RunStatus, RunWatcher
 from bot.chat.commands.types import (
@@ -37,6 +37,7 @@ from bot.chat.commands.types import (
     ReindexCancelRequest,
     ReindexRequest,
     ReindexStatusRequest,
+    ShareRequest,
     Started,
     StatusRequest,
     TextRequest,
@@ -46,6 +47,7 @@ from bot.domain.errors import BotError, DeliveryFailed, StoreUnavailable
 from bot.domain.health import CheckComponents
 from bot.domain.messages import Person, Platform, Policy
 from bot.domain.ports import Directory, Policies
+from bot.learning.question_words import QuestionWords
 from ingestion.library import Space
 from rag.types import EVERYONE
 
@@ -162,6 +164,7 @@ class CommandExecutor:
         policies: Policies of channels.
         directory: Looks up what a colleague may read.
         check_parts: Returns the status of every component.
+        words: Records who lets others see their questions.
         served: Spaces that may be answered from at all; None is all.
         models: Models that a channel can choose beside ``usual_model`` (None: no model).
     """
@@ -172,6 +175,7 @@ class CommandExecutor:
     policies: Policies
     directory: Directory
     check_parts: CheckComponents
+    words: QuestionWords
     served: frozenset[str] | None = None
     models: tuple[str, ...] = ()
     usual_model: str | None = None
@@ -192,6 +196,8 @@ class CommandExecutor:
                 return await self.reindex_status(by)
             case ReindexCancelRequest():
                 return await self.cancel(request, by)
+            case ShareRequest():
+                return await self.share(request, by)
             case _:
                 assert_never(request)
 
@@ -210,6 +216,17 @@ class CommandExecutor:
             return Done(status_text(parts, spaces, self.now(), admin=admin))
 
         return await _or_refused(report)
+
+    async def share(self, request: ShareRequest, by: CommandCaller) -> Done | Refused:
+        """Let others see the caller's questions, or stop that; return which of them holds."""
+
+        async def set_and_tell() -> Done:
+            if request.shares is not None:
+                await self.words.agree(self.tenant, by.person, shares=request.shares)
+            shares = await self.words.agrees(self.tenant, by.person)
+            return Done((SHARES if shares else SHARES_NOT).format(command=by.spelling.command))
+
+        return await _or_refused(set_and_tell)
 
     async def reindex(self, request: ReindexRequest, by: CommandCaller) -> Started | Refused:
         """Start a run; the result's id can be followed."""

@@ -23,6 +23,7 @@ from bot.chat.commands.types import (
     ReindexRequest,
     ReindexStatusRequest,
     SettingsRequest,
+    ShareRequest,
     SpaceByName,
     StatusRequest,
     Target,
@@ -104,6 +105,8 @@ _WHY_IN_WORDS = re.compile(
 )
 """Label of the button below an answer, and what people type instead."""
 
+_SHARING = re.compile(r"/?share my questions(?: (on|off))?[ .!?]*", re.IGNORECASE)
+
 _LIKENESS = 0.85
 """From this similarity on, a word counts as a misspelt command."""
 
@@ -114,8 +117,8 @@ _LONGEST_COMMAND = 4
 def parse_command_text(text: str, spelling: CommandSyntax) -> CommandRequest | InvalidCommand:
     """Parse the text after the bot's slash command: a subcommand, or else a question."""
     first, rest = _first_word(text)
-    if not first or asks_why(text):
-        return WhyRequest() if first else HelpRequest()
+    if whole := _whole_phrase(text) if first else HelpRequest():
+        return whole
     match _key(first):
         case "ask":
             return _question(rest, spelling)
@@ -138,8 +141,8 @@ def parse_message_text(
     this answer?" are commands.
     """
     written = text.strip()
-    if asks_why(written):
-        return WhyRequest()
+    if whole := _whole_phrase(written):
+        return whole
     first, rest = _first_word(written.removeprefix("/"))
     key = first.casefold()
     if key == "reindex":
@@ -154,6 +157,16 @@ def parse_message_text(
 def asks_why(text: str) -> bool:
     """Return whether a text only asks why the last answer was given."""
     return _WHY_IN_WORDS.fullmatch(" ".join(text.split())) is not None
+
+
+def _whole_phrase(text: str) -> WhyRequest | ShareRequest | None:
+    """Return the command that a whole text is in words; None if it is none."""
+    if asks_why(text):
+        return WhyRequest()
+    found = _SHARING.fullmatch(" ".join(text.split()))
+    if found is None:
+        return None
+    return ShareRequest(None if found[1] is None else found[1].casefold() == "on")
 
 
 def parse_reindex_text(text: str, spelling: CommandSyntax) -> CommandRequest | InvalidCommand:

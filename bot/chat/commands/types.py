@@ -88,7 +88,16 @@ class InvalidCommand:
     text: str
 
 
-TextRequest = HelpRequest | StatusRequest | ReindexStatusRequest | ReindexCancelRequest
+@dataclass(frozen=True, slots=True)
+class ShareRequest:
+    """Let others see the caller's questions, or stop that; None only asks which of them holds."""
+
+    shares: bool | None = None
+
+
+TextRequest = (
+    HelpRequest | StatusRequest | ReindexStatusRequest | ReindexCancelRequest | ShareRequest
+)
 """Commands whose only result is text."""
 
 CommandRequest = TextRequest | AskRequest | WhyRequest | SettingsRequest | ReindexRequest

@@ -96,6 +96,7 @@ class SlackChannel:
         )
         # Methods of the ports that one of the parts above implements as it is.
         self.introduce = self.colleagues.introduce
+        self.is_public = self.colleagues.is_public
         self.fetch = Files(client.web).fetch
         self.part = self.health.part
         self.tell, self.find_told = self._notices.tell, self._notices.find_told

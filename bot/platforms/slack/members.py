@@ -123,7 +123,7 @@ class Colleagues:
         self._domains = frozenset(domains)
         self._members = TtlCache(self._look_up, seconds=_KEPT_SECONDS, most=_MOST)
         self._groups = TtlCache(client.usergroups_users_list, seconds=_KEPT_SECONDS, most=_MOST)
-        self._shared = TtlCache(self._is_shared, seconds=_KEPT_SECONDS, most=_MOST)
+        self._channels = TtlCache(self._channel, seconds=_KEPT_SECONDS, most=_MOST)
 
     async def of(self, user_id: str) -> Person | None:
         """Return a colleague, None for bots, guests, strangers and former members."""
@@ -177,14 +177,35 @@ class Colleagues:
         if message.private:
             return False
         shared = was_shared_channel(message) if _is_recent(message) else None
-        return shared if shared is not None else await self._shared.get(message.thread.channel)
+        if shared is not None:
+            return shared
+        return is_shared_channel(await self._channels.get(message.thread.channel))
 
-    async def _is_shared(self, channel: str) -> bool:
-        found = await self._client.conversations_info(
+    async def is_public(self, message: Message) -> bool:
+        """Return whether every colleague can read a message's channel, and no other company."""
+        if message.private or was_shared_channel(message):
+            return False
+        return is_public_channel(await self._channels.get(message.thread.channel))
+
+    async def _channel(self, channel: str) -> Event:
+        return await self._client.conversations_info(
             channel, turn_seconds=LOOKUP_TURN_SECONDS, call_seconds=LOOKUP_SECONDS
         )
-        outside = found.get("is_ext_shared") or found.get("is_pending_ext_shared")
-        return bool(outside or (found.get("is_shared") and not found.get("is_org_shared")))
+
+
+def is_shared_channel(channel: Event) -> bool:
+    """Return whether another company reads a channel of conversations.info, or is invited to."""
+    outside = channel.get("is_ext_shared") or channel.get("is_pending_ext_shared")
+    return bool(outside or (channel.get("is_shared") and not channel.get("is_org_shared")))
+
+
+def is_public_channel(channel: Event) -> bool:
+    """Return whether a channel of conversations.info is open to all colleagues, and to them alone.
+
+    Slack does not say whether guests are in it: they read there what colleagues do.
+    """
+    closed = any(channel.get(kind) for kind in ("is_private", "is_im", "is_mpim", "is_group"))
+    return bool(channel.get("is_channel")) and not closed and not is_shared_channel(channel)
 
 
 def _is_recent(message: Message) -> bool:

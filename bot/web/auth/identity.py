@@ -27,7 +27,7 @@ from bot.domain.ports import Directory
 from bot.domain.settings import Settings
 from bot.domain.urls import origin_of
 from bot.domain.users import ROLES, Role, SignedIn
-from bot.learning.question_words import Viewer
+from bot.learning.question_words import Viewer, person_key
 from bot.web.problems import problem
 from rag.types import EVERYONE, Principal
 
@@ -318,11 +318,10 @@ async def principals_of(request: web.Request, tenant: str) -> frozenset[Principa
 
 
 async def viewer_of(request: web.Request, tenant: str) -> Viewer:
-    """Return the caller as somebody who looks at others' questions, under all their ids."""
+    """Return the caller as a viewer of questions that others asked."""
     person = person_of(request)
-    actor = actor_of(person, "expert")
-    readable = Reader(await _principals(request, tenant, person))
-    return Viewer(frozenset({person.id, actor.id, *actor.also}), readable)
+    ids = frozenset({person.id, person_key(person), actor_of(person, "expert").id})
+    return Viewer(ids, Reader(await principals_of(request, tenant)))
 
 
 async def principals_for(request: web.Request, asked: Interaction) -> frozenset[Principal]:

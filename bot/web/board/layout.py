@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -89,6 +91,7 @@ SECTIONS = (
     Section("Overview", "/board"),
     Section("Escalations", "/board/escalations"),
     Section("Questions", "/board/questions"),
+    Section("Gaps", "/board/gaps"),
     Section("Feedback", "/board/feedback"),
     Section("Labels", "/board/labels"),
     Section("Documents", "/board/documents"),
@@ -170,6 +173,33 @@ def days_asked_for(request: web.Request, default: int = SPANS[0]) -> int:
 def span_choices(chosen: int, path: str, more: str = "") -> Sequence[Choice]:
     """Return the options of day spans; ``more`` is appended to each link's query."""
     return [Choice(f"{days} days", f"{path}?days={days}{more}", days == chosen) for days in SPANS]
+
+
+_FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_response(
+    name: str, columns: Sequence[str], rows: Iterable[Sequence[object]]
+) -> web.Response:
+    """Return a CSV file; a text that a spreadsheet would run as a formula is made plain."""
+    written = io.StringIO()
+    table = csv.writer(written)
+    table.writerow(columns)
+    for row in rows:
+        table.writerow([_csv_value(each) for each in row])
+    return web.Response(
+        # Excel recognises UTF-8 by its byte order mark only.
+        body=written.getvalue().encode("utf-8-sig"),
+        content_type="text/csv",
+        charset="utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+def _csv_value(value: object) -> object:
+    """Prefix a text that a spreadsheet would run as a formula (CSV injection)."""
+    risky = isinstance(value, str) and value.startswith(_FORMULA_PREFIXES)
+    return f"'{value}" if risky else value
 
 
 def audit_name(person: Person) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -15,7 +13,14 @@ from bot.domain.record_reports import UsageSum, days_in, last_days
 from bot.store.limits import StoredUsage
 from bot.web.auth.identity import require_role
 from bot.web.board.figures import Chart, Series, count, plural, stacked, usd
-from bot.web.board.layout import Choice, days_asked_for, render_page, span_choices, utc_now
+from bot.web.board.layout import (
+    Choice,
+    csv_response,
+    days_asked_for,
+    render_page,
+    span_choices,
+    utc_now,
+)
 from bot.web.board.overview import cost_chart, sums_by_day
 
 PATH = "/board/usage"
@@ -25,7 +30,6 @@ MAX_ROWS = 100
 Dimension = Literal["day", "model", "channel", "person"]
 DIMENSIONS: tuple[Dimension, ...] = ("day", "model", "channel", "person")
 _CSV_COLUMNS = ("calls", "input_tokens", "output_tokens", "cost_usd", "unpriced_calls")
-_FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +81,7 @@ class UsagePage:
         at = self.clock()
         sums = await self.usage.sums(last_days(at, days), by, self.tenant)
         name = f"frontdesk-usage-by-{by}-{days}-days-to-{at:%Y-%m-%d}.csv"
-        return web.Response(
-            # Excel recognises UTF-8 by its byte order mark only.
-            body=_csv_table(by, sums).encode("utf-8-sig"),
-            content_type="text/csv",
-            charset="utf-8",
-            headers={"Content-Disposition": f'attachment; filename="{name}"'},
-        )
+        return csv_response(name, (by, *_CSV_COLUMNS), map(_csv_row, sums))
 
 
 def _dimension(request: web.Request) -> Dimension:
@@ -141,16 +139,6 @@ def _row(of: UsageSum, by: Dimension) -> Row:
     )
 
 
-def _csv_table(by: Dimension, sums: Sequence[UsageSum]) -> str:
-    written = io.StringIO()
-    rows = csv.writer(written)
-    rows.writerow((by, *_CSV_COLUMNS))
-    for each in sums:
-        figures = each.calls, each.input_tokens, each.output_tokens
-        rows.writerow((_csv_text(each.key), *figures, f"{each.cost_usd:.6f}", each.unpriced_calls))
-    return written.getvalue()
-
-
-def _csv_text(key: str) -> str:
-    """Prefix a key that a spreadsheet would run as a formula (CSV injection)."""
-    return f"'{key}" if key.startswith(_FORMULA_PREFIXES) else key
+def _csv_row(of: UsageSum) -> tuple[object, ...]:
+    figures = of.calls, of.input_tokens, of.output_tokens
+    return (of.key, *figures, f"{of.cost_usd:.6f}", of.unpriced_calls)

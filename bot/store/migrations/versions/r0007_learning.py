@@ -63,14 +63,10 @@ def _gaps() -> None:
         sa.Column("state", sa.String(16), nullable=False),
         sa.Column("state_by", sa.Text, nullable=False, server_default=""),
         sa.Column("state_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("first_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("last_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("questions", sa.Integer, nullable=False, server_default="0"),
-        sa.Column("embedder", sa.Text, nullable=False, server_default=""),
-        sa.Column("vector", sa.LargeBinary),
+        sa.Column("answered_by", sa.Text, nullable=False, server_default="[]"),
         sa.Column("asked_again_at", sa.DateTime(timezone=True)),
     )
-    op.create_index("ix_gaps_state", "gaps", ["tenant", "state", "last_at"])
+    op.create_index("ix_gaps_state", "gaps", ["tenant", "state"])
 
 
 def _gap_questions() -> None:
@@ -86,16 +82,18 @@ def _gap_questions() -> None:
         sa.Column("gap", sa.String(36), sa.ForeignKey("gaps.id", ondelete="SET NULL")),
         sa.Column("cause", sa.String(16), nullable=False),
         sa.Column("asked_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("added_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("person", sa.Text, nullable=False),
         sa.Column("question", sa.Text, nullable=False),
-        sa.Column("public", sa.Boolean, nullable=False, server_default=sa.false()),
+        sa.Column("request", sa.String(36), nullable=False, server_default=""),
+        sa.Column("public", sa.Boolean),
         sa.Column("embedder", sa.Text, nullable=False, server_default=""),
         sa.Column("vector", sa.LargeBinary),
         sa.Column("passages", sa.Text, nullable=False, server_default="[]"),
         sa.Column("answered_at", sa.DateTime(timezone=True)),
     )
     op.create_index("ix_gap_questions_asked", "gap_questions", ["tenant", "asked_at"])
-    op.create_index("ix_gap_questions_gap", "gap_questions", ["tenant", "gap", "asked_at"])
+    op.create_index("ix_gap_questions_gap", "gap_questions", ["gap", "asked_at"])
 
 
 def _reviewed_answers() -> None:

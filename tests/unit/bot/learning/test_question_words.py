@@ -9,7 +9,7 @@ import pytest
 
 from bot.answering.asker_identity import Reader
 from bot.domain.interactions import Escalation, Interaction, Outcome, Route, Trace
-from bot.domain.messages import FoundPassage, Intent, InteractionId
+from bot.domain.messages import FoundPassage, Intent, InteractionId, Person
 from bot.learning.question_words import QuestionWords, Spread, Viewer
 from rag.types import EVERYONE, Principal
 from tests.fakes.builders import ALL, NOON, chunk, message
@@ -87,10 +87,10 @@ async def test_an_asker_may_let_others_see_their_questions_and_stop_that() -> No
     notes, question = MemoryNotes(), asked("vpn-0")
     words = QuestionWords(Workers(), notes, ReadsPages(VPN))
 
-    await words.agree("default", "anna", shares=True)
+    await words.agree("default", Person("anna"), shares=True)
     assert await shown(question, notes=notes)
     assert not await shown(asked("pay-0"), notes=notes)
-    await words.agree("default", "anna", shares=False)
+    await words.agree("default", Person("anna"), shares=False)
     assert not await shown(question, notes=notes)
 
 

@@ -37,6 +37,7 @@ from bot.chat.commands.types import (
     Refused,
     ReindexCancelRequest,
     ReindexRequest,
+    ShareRequest,
     Started,
 )
 from bot.chat.documents import SeenBy
@@ -44,6 +45,7 @@ from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.health import ComponentStatus
 from bot.domain.messages import NO_MODEL, Person, Policy
 from bot.domain.settings import Settings
+from bot.learning.question_words import QuestionWords
 from bot.store.database import open_store, sqlite_url
 from ingestion.library import Space
 from ingestion.records.database import sqlite_in
@@ -56,6 +58,7 @@ from tests.fakes.chat_context import (
     MemoryAudits,
     MemoryDocuments,
     MemoryPolicies,
+    ReadsPages,
     command_caller,
     document,
 )
@@ -67,6 +70,7 @@ from tests.fakes.http_server import (
     settings_for,
     write_index,
 )
+from tests.fakes.learning import MemoryNotes, NoWorkers
 from tests.unit.bot.chat.commands.command_platform import PATH
 
 EVERYBODY = frozenset({EVERYONE})
@@ -102,6 +106,7 @@ def orders(
         policies=policies or MemoryPolicies(),
         directory=VouchedDirectory(),
         check_parts=parts,
+        words=QuestionWords(NoWorkers(), MemoryNotes(), ReadsPages()),
         served=served,
         models=("small",),
         usual_model="gpt",
@@ -167,6 +172,18 @@ async def test_help_and_status_fit_who_asks() -> None:
     assert "Parts:" in admins.text
     assert "Parts:" not in others.text
     assert in_public == others
+
+
+async def test_each_person_lets_others_see_their_own_questions() -> None:
+    room = orders()
+
+    off = await room.answer(ShareRequest(), OTHER)
+    on = await room.answer(ShareRequest(shares=True), OTHER)
+    assert on != off
+    assert await room.answer(ShareRequest(), OTHER) == on
+    assert await room.answer(ShareRequest(), ADMIN) != on
+    assert await room.answer(ShareRequest(shares=False), OTHER) == off
+    assert await room.words.agrees("default", ADMIN.person) is False
 
 
 async def test_status_names_only_spaces_that_all_who_read_it_may_know_and_that_are_served() -> None:

@@ -15,13 +15,14 @@ from bot.chat.adapters import ChatContext
 from bot.domain.errors import DeliveryFailed
 from bot.domain.health import ComponentStatus
 from bot.domain.messages import Message, Person, Thread
-from bot.domain.ports import Introduces, TellsState
+from bot.domain.ports import Introduces, KnowsPublicChannels, TellsState
 from bot.domain.settings import Settings
 from bot.platforms.slack.bot_identity import BotIdentity, SlackHealth
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.client.rate_limits import LOOKUP_SECONDS
 from bot.platforms.slack.listeners import mount
-from bot.platforms.slack.members import HomeWorkspace, member_of
+from bot.platforms.slack.members import HomeWorkspace, is_public_channel, member_of
+from bot.platforms.slack.slash_commands import Command
 from rag.types import EVERYONE, Principal
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until
@@ -38,6 +39,7 @@ from tests.fakes.slack.names import (
     GUEST,
     HELP,
     OTHER_BOT,
+    SECRET_ROOM,
     SHARED,
     STRANGER,
 )
@@ -204,6 +206,51 @@ async def test_while_slack_does_not_tell_nobody_is_introduced(
         await channel.introduce(question())
 
     assert (await channel.introduce(question())).author.name == "Alice Adams"
+
+
+@pytest.mark.parametrize(
+    ("room", "public"), [(HELP, True), (SECRET_ROOM, False), (SHARED, False), (DIRECT, False)]
+)
+async def test_a_channel_that_all_colleagues_may_open_is_public(
+    slack: FakeSlack, channel: SlackChannel, room: str, *, public: bool
+) -> None:
+    assert isinstance(channel, KnowsPublicChannels)
+    assert await channel.is_public(question(room=room)) is public
+    assert await channel.is_public(question(BOB, room)) is public
+    assert slack.calls.count("conversations.info") == (room != DIRECT)
+
+
+async def test_a_command_in_a_public_channel_was_asked_in_private(channel: SlackChannel) -> None:
+    command = Command("/frontdesk", "vpn?", ALICE, HELP, "1.2.3", "https://hooks.slack.com/x")
+
+    asked = command.question("vpn?", "acme", datetime.now(UTC))
+
+    assert not await channel.is_public(asked)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {},
+        {"is_channel": True, "is_pending_ext_shared": True},
+        {"is_channel": True, "is_shared": True},
+        {"is_channel": True, "is_mpim": True},
+        {"is_private": False},
+    ],
+)
+def test_a_channel_is_public_only_if_slack_says_all_of_it(odd: dict[str, Any]) -> None:
+    assert not is_public_channel(odd)
+    assert is_public_channel({"is_channel": True, "is_shared": True, "is_org_shared": True})
+
+
+async def test_while_slack_does_not_tell_no_channel_is_public(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.fail("conversations.info", Fault(status=500))
+    with pytest.raises(DeliveryFailed):
+        await channel.is_public(question())
+    with pytest.raises(DeliveryFailed):
+        await channel.is_public(question(room="C0NOWHERE"))
 
 
 async def test_before_the_workspace_is_known_nobody_is_a_colleague(settings: Settings) -> None:

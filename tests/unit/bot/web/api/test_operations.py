@@ -27,7 +27,15 @@ from bot.web.problems import ProblemDetails
 from tests.fakes.bot_ports import AnswerBarrier, EchoDesk
 from tests.fakes.chat_context import ReadsEverything, documents_api
 from tests.fakes.durable_inbox import inbox_over
-from tests.fakes.http_server import BEARER, TOKEN, Client, record_api, serving, settings_for
+from tests.fakes.http_server import (
+    BEARER,
+    TOKEN,
+    Client,
+    gaps_api,
+    record_api,
+    serving,
+    settings_for,
+)
 from tests.fakes.record_rows import add_escalation, add_interaction
 
 JSON = {"Content-Type": "application/json"}
@@ -48,6 +56,7 @@ def test_every_route_is_documented_and_no_other_is(store: Store, tmp_path: Path)
         check_parts=no_parts,
         record=record_api(store),
         documents=documents_api(store.audits, tmp_path),
+        gaps=gaps_api(store),
         readable=ReadsEverything(),
     )
 

@@ -1,0 +1,33 @@
+"""Tests of the page on which a person lets others see their questions."""
+
+from __future__ import annotations
+
+from bot.learning.question_words import Asked, QuestionWords, Viewer
+from bot.store.database import Store
+from tests.fakes.chat_app import Browser
+from tests.fakes.chat_context import ReadsEverything
+from tests.unit.bot.learning.test_question_words import LENA
+
+
+async def test_a_switch_lets_others_see_ones_own_questions_alone(
+    browser: Browser, store: Store
+) -> None:
+    await browser.ask("vpn says error 809")
+    (asked,) = await store.interactions.answered("default", 1)
+    words = QuestionWords(store.escalations, store.notes, ReadsEverything())
+
+    async def is_known() -> bool:
+        mine = Asked(asked.id, asked.message.author.id, asked.message.author.id)
+        other = Asked(asked.id, "other", "other")
+        viewer = Viewer(LENA.ids, LENA.reader)
+        assert not await words.known("default", [other], viewer, {})
+        return bool(await words.known("default", [mine], viewer, {}))
+
+    assert 'value="on"' in await browser.get("/me")
+    assert not await is_known()
+    await browser.post("/me", 303, share="on")
+    assert 'value="off"' in await browser.get("/me")
+    assert await is_known()
+    await browser.post("/me", 303, share="off")
+    assert not await is_known()
+    await browser.post("/me", 422, share="perhaps")
