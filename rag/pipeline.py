@@ -12,7 +12,7 @@ import structlog
 from rag import telemetry
 from rag.answer.confidence import features
 from rag.answer.sections import section_of
-from rag.embedding import embed_question
+from rag.embedding import QuestionVector, embed_question
 from rag.errors import IndexUnavailable, ModelUnavailable, after_calls
 from rag.ports import Composer, Composition, Embedder, SearchIndex, Vocabulary
 from rag.search_planning import SearchPlanner
@@ -21,7 +21,7 @@ from rag.telemetry import Attributes, describe, span
 from rag.text.definitions import asked_term, defined_terms
 from rag.text.spelling import MOST_WORDS, likely_spelling, respelled, spelled_words
 from rag.text.words import content_words, stems
-from rag.types import Answer, Chunk, ModelCall, Passage, QuestionVector, Vectors
+from rag.types import Answer, Chunk, ModelCall, Passage, Vectors
 
 log = structlog.get_logger(__name__)
 

@@ -6,7 +6,6 @@ closed: failing one set hides the chunk, and no sets at all mean that nobody may
 
 from __future__ import annotations
 
-import base64
 import json
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -103,31 +102,6 @@ class Question:
     tokens: Vectors | None = field(default=None, compare=False, repr=False)
     label: str | None = None
     changed_since: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionVector:
-    """The embedding of a searched question, as it is recorded.
-
-    ``values`` are its 16-bit floats (little-endian) in base64: cosines differ from those of 32-bit
-    floats by less than .001. Vectors of different embedders can't be compared.
-    """
-
-    embedder: str
-    values: str
-
-    @classmethod
-    def of(cls, embedder: str, vector: Vectors) -> QuestionVector:
-        """Return a vector of shape (dimensions,) as it is recorded."""
-        return cls(embedder, base64.b64encode(vector.astype("<f2").tobytes()).decode("ascii"))
-
-    def unit(self) -> Vectors:
-        """Return the vector at unit length, shape (dimensions,). Raises ValueError if damaged."""
-        vector = np.frombuffer(base64.b64decode(self.values, validate=True), "<f2")
-        length = float(np.linalg.norm(vector.astype(np.float32)))
-        if not length or not np.isfinite(length):
-            raise ValueError("The recorded vector of a question has no direction.")
-        return (vector.astype(np.float32) / length).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)

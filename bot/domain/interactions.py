@@ -9,9 +9,10 @@ from typing import Literal, get_args
 
 from bot.domain.errors import FeedbackInvalid
 from bot.domain.messages import FoundPassage, Intent, InteractionId, Limit, Message, Person
+from rag.embedding import QuestionVector
 from rag.parts import Part, Translation
 from rag.search_scope import PlannedSearch
-from rag.types import FilterVerdict, ModelCall, QuestionVector
+from rag.types import FilterVerdict, ModelCall
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from bot.domain.interactions import Clarification, Escalation, Interaction, Repl
 from bot.domain.messages import FoundPassage, Intent, InteractionId
 from bot.domain.record_reports import Span
 from bot.learning.question_words import Spread, person_key
-from rag.types import QuestionVector, Vectors
+from rag.embedding import QuestionVector
+from rag.types import Vectors
 
 GapState = Literal["new", "taken", "page_written", "not_ours", "closed"]
 """new: nobody has looked. taken: somebody writes it up. page_written: so it was said; it is closed

@@ -33,7 +33,8 @@ from bot.store.gaps import encode_passages
 from bot.store.learning_tables import GapQuestionRow, GapRow
 from bot.store.rows import Rows
 from bot.store.tables import InteractionRow
-from rag.types import QuestionVector, Vectors
+from rag.embedding import QuestionVector
+from rag.types import Vectors
 from tests.fakes.board_app import OPEN
 from tests.fakes.builders import message, route
 from tests.fakes.chat_context import ReadsPages

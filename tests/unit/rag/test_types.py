@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rag.types import BoundedDict, QuestionVector
+from rag.embedding import QuestionVector
+from rag.types import BoundedDict
 
 
 def test_the_entry_set_longest_ago_makes_room() -> None:

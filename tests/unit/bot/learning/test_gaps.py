@@ -26,7 +26,7 @@ from bot.learning.gap_jobs import NAME, GapMark
 from bot.learning.gaps import GapMember, GapQuery, GapSummary, spread_of
 from bot.learning.question_words import person_key
 from bot.store.database import Store
-from rag.types import QuestionVector
+from rag.embedding import QuestionVector
 from tests.fakes.builders import NOON, route
 from tests.fakes.learning import GUESS, LOW, NIGHT, SURE, asked, gap_job, run, span_of_days
 from tests.fakes.rag_ports import WordEmbedder
