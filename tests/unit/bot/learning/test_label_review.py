@@ -27,7 +27,8 @@ FOUND_BOTH = replace(TRACE, passages=(passage(OPEN), passage(CLOSED)))
 LENA = Viewer(frozenset({"lena"}), Reader(frozenset({EVERYONE})))
 INES = Viewer(frozenset({"ines"}), Reader(frozenset({EVERYONE, Principal("group:hr")})))
 MIKA = replace(LENA, ids=frozenset({"mika"}))
-NOW = datetime.now(UTC) + timedelta(minutes=1)
+SOON = timedelta(minutes=1)
+"""The record has its own clock; what it has written now is before this from now on."""
 
 
 class PublicChannels:
@@ -43,7 +44,7 @@ class PublicChannels:
 
 
 def collector(
-    store: Store, channels: PublicChannels | None = None, now: datetime = NOW
+    store: Store, channels: PublicChannels | None = None, ahead: timedelta = SOON
 ) -> LabelCollector:
     return LabelCollector(
         "default",
@@ -51,7 +52,7 @@ def collector(
         interactions=store.interactions,
         marks=store.jobs,
         channels={} if channels is None else {"slack": channels},
-        now=lambda: now,
+        now=lambda: datetime.now(UTC) + ahead,
     )
 
 
@@ -65,7 +66,7 @@ def review(store: Store, path: Path) -> LabelReview:
         readable=readable,
         audits=store.audits,
         questions=path / "questions.jsonl",
-        now=lambda: NOW,
+        now=lambda: datetime.now(UTC),
     )
 
 
@@ -103,7 +104,7 @@ async def test_a_changed_mind_changes_the_candidate(store: Store) -> None:
     await thumb(store, asked, "up")
     await collector(store).run()
     await thumb(store, asked, "down")
-    await collector(store, now=NOW + timedelta(minutes=1)).run()
+    await collector(store, ahead=2 * SOON).run()
 
     assert (await candidates(store))["thumb"].truth == "wrong"
 
@@ -125,12 +126,12 @@ async def test_a_reopened_case_is_a_candidate(store: Store) -> None:
 
 async def test_answers_of_last_week_are_drawn_once(store: Store) -> None:
     asked = await ask(store, response=replace(SURE, confidence_level="sure"), trace=FOUND_OPEN)
-    later = NOW + timedelta(days=7)
+    week = timedelta(days=7)
 
-    await collector(store, now=later).run()
+    await collector(store, ahead=week).run()
     assert (await candidates(store))["sampled"].key.interaction_id == asked.id
     await review_all(store, asked.id)
-    await collector(store, now=later + timedelta(minutes=1)).run()
+    await collector(store, ahead=week + SOON).run()
     assert not await candidates(store)
 
 
@@ -138,7 +139,9 @@ async def review_all(store: Store, asked: InteractionId) -> None:
     """Reject every candidate about a question."""
     for origin, label in (await candidates(store)).items():
         assert label.key == LabelKey(asked, origin)
-        await store.labels.decide("default", replace(label, state="rejected", decided_at=NOW))
+        await store.labels.decide(
+            "default", replace(label, state="rejected", decided_at=datetime.now(UTC))
+        )
 
 
 async def test_only_those_who_may_see_a_question_decide_about_it(
