@@ -83,7 +83,7 @@ def build_learning(
     certificates = _certificate_watch(settings, components, store, channels)
     jobs = (
         _gap_job(settings, components, store, channels).job(),
-        Job(label_review.JOB, 5 * _MINUTE, _label_collector(settings, store, channels).run),
+        Job(label_review.JOB, _MINUTE, _label_collector(settings, store, channels).run),
         Job(certificate_watch.JOB, _HOUR, certificates.run),
     )
     return LearningServices(
