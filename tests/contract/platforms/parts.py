@@ -94,8 +94,8 @@ PARTS: tuple[tuple[str, Reply, ShowsParts], ...] = (
     ),
     (
         "a wide table",
-        answer(Table((), (tuple(f"col {n:03}" for n in range(30)),), (1,))),
-        ShowsParts(("col 000", "col 029")),
+        answer(paragraph("See:"), Table((), (tuple(f"col {n:03}" for n in range(30)),), (1,))),
+        ShowsParts(("See:", "col 000", "col 029")),
     ),
     (
         "a cell of 3,000 characters",
