@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from ingestion.sync.report import use_line
+from ingestion.embedding_usage import use_line
 from ingestion.types import Extent
 from rag.types import EmbeddingUse
 

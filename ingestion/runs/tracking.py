@@ -16,10 +16,10 @@ from itertools import accumulate
 
 import structlog
 
+from ingestion.embedding_usage import added_use
 from ingestion.errors import LedgerUnavailable
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import Failure, Retry, Run, State, Synced
-from ingestion.sync.report import added_use
 from ingestion.types import Extent, Report
 from rag.types import EmbeddingUse
 

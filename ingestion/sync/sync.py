@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ingestion.concurrency import for_each
 from ingestion.documents.chunker import ChunkSizes, PageLocation, chunk_sizes
+from ingestion.embedding_usage import expected_use, use_between, use_of, with_use
 from ingestion.folder import FolderSource
 from ingestion.records.leases import Confirm, FileLeases, Leases, no_confirmation
 from ingestion.sync.pipeline import Pipeline, WriteResult
@@ -26,14 +27,7 @@ from ingestion.sync.plan import (
     plan_run,
     removal_error,
 )
-from ingestion.sync.report import (
-    NoProgress,
-    ReportBuilder,
-    expected_use,
-    use_between,
-    use_of,
-    with_use,
-)
+from ingestion.sync.report import NoProgress, ReportBuilder
 from ingestion.types import (
     Extent,
     IncrementalSource,

@@ -8,19 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from ingestion.embedding_usage import added_use, use_between, use_line
 from ingestion.folder import FolderSource
 from ingestion.runs.worker import JsonProgress
 from ingestion.runs.worker_pool import _forward
-from ingestion.sync.report import (
-    NoProgress,
-    ProgressBar,
-    ProgressLines,
-    added_use,
-    progress_on,
-    report_lines,
-    use_between,
-    use_line,
-)
+from ingestion.sync.report import NoProgress, ProgressBar, ProgressLines, progress_on, report_lines
 from ingestion.sync.sync import sync
 from ingestion.types import Finding, Report
 from rag.ports import Embedder, Index
