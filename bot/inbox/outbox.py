@@ -22,7 +22,7 @@ from bot.domain.messages import Activity, InteractionId, Message, Platform, Stag
 from bot.domain.ports import Channel, OpensPlaceholders, Withdraws, Worklist
 from bot.domain.text.source_links import with_public_links
 from bot.inbox.in_flight import Progress
-from bot.observability.trace_context import deliver_span
+from bot.observability.tracing import deliver_span
 
 log = structlog.get_logger(__name__)
 
