@@ -36,7 +36,6 @@ from bot.learning.question_words import QuestionWords
 from bot.observability.metrics import Metrics, mount_metrics
 from bot.store.database import Store
 from bot.web import api
-from bot.web.api.reference import mount_reference
 from bot.web.auth.identity import DIRECTORY
 from bot.web.auth.security import continue_trace, mount_security
 from bot.web.board import layout as board
@@ -281,7 +280,7 @@ def _mount_api(app: web.Application, services: _Services) -> None:
             bounds=upload_limits(settings.max_upload_mb),
         ),
     )
-    mount_reference(app)
+    api.mount_reference(app)
 
 
 def _mount_chat(app: web.Application, services: _Services) -> None:

@@ -17,7 +17,7 @@ from bot.domain.outcomes import is_unfinished, unavailable_outcome
 from bot.inbox.in_flight import InFlight, InFlightMessage
 from bot.inbox.ports import DurableEngine, Worklist
 from bot.inbox.worker import MessageWorker, WorkLimits
-from bot.observability.trace_context import current_traceparent
+from bot.observability.tracing import current_traceparent
 
 log = structlog.get_logger(__name__)
 

@@ -22,7 +22,7 @@ from bot.domain.ports import Channel, OpensPlaceholders, TakesTurns, Withdraws
 from bot.domain.urls import with_public_links
 from bot.inbox.in_flight import Progress
 from bot.inbox.ports import Worklist
-from bot.observability.trace_context import deliver_span
+from bot.observability.tracing import deliver_span
 
 log = structlog.get_logger(__name__)
 

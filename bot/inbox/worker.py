@@ -29,7 +29,7 @@ from bot.inbox.in_flight import ThreadOrder
 from bot.inbox.outbox import ReplyOutbox, pause_before
 from bot.inbox.ports import Admits, Worklist
 from bot.observability.logs import ObserveOutcome
-from bot.observability.trace_context import describe_outcome, interaction_span
+from bot.observability.tracing import describe_outcome, interaction_span
 
 log = structlog.get_logger(__name__)
 

@@ -25,7 +25,7 @@ from bot.domain.outcomes import (
     escalation_reason,
     retrieval_used,
 )
-from bot.observability.trace_context import current_trace_id
+from bot.observability.tracing import current_trace_id
 from rag.retrying import log_long_waits
 from rag.types import ModelCall
 

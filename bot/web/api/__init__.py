@@ -1,4 +1,4 @@
-"""Mount the JSON API in two versions and describe it as OpenAPI 3.1.
+"""Mount the JSON API in two versions, describe it as OpenAPI 3.1, and show it on a page.
 
 The routes and the OpenAPI document are both generated from the table of operations.
 """
@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import aiohttp_jinja2
 from aiohttp import web
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
@@ -34,6 +36,7 @@ from bot.web.api.operations import (
 )
 from bot.web.api.record import RecordApi
 from bot.web.api.schemas import VERSION
+from bot.web.pages import add_pages
 from bot.web.problems import ProblemDetails, allow_larger_body
 
 REFERENCE = "#/components/schemas/{model}"
@@ -269,3 +272,25 @@ async def _add_deprecation_headers(request: web.Request, response: web.StreamRes
     successor = quote(request.rel_url.raw_path.replace(V1, V2, 1), safe="/%")
     response.headers["Deprecation"] = f"@{int(DEPRECATED_SINCE.timestamp())}"
     response.headers["Link"] = f'<{successor}>; rel="successor-version"'
+
+
+_DOCS_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The Content-Security-Policy of Swagger UI: its stylesheet has its icons inside."""
+
+
+def mount_reference(app: web.Application) -> None:
+    """Add the page that shows the API and tries it out: Swagger UI, whose files are vendored.
+
+    Who may see it is who may see the OpenAPI document: whoever may ask.
+    """
+    add_pages(app, Path(__file__).parent)
+    app.router.add_get("/docs", _reference)
+
+
+async def _reference(request: web.Request) -> web.Response:
+    response = aiohttp_jinja2.render_template("api/reference.html", request, {})
+    response.headers["Content-Security-Policy"] = _DOCS_POLICY
+    return response

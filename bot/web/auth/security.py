@@ -28,7 +28,7 @@ from bot.domain.urls import (
     safe_redirect_path,
 )
 from bot.domain.users import Role
-from bot.observability.trace_context import TRACEPARENT, TRACESTATE, trace_continued_from
+from bot.observability.tracing import TRACEPARENT, TRACESTATE, trace_continued_from
 from bot.store.key_values import StoredSessions
 from bot.web.auth.credentials import AdminTokenCheck, Sessions, WrongTokenLimit
 from bot.web.auth.demo import apply_persona, mount_demo

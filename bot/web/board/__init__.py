@@ -19,7 +19,7 @@ from bot.store.interactions import StoredInteractions
 from bot.store.search import StoredSearches
 from bot.web.board import health, overview, usage
 from bot.web.board import settings as setting
-from bot.web.board.case_actions import CasePage
+from bot.web.board.case_page import CasePage
 from bot.web.board.escalations import EscalationsPage
 from bot.web.board.layout import utc_now
 from bot.web.board.record_lists import FeedbackPage, QuestionsPage, StaleAnswersPage

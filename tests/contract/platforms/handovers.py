@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from bot.domain.cases import Act
 from bot.web.api.record import _case
-from bot.web.board.case_view import case_page_view
+from bot.web.board.case_page import case_page_view
 from tests.contract.platforms.actions import FIRST
 from tests.contract.platforms.driver import Missing, Question
 from tests.contract.platforms.scenario import ANNA, Scenario, Words

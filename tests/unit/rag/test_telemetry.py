@@ -9,7 +9,7 @@ from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv.attributes import error_attributes, server_attributes
 from opentelemetry.trace import SpanKind, StatusCode
 
-from bot.observability.trace_context import trace_continued_from
+from bot.observability.tracing import trace_continued_from
 from rag import telemetry
 from rag.errors import ModelUnavailable
 from rag.telemetry import describe, span

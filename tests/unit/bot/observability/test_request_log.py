@@ -17,7 +17,7 @@ from bot.domain.interactions import Outcome, Reply, Route, Trace
 from bot.domain.messages import FoundPassage, Intent, Message
 from bot.domain.outcomes import unavailable_outcome
 from bot.observability.logs import HIDDEN, LONGEST_QUERY, RequestLog, mask_credentials, set_up_logs
-from bot.observability.trace_context import interaction_span
+from bot.observability.tracing import interaction_span
 from rag.types import ModelCall
 from tests.fakes.builders import message
 from tests.fakes.costs import costs_in_proportion

@@ -31,7 +31,7 @@ from bot.domain.messages import Intent, Message, Stage
 from bot.domain.outcomes import unavailable_outcome
 from bot.domain.settings import Settings
 from bot.observability.logs import set_up_logs
-from bot.observability.trace_context import (
+from bot.observability.tracing import (
     current_trace_id,
     current_traceparent,
     deliver_span,

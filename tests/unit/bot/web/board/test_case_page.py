@@ -20,7 +20,7 @@ from bot.domain.messages import InteractionId
 from bot.escalations.case_view import CaseView
 from bot.escalations.lifecycle import after
 from bot.store.database import Store
-from bot.web.board.case_view import ACTS, allowed_acts, case_page_view
+from bot.web.board.case_page import ACTS, allowed_acts, case_page_view
 from bot.web.board.escalations import case_lines, empty_text, queue_query, tab_of
 from tests.fakes.board_app import CLOSED, SECRET, TOLD_ALL, TRACE, BoardBrowser, TwoPageIndex, ask
 from tests.fakes.builders import NOON

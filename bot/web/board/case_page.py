@@ -1,24 +1,36 @@
-"""View model of one case's page: its state, history, finding and allowed acts; no I/O."""
+"""The page of one escalation: its state, history, finding and acts such as claim and reply."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import get_args
 
+import aiohttp_jinja2
+import structlog
+from aiohttp import web
 from markupsafe import Markup
 
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.answering.reply_text import MISSING_INTRO
-from bot.domain.cases import Act, Actor, Case, CaseStep, State
-from bot.domain.errors import ActRefused
+from bot.domain.cases import Act, Actor, Case, CaseStep, State, actor_of
+from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.interactions import Source
+from bot.domain.messages import InteractionId, Person
 from bot.escalations.case_view import STEP_LABELS, CaseView
+from bot.escalations.casework import LONGEST_REPLY, Casework, QuestionLinks
 from bot.escalations.lifecycle import OWNED, SETTLED, after, display_name, is_change
+from bot.escalations.ports import Cases
+from bot.web.auth.identity import principals_of, require_role
 from bot.web.board import labels
-from bot.web.board.escalations import is_late, state_label, time_in_state
+from bot.web.board.escalations import PATH, is_late, state_label, time_in_state
+from bot.web.board.layout import render_page
 from bot.web.board.responses import PageView, quoted_page
+from bot.web.pages import redirect_unless_fragment, wants_fragment
 from bot.web.pages.safe_html import answer_html, plain_html
+from rag.errors import RagError
+from rag.types import Principal
 
 ACTS: tuple[Act, ...] = get_args(Act)
 
@@ -230,3 +242,151 @@ _REASON_TEXTS = {
     "unavailable": "Something did not work when it was asked.",
     "undelivered": "There was an answer, but the platform did not take it; nobody saw it.",
 }
+
+
+ANONYMOUS_NAME = "The help desk"
+"""The name shown for an expert without a name."""
+
+REFRESH = "look"
+"""The form value that reloads the case and keeps the typed text."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CasePage:
+    """Handlers of one case's page. See Escalations for the arguments."""
+
+    tenant: str
+    works: Casework
+    cases: Cases
+    origins: QuestionLinks
+    patience: timedelta
+    clock: Callable[[], datetime]
+
+    def mount(self, app: web.Application) -> None:
+        """Add the routes."""
+        app.router.add_get(f"{PATH}/{{id}}", self.show)
+        app.router.add_post(f"{PATH}/{{id}}", self.act)
+        app.router.add_get(f"{PATH}/{{id}}/news", self.news)
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Show a case."""
+        person = require_role(request, "expert")
+        return await self._page(request, person)
+
+    async def act(self, request: web.Request) -> web.Response:
+        """Apply an act and show the result; text that was typed but not sent is kept.
+
+        A refused act shows its reason on the page (409), and nothing of the form is lost.
+        """
+        person = require_role(request, "expert")
+        form = await request.post()
+        given = str(form.get("act", ""))
+        draft = Draft(reply=_form_text(form.get("reply")), reason=_form_text(form.get("reason")))
+        if given == REFRESH:
+            return await self._page(request, person, draft=draft)
+        act = next((each for each in ACTS if each == given), None)
+        if act is None:
+            raise web.HTTPUnprocessableEntity(text=f"There is no act {given[:40]!r}.")
+        try:
+            await self._do(request, act, expert_actor(person), draft)
+        except ActRefused as refused:
+            return await self._page(request, person, draft=draft, trouble=str(refused))
+        left = _unsent(draft, act)
+        if left == Draft():
+            redirect_unless_fragment(request, request.path)
+        return await self._page(request, person, draft=left, done=act)
+
+    async def news(self, request: web.Request) -> web.Response:
+        """Return a notice if the case has changed since the page was rendered; else 204."""
+        require_role(request, "expert")
+        case = await self.cases.get(self.tenant, _case_id(request))
+        if case is None:
+            raise _not_found()
+        if request.query.get("version") == str(case.version):
+            return web.Response(status=204)
+        return aiohttp_jinja2.render_template("board/news.html", request, {"case": case})
+
+    async def _do(self, request: web.Request, act: Act, actor: Actor, draft: Draft) -> None:
+        case_id = _case_id(request)
+        text = {"reply": draft.reply, "decline": draft.reason}.get(act, "")
+        if act == "reply" and await self._is_said(case_id, actor, text):
+            return
+        try:
+            await self.works.act(self.tenant, case_id, act, actor, text)
+        except InteractionUnknown as error:
+            raise _not_found() from error
+
+    async def _is_said(self, case_id: InteractionId, actor: Actor, text: str) -> bool:
+        """Return whether the last step is the same reply, i.e. the form was submitted twice."""
+        last = (*await self.cases.steps(self.tenant, case_id),)[-1:]
+        return any(
+            step.step == "reply" and step.actor == actor and step.text == text.strip()
+            for step in last
+        )
+
+    async def _page(
+        self,
+        request: web.Request,
+        person: Person,
+        *,
+        draft: Draft | None = None,
+        trouble: str = "",
+        done: Act | None = None,
+    ) -> web.Response:
+        reader = await principals_of(request, self.tenant)
+        view, blind = await self._view(_case_id(request), reader)
+        context = {
+            "work": case_page_view(view, expert_actor(person), self.clock(), self.patience),
+            "origin": await self.origins.of(view.case.interaction_id),
+            "blind": blind,
+            "draft": draft or Draft(),
+            "trouble": trouble,
+            "done": done,
+            "longest": LONGEST_REPLY,
+            "words": labels,
+        }
+        template = "board/work.html" if wants_fragment(request) else "board/escalation.html"
+        response = render_page(request, template, context)
+        if trouble:
+            response.set_status(409)
+        return response
+
+    async def _view(
+        self, case_id: InteractionId, reader: frozenset[Principal]
+    ) -> tuple[CaseView, bool]:
+        """Return a case's view, and whether the index was unavailable for it."""
+        try:
+            try:
+                return await self.works.view(self.tenant, case_id, reader), False
+            except RagError as error:
+                log.warning("board.index_unavailable", why=str(error))
+                return await self.works.bare(self.tenant, case_id), True
+        except InteractionUnknown as error:
+            raise _not_found() from error
+
+
+def expert_actor(person: Person) -> Actor:
+    """Return a person as an actor in the expert role."""
+    return actor_of(person, "expert", name=person.name or ANONYMOUS_NAME)
+
+
+def _unsent(draft: Draft, act: Act) -> Draft:
+    """Return the part of the draft that an act has not sent."""
+    return Draft(
+        reply="" if act == "reply" else draft.reply,
+        reason="" if act == "decline" else draft.reason,
+    )
+
+
+def _form_text(given: object) -> str:
+    return str(given or "").replace("\r\n", "\n")
+
+
+def _case_id(request: web.Request) -> InteractionId:
+    return InteractionId(request.match_info["id"])
+
+
+def _not_found() -> web.HTTPNotFound:
+    return web.HTTPNotFound(text="There is no such question on the people's list any more.")
