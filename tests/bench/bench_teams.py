@@ -24,7 +24,7 @@ import aiohttp
 from tests.bench import baseline_server
 from tests.bench.beside import Sent, print_beside, process_of, run_at_rate, send_at
 from tests.bench.teams_doubles import Seen, TeamsDouble, activities, look, teams_double
-from tests.fakes.teams.application import PROGRAM, environment_of
+from tests.fakes.applications import PROGRAM, environment_of
 from tests.fakes.teams.exchange import send_as_service
 from tests.sweeps.chaos.questions import TOPICS
 from tests.sweeps.chaos.scenario import prepare

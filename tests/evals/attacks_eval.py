@@ -17,9 +17,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bot.observability.logs import set_up_logs
+from tests.fakes.applications import take_over_slack
 from tests.fakes.hostile_wiki import SECRET, answers_over_rest, effects_in
 from tests.fakes.obeying_model import IMPERSONATIONS
-from tests.fakes.slack.application import take_over
 from tests.fakes.slack.hostile_text import joined_text, wrong_in
 from tests.fakes.slack.server import FakeSlack
 from tests.sweeps.slack.scenarios import CARRIERS, hostile_scenario
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--most", type=int, default=None, help="so many attacks only")
     chosen = parser.parse_args(arguments)
     set_up_logs("error")
-    take_over()
+    take_over_slack()
     texts = attacks(chosen.shared, chosen.most)
     with TemporaryDirectory() as folder:
         found, answers = asyncio.run(effects_over_rest(texts, Path(folder)))

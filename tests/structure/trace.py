@@ -27,12 +27,12 @@ from bot.platforms import teams as adapter
 from bot.store.database import Store
 from tests.contract.platforms.driver import Question
 from tests.contract.platforms.web_driver import OnWeb
+from tests.fakes.applications import UNLIMITED, LocalCloud, teams_settings
 from tests.fakes.http_server import serving_application, settings_for, write_index
 from tests.fakes.slack.events import SECRET
 from tests.fakes.slack.names import HELP, TEAM, TOKEN
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visitor import Visitor as SlackVisitor
-from tests.fakes.teams.application import UNLIMITED, LocalCloud, teams_settings
 from tests.fakes.teams.names import HELP as TEAMS_CHANNEL
 from tests.fakes.teams.people import Human
 from tests.fakes.teams.server import FakeTeams

@@ -11,9 +11,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from bot.platforms import slack as slack_adapter
 from bot.platforms import teams as teams_adapter
 from tests.e2e.conftest import made_once, start_for_the_first_time
-from tests.fakes.slack.application import connect_hurried
+from tests.fakes.applications import LocalCloud, connect_hurried
 from tests.fakes.slack.server import FakeSlack
-from tests.fakes.teams.application import LocalCloud
 from tests.fakes.teams.server import FakeTeams
 from tests.sweeps.chaos.scenario import prepare
 

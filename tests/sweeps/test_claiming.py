@@ -13,16 +13,15 @@ from typing import Any
 import pytest
 
 from bot.chat.actions import LATER
+from tests.fakes.applications import slack_settings, teams_settings
 from tests.fakes.http_server import BEARER, Client, serving_application, settings_for, wait_until
 from tests.fakes.http_server import TOKEN as ADMIN
 from tests.fakes.slack import names as slack_names
-from tests.fakes.slack.application import slack_settings
 from tests.fakes.slack.people import Member
 from tests.fakes.slack.posts import Post
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visitor import Visitor as OnSlack
 from tests.fakes.teams import names
-from tests.fakes.teams.application import teams_settings
 from tests.fakes.teams.cards import words
 from tests.fakes.teams.people import Human
 from tests.fakes.teams.posts import Sent

@@ -9,12 +9,11 @@ from pathlib import Path
 from bot.domain.interactions import Interaction
 from bot.domain.messages import Platform
 from bot.domain.settings import Settings
+from tests.fakes.applications import UNLIMITED, slack_settings, teams_settings
 from tests.fakes.http_server import serving_application, settings_for
 from tests.fakes.slack import names
-from tests.fakes.slack.application import slack_settings
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visitor import Visitor as OnSlack
-from tests.fakes.teams.application import UNLIMITED, teams_settings
 from tests.fakes.teams.names import HELP
 from tests.fakes.teams.people import Human
 from tests.fakes.teams.server import FakeTeams

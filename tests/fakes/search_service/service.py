@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import json
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from tests.fakes.search_service.indexes import Aliases, Indexes
 from tests.fakes.search_service.operations import (
@@ -34,50 +27,6 @@ from tests.fakes.search_service.operations import (
     find,
 )
 from tests.fakes.search_service.protocol import Json, Refused, bad_parameter
-
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """What a server shows, and ``authority``: the file by which a client believes it."""
-
-    server: ssl.SSLContext
-    authority: Path
-
-
-def make_certificate(directory: Path) -> Certificate:
-    """Write a certificate and its key there; it is its own authority."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    authority, secret = directory / "authority.pem", directory / "key.pem"
-    authority.write_bytes(_signed(key).public_bytes(serialization.Encoding.PEM))
-    secret.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(authority, secret)
-    return Certificate(server, authority)
-
-
-def _signed(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = dt.datetime.now(dt.UTC)
-    names = [x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))]
-    return (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-
 
 API_VERSIONS = frozenset({"2024-07-01", "2025-09-01", "2026-04-01"})
 _RECEIVED = 256 * 1024 * 1024

@@ -54,7 +54,7 @@ async def test_servers_and_their_database_are_killed_and_every_question_is_answe
 async def test_events_that_are_delivered_again_and_again_are_answered_once(
     prepared: Path, tmp_path: Path
 ) -> None:
-    """In small: tests.sweeps.slack.test_delivery."""
+    """In small: tests.sweeps.test_delivery."""
     result = await delivered_again(replace(ONE_KILL, questions=60), tmp_path, prepared)
 
     assert held(result)

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from bot.observability.logs import set_up_logs
 from bot.platforms.slack.payloads import actions
+from tests.fakes.applications import slack_settings, take_over_slack
 from tests.fakes.hostile_wiki import index_attacks
 from tests.fakes.http_server import LOW, Client, serving_application, settings_for, wait_until
 from tests.fakes.model_server import KEY, openai_server
 from tests.fakes.obeying_model import ObeyingModel
 from tests.fakes.slack import names
-from tests.fakes.slack.application import slack_settings, take_over
 from tests.fakes.slack.exchange import Json
 from tests.fakes.slack.names import HELP, PEOPLE
 from tests.fakes.slack.people import Member
@@ -31,7 +31,7 @@ from tests.sweeps.delivery import AskedQuestion, ScheduledEvent, copy_times, ser
 def serve_until_killed(data_dir: Path, slack_url: str, port: int, tells: Connection) -> None:
     """Be a server until killed."""
     set_up_logs("error")
-    take_over()
+    take_over_slack()
     settings = settings_for(
         data_dir,
         **slack_settings(slack_url),

@@ -15,6 +15,7 @@ import pytest
 
 from bot.domain.settings import Settings
 from bot.platforms.slack.payloads import actions
+from tests.fakes.applications import slack_settings
 from tests.fakes.http_server import Client, settings_for, wait_until
 from tests.fakes.marked_pages import (
     ALICES,
@@ -27,7 +28,6 @@ from tests.fakes.marked_pages import (
     random_questions,
 )
 from tests.fakes.slack import names
-from tests.fakes.slack.application import slack_settings
 from tests.fakes.slack.posts import Post
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visitor import Visitor

@@ -1,13 +1,24 @@
-"""Frontdesk following a changing wiki: its settings, records, index and runs, all real."""
+"""Frontdesk following a changing wiki: its records, index, runs and commands, all real."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import (
+    asynccontextmanager,
+    chdir,
+    contextmanager,
+    redirect_stderr,
+    redirect_stdout,
+)
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 
+from structlog.testing import capture_logs
+
+from ingestion.__main__ import main
 from ingestion.config import Settings, load_settings
 from ingestion.confluence.client.retry import RetryLimits
 from ingestion.confluence.permissions import rules_of
@@ -29,6 +40,7 @@ from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN
 from tests.fakes.confluence.tokens import wiki_at
 from tests.fakes.model_server import KEY, embeds, openai_server
+from tests.fork_server import ROOT
 
 FAST = RetryLimits(attempts=6, deadline_seconds=60, first_wait_seconds=0.01, jitter_seconds=0.01)
 TENANT = "acme"
@@ -185,3 +197,38 @@ def environment(names: Mapping[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command said, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def said(self) -> str:
+        return self.out + self.err
+
+    def line(self, *words: str) -> str:
+        """Return the one line with all these words."""
+        (found,) = {line for line in self.said.splitlines() if all(w in line for w in words)}
+        return found
+
+
+async def ingest(folder: Path, names: Mapping[str, str], *arguments: str) -> Ended:
+    """Run ``python -m ingestion`` in a folder, with these variables set.
+
+    It has no process of its own, whose imports would take seconds.
+    """
+    out, err = StringIO(), StringIO()
+    with (
+        chdir(folder),
+        environment({"PYTHONPATH": str(ROOT), **names}),
+        capture_logs() as logged,
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        code = await asyncio.to_thread(main, arguments)
+    return Ended(code, out.getvalue(), "".join(f"{line}\n" for line in logged) + err.getvalue())

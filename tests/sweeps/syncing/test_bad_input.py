@@ -12,8 +12,7 @@ from ingestion.cli import FAILED, REFUSED
 from tests.fakes.confluence.faults import ANY, login_page
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import Site
-from tests.sweeps.syncing.command import Ended, ingest
-from tests.sweeps.syncing.follower import settings_for
+from tests.sweeps.syncing.follower import Ended, ingest, settings_for
 
 
 @dataclass

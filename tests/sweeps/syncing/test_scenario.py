@@ -22,8 +22,7 @@ from tests.sweeps.chaos.questions import TOPICS
 from tests.sweeps.faults.server import Client, Server
 from tests.sweeps.sizes import SWEEP, sizes
 from tests.sweeps.syncing.changing_wiki import served
-from tests.sweeps.syncing.command import ingest
-from tests.sweeps.syncing.follower import TENANT, Follower, following, settings_for
+from tests.sweeps.syncing.follower import TENANT, Follower, following, ingest, settings_for
 from tests.sweeps.syncing.removal_delay import BEYOND_SECONDS, INTERVAL_SECONDS, measure
 from tests.sweeps.syncing.scenario import Scenario
 
@@ -171,7 +170,7 @@ async def azured(tmp_path: Path) -> AsyncIterator[Azure]:
 
 async def test_questions_are_answered_with_sources_also_while_all_is_rebuilt(azured: Azure) -> None:
     assert "10 added" in await azured.ingest("sync", "--all")
-    bot = Server(azured.folder / "data", azured.settings)
+    bot = Server(azured.folder / "data", azured.settings, plain=False)
     async with aiohttp.ClientSession() as session:
         client, keys = Client(session), count()
 

@@ -23,12 +23,12 @@ from bot.observability.logs import set_up_logs
 from bot.platforms import teams as adapter
 from bot.platforms.teams.messages import replies
 from bot.platforms.teams.messages.intake import Files
+from tests.fakes.applications import LocalCloud, teams_settings
 from tests.fakes.hostile_wiki import WIKI, index_attacks
 from tests.fakes.http_server import LOW, Client, serving_application, settings_for, wait_until
 from tests.fakes.model_server import KEY, openai_server
 from tests.fakes.obeying_model import ObeyingModel
 from tests.fakes.teams import names
-from tests.fakes.teams.application import LocalCloud, teams_settings
 from tests.fakes.teams.cards import CARD_TYPE
 from tests.fakes.teams.file_host import FileHost
 from tests.fakes.teams.people import Conversation, Human

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.applications import teams_settings
 from tests.fakes.http_server import Client, settings_for, wait_until
 from tests.fakes.marked_pages import (
     ALICES,
@@ -24,7 +25,6 @@ from tests.fakes.marked_pages import (
     random_questions,
 )
 from tests.fakes.teams import names
-from tests.fakes.teams.application import teams_settings
 from tests.fakes.teams.people import chat_of, place_of
 from tests.fakes.teams.posts import Sent, Written
 from tests.fakes.teams.server import FakeTeams

@@ -22,8 +22,9 @@ from rag.index.azure.diagnostics import check_service
 from rag.index.azure.index import Opening, open_azure_index
 from rag.types import Check
 from tests.fakes.azure_index import INDEX_NAME, QUICK_OPENING, open_test_index, settings_of
+from tests.fakes.certificates import Certificate, make_certificate
 from tests.fakes.passages import ask, draft, page_ids, put
-from tests.fakes.search_service.service import Certificate, SearchService, make_certificate
+from tests.fakes.search_service.service import SearchService
 
 KEY = "very-secret-key"
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
