@@ -26,10 +26,10 @@ from bot.platforms.slack.bot_identity import InstallationEvents
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.channel_settings import SettingsDialog
 from bot.platforms.slack.dispatch import Dispatcher, Endpoint, Listener, bolt_app
-from bot.platforms.slack.escalations.notices import AskerButtons
-from bot.platforms.slack.escalations.people_channel import CaseButtons
 from bot.platforms.slack.messages.intake import EditListener, MessageListener, StopEvents
+from bot.platforms.slack.notices import AskerButtons
 from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.people_channel import CaseButtons
 from bot.platforms.slack.reindex_runs import ReindexListener, RunMessages
 from bot.platforms.slack.slash_commands import COMMAND_SPELLING, SlashCommands
 from bot.platforms.slack.socket_mode import SocketMode, SocketTimeouts

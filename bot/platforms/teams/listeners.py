@@ -19,12 +19,12 @@ from bot.platforms.teams.actions import AnswerListener
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.channel_settings import SettingsDialog
 from bot.platforms.teams.dispatch import Dispatch, Endpoint, Listener
-from bot.platforms.teams.escalations.notices import AskerButtons
-from bot.platforms.teams.escalations.people_channel import CaseButtons
 from bot.platforms.teams.installation import Greetings, InstallationEvents
 from bot.platforms.teams.members import COMMAND_SPELLING
 from bot.platforms.teams.message_commands import CommandDeduplicator, MessageCommands
 from bot.platforms.teams.messages.intake import MessageListener
+from bot.platforms.teams.notices import AskerButtons
+from bot.platforms.teams.people_channel import CaseButtons
 from bot.platforms.teams.reindex_runs import ReindexListener, RunMessages
 
 ENDPOINT_PATH = "/api/messages"
