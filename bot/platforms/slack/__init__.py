@@ -1,6 +1,182 @@
-"""Slack adapter: receive mentions and direct messages, reply in threads."""
+"""Slack adapter: receive mentions and direct messages, reply in threads.
 
+The order of the listeners matters: Bolt gives an event to the first that matches, so the most
+specific come first and plain messages last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+
+from aiohttp import web
+
+from bot.answering.asker_identity import ReaderLookup
+from bot.chat.actions import ActionTargets, ExplainAction
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.executor import CommandSenders, parse_admins
+from bot.chat.commands.run_followers import RunFollowers, run_followers
+from bot.escalations.cards import CardActions
+from bot.platforms.slack.actions.answer_buttons import AnswerButtons, ExplanationModals
+from bot.platforms.slack.actions.feedback import AnswerLookup, FeedbackListener
+from bot.platforms.slack.actions.interactivity import PressDispatcher
+from bot.platforms.slack.actions.shortcuts import MessageShortcut
+from bot.platforms.slack.bot_identity import InstallationEvents
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.listeners import mount
+from bot.platforms.slack.channel_settings import SettingsDialog
+from bot.platforms.slack.dispatch import Dispatcher, Endpoint, Listener, bolt_app
+from bot.platforms.slack.messages.intake import EditListener, MessageListener, StopEvents
+from bot.platforms.slack.notices import AskerButtons
+from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.people_channel import CaseButtons
+from bot.platforms.slack.reindex_runs import ReindexListener, RunMessages
+from bot.platforms.slack.slash_commands import COMMAND_SPELLING, SlashCommands
+from bot.platforms.slack.socket_mode import SocketMode, SocketTimeouts
 
-__all__ = ["SlackChannel", "connect", "mount"]
+__all__ = ["PATH", "SlackChannel", "connect", "mount"]
+
+PATH = "/slack/events"
+
+
+def mount(
+    app: web.Application,
+    channel: SlackChannel,
+    context: ChatContext,
+    *,
+    timeouts: SocketTimeouts = SocketTimeouts(),  # noqa: B008 - it is frozen
+) -> None:
+    """Receive Slack's events and hold the channel's session while an application runs.
+
+    With an app-level token events come over a socket, and no route is served.
+    """
+    settings = channel.settings
+    screen = RunMessages(channel.client, channel, tenant=context.tenant)
+    followers = run_followers(
+        context, screen, platform="slack", alone=settings.database_url is None
+    )
+    bolt = bolt_app(settings, listeners(channel, context, followers=followers))
+    dispatcher = Dispatcher(bolt, channel.identity)
+    app.cleanup_ctx.append(lambda _: _running(channel))
+    followers.mount(app)
+    if settings.slack_app_token is not None:
+        SocketMode(
+            dispatcher,
+            token=settings.slack_app_token.get_secret_value(),
+            client=channel.client,
+            health=channel.health,
+            timeouts=timeouts,
+        ).run_with(app)
+    else:
+        secret = settings.slack_signing_secret
+        endpoint = Endpoint(dispatcher, secret.get_secret_value() if secret else "")
+        app.router.add_post(PATH, endpoint.handle)
+
+
+async def _running(channel: SlackChannel) -> AsyncIterator[None]:
+    """Hold the channel's session open, and resolve the bot's identity meanwhile."""
+    async with channel.session():
+        keeping = asyncio.create_task(channel.identity.keep_resolved())
+        yield
+        # Background tasks may need the bot's identity, so they end first.
+        await channel.background.finish()
+        keeping.cancel()
+        with suppress(asyncio.CancelledError):
+            await keeping
+
+
+def listeners(
+    channel: SlackChannel, context: ChatContext, *, followers: RunFollowers
+) -> Sequence[Listener]:
+    """Return all listeners, most specific first."""
+    identity, client, background = channel.identity, channel.client, channel.background
+    messages = MessageListener(identity, context, channel.mention_names)
+    return (
+        InstallationEvents(context, identity=identity, client=client, background=background),
+        EditListener(identity, context, messages),
+        StopEvents(context, channel.sessions),
+        *case_listeners(channel, context),
+        *answer_listeners(channel, context),
+        *command_listeners(channel, context, followers=followers),
+        messages,
+    )
+
+
+def answer_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[Listener]:
+    """Return the listeners for buttons, reactions and the message shortcut."""
+    presses = PressDispatcher(channel.client, channel.background)
+    targets, answers = _targets(channel, context), AnswerLookup(context, channel.client)
+    return (
+        FeedbackListener(channel, context, targets, answers, presses),
+        AnswerButtons(channel, context, targets, _readers(channel, context), presses),
+        MessageShortcut(channel, context, answers),
+    )
+
+
+def _targets(channel: SlackChannel, context: ChatContext) -> ActionTargets:
+    return ActionTargets(
+        platform="slack",
+        tenant=context.tenant,
+        interactions=context.interactions,
+        colleague=channel.colleagues.of,
+        # A command may be answered in a direct message, so its asker may act on it anywhere.
+        anywhere=lambda message: response_url_of(message) is not None,
+    )
+
+
+def _readers(channel: SlackChannel, context: ChatContext) -> ReaderLookup:
+    open_spaces = channel.settings.slack_outsider_spaces
+    return ReaderLookup(channel, context.directory, open_spaces=open_spaces)
+
+
+def command_listeners(
+    channel: SlackChannel, context: ChatContext, *, followers: RunFollowers
+) -> Sequence[Listener]:
+    """Return the listeners for commands, the settings modal and the button below a run."""
+    senders = CommandSenders(
+        platform="slack",
+        colleague=channel.colleagues.of,
+        admins=parse_admins(
+            channel.settings.slack_admins,
+            setting="SLACK_ADMINS",
+            is_group=lambda name: name.startswith("S"),
+        ),
+        spelling=COMMAND_SPELLING,
+        in_group=channel.colleagues.in_group,
+    )
+    settings = SettingsDialog(channel=channel, executor=context.commands, senders=senders)
+    reindexing = ReindexListener(
+        channel=channel,
+        executor=context.commands,
+        senders=senders,
+        followers=followers,
+        presses=PressDispatcher(channel.client, channel.background),
+    )
+    commands = SlashCommands(
+        channel=channel,
+        context=context,
+        senders=senders,
+        open_settings=settings.open,
+        order_run=reindexing.order,
+        explain_action=ExplainAction(context.explainer, context.tenant, _readers(channel, context)),
+        explanation_modals=ExplanationModals(channel.client),
+    )
+    return (commands, settings, reindexing)
+
+
+def case_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[Listener]:
+    """Return the listeners for acts on a case; the channel reads cases from the context."""
+    channel.use_casework(context.casework)
+    targets = _targets(channel, context)
+    presses = PressDispatcher(channel.client, channel.background)
+    cards = CardActions(
+        tenant=context.tenant,
+        casework=context.casework,
+        interactions=context.interactions,
+        cards=channel,
+        background=channel.background,
+    )
+    return (
+        CaseButtons(context, targets, cards, presses, channel.client),
+        AskerButtons(context.casework, targets, presses),
+    )

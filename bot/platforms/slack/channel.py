@@ -23,15 +23,15 @@ from bot.escalations.casework import Casework
 from bot.platforms.slack.bot_identity import BotIdentity, SlackHealth
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.rate_limits import ApiCaller
-from bot.platforms.slack.escalations.notices import AskerNotices
-from bot.platforms.slack.escalations.people_channel import PeopleChannel
 from bot.platforms.slack.health_checks import PEOPLE_PART, HealthChecks
 from bot.platforms.slack.members import Colleagues, MentionNames
 from bot.platforms.slack.messages.intake import Files
 from bot.platforms.slack.messages.progress import AgentSessions, ProgressStatus, ReplyOrder
 from bot.platforms.slack.messages.replies import CommandReplies, PrivateReplies, Replies
+from bot.platforms.slack.notices import AskerNotices
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.metadata import ts_of
+from bot.platforms.slack.people_channel import PeopleChannel
 
 _TIMEOUT_SECONDS = 15
 

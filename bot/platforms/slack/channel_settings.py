@@ -44,8 +44,8 @@ from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.dispatch import ACCEPT_SECONDS
 from bot.platforms.slack.payloads.actions import SETTINGS_FORM
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at
+from bot.platforms.slack.payloads.markup import escaped
 from bot.platforms.slack.payloads.metadata import Place
-from bot.platforms.slack.payloads.mrkdwn import escaped
 from bot.platforms.slack.rendering import (
     Block,
     MessageForm,

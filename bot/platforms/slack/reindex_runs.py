@@ -27,8 +27,8 @@ from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NotPermitted
 from bot.platforms.slack.payloads.actions import REINDEX_CANCEL
+from bot.platforms.slack.payloads.markup import bold, escaped, escaped_label
 from bot.platforms.slack.payloads.metadata import MessageLabel, Place, ts_since
-from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label
 from bot.platforms.slack.rendering import (
     SECTION_LIMIT,
     MessageForm,

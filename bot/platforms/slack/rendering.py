@@ -17,8 +17,13 @@ from bot.domain.interactions import Outcome
 from bot.domain.markdown import clip, disarm, plain_code, split, without_code
 from bot.domain.messages import InteractionId
 from bot.platforms.slack.payloads.actions import ASK_PERSON, FEEDBACK, MORE, OPTION, WHY
-from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label, to_mrkdwn
-from bot.platforms.slack.payloads.table_block import is_within_table_limits, table_block
+from bot.platforms.slack.payloads.markup import (
+    escaped,
+    escaped_label,
+    is_within_table_limits,
+    table_block,
+    to_mrkdwn,
+)
 from rag.parts import Code, Table, parts_text
 
 Block = Mapping[str, object]

@@ -35,7 +35,7 @@ from bot.domain.messages import Message, Person, Thread
 from bot.platforms.slack.actions.answer_buttons import ExplanationModals
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.payloads.events import Event, id_at, text_at
-from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn, unescaped
+from bot.platforms.slack.payloads.markup import escaped, from_mrkdwn, unescaped
 from bot.platforms.slack.rendering import SECTION_LIMIT, MessageForm, blocks_of, section
 
 _MOST_SECTIONS = 4

@@ -1,9 +1,112 @@
 """Microsoft Teams adapter: receive messages and mentions, post cited replies.
 
-No other package imports botbuilder.
+No other package imports botbuilder. The order of the listeners matters: the first that takes an
+activity keeps it, so the most specific come first.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aiohttp import web
+
+from bot.answering.asker_identity import ReaderLookup
+from bot.chat.actions import ActionTargets, ExplainAction
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.executor import CommandSenders, parse_admins
+from bot.chat.commands.run_followers import RunFollowers, run_followers
+from bot.escalations.cards import CardActions
+from bot.platforms.teams.actions import AnswerListener
 from bot.platforms.teams.channel import TeamsChannel, connect
-from bot.platforms.teams.listeners import mount
+from bot.platforms.teams.channel_settings import SettingsDialog
+from bot.platforms.teams.dispatch import Dispatch, Endpoint, Listener
+from bot.platforms.teams.installation import Greetings, InstallationEvents
+from bot.platforms.teams.members import COMMAND_SPELLING
+from bot.platforms.teams.message_commands import CommandDeduplicator, MessageCommands
+from bot.platforms.teams.messages.intake import MessageListener
+from bot.platforms.teams.notices import AskerButtons
+from bot.platforms.teams.people_channel import CaseButtons
+from bot.platforms.teams.reindex_runs import ReindexListener, RunMessages
 
 __all__ = ["TeamsChannel", "connect", "mount"]
+
+ENDPOINT_PATH = "/api/messages"
+
+
+def mount(app: web.Application, channel: TeamsChannel, context: ChatContext) -> None:
+    """Add the endpoint for Teams' requests to an app."""
+    channel.streams.on_stopped(context.inbox.cancel)
+    screen = RunMessages(channel.client, channel, tenant=context.tenant)
+    alone = channel.settings.database_url is None
+    followers = run_followers(context, screen, platform="teams", alone=alone)
+    dispatch = dispatch_to(listeners(channel, context, followers=followers))
+    endpoint = Endpoint(channel.inbound, channel.background, dispatch)
+    app.router.add_post(ENDPOINT_PATH, endpoint.handle)
+    app.cleanup_ctx.append(endpoint.running)
+    followers.mount(app)
+
+
+def dispatch_to(registered: Sequence[Listener]) -> Dispatch:
+    """Return a dispatch with all listeners registered."""
+    dispatch = Dispatch()
+    for listener in registered:
+        listener.register(dispatch)
+    return dispatch
+
+
+def listeners(
+    channel: TeamsChannel, context: ChatContext, *, followers: RunFollowers
+) -> Sequence[Listener]:
+    """Return all listeners, most specific first; case cards show the current view."""
+    channel.use_casework(context.casework)
+    targets = ActionTargets(
+        platform="teams",
+        tenant=context.tenant,
+        interactions=context.interactions,
+        colleague=channel.colleagues.of,
+    )
+    cards = CardActions(
+        tenant=context.tenant,
+        casework=context.casework,
+        interactions=context.interactions,
+        cards=channel,
+        background=channel.background,
+    )
+    open_spaces = channel.settings.teams_outsider_spaces
+    readers = ReaderLookup(channel, context.directory, open_spaces=open_spaces)
+    explain = ExplainAction(context.explainer, context.tenant, readers)
+    return (
+        InstallationEvents(channel.client, channel.outside_readers, channel.background),
+        CaseButtons(context, targets, cards, channel.people),
+        AskerButtons(context.casework, targets),
+        AnswerListener(context, channel.posted, explain, targets),
+        Greetings(channel, context),
+        *_command_listeners(channel, context, explain, followers),
+        MessageListener(context),
+    )
+
+
+def _command_listeners(
+    channel: TeamsChannel, context: ChatContext, explain: ExplainAction, followers: RunFollowers
+) -> Sequence[Listener]:
+    """Return the listeners for commands, the settings form and the button below a run."""
+    admins = parse_admins(
+        channel.settings.teams_admins, setting="TEAMS_ADMINS", is_group=lambda _: False
+    )
+    senders = CommandSenders(
+        platform="teams", colleague=channel.colleagues.of, admins=admins, spelling=COMMAND_SPELLING
+    )
+    settings = SettingsDialog(channel=channel, executor=context.commands, senders=senders)
+    reindexing = ReindexListener(
+        channel=channel, executor=context.commands, senders=senders, followers=followers
+    )
+    commands = MessageCommands(
+        channel=channel,
+        context=context,
+        senders=senders,
+        handled=CommandDeduplicator(context.notes, context.tenant),
+        settings=settings,
+        explain=explain,
+        reindexing=reindexing,
+    )
+    return (commands, settings, reindexing)

@@ -40,8 +40,6 @@ from bot.platforms.teams.client.registration import (
     send_all_fields,
     speed_up_msrest,
 )
-from bot.platforms.teams.escalations.notices import AskerNotices
-from bot.platforms.teams.escalations.people_channel import PeopleChannel
 from bot.platforms.teams.health_checks import (
     PEOPLE_CHANNEL_CURE,
     PEOPLE_PART,
@@ -53,7 +51,9 @@ from bot.platforms.teams.messages.intake import Files
 from bot.platforms.teams.messages.private_replies import PrivateReplies
 from bot.platforms.teams.messages.replies import PostedActivities, Replies
 from bot.platforms.teams.messages.streams import Streams
+from bot.platforms.teams.notices import AskerNotices
 from bot.platforms.teams.payloads.activity import question_link
+from bot.platforms.teams.people_channel import PeopleChannel
 from bot.platforms.teams.rendering.labels import sensitivity_of
 
 

@@ -17,9 +17,9 @@ from bot.domain.interactions import Interaction, Outcome
 from bot.domain.messages import InteractionId, Message, Person, Platform, Thread
 from bot.domain.ports import AnswersInquiries, Inbox
 from bot.domain.settings import Settings
+from bot.platforms.slack import mount
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.rate_limits import ApiCaller
-from bot.platforms.slack.listeners import mount
 from bot.platforms.slack.socket_mode import SocketTimeouts
 from bot.store.database import Store
 from tests.fakes.builders import NOON

@@ -16,8 +16,8 @@ from bot.domain.cases import Actor
 from bot.domain.interactions import Interaction, Outcome
 from bot.domain.messages import InteractionId, Message, Person, Platform, Thread
 from bot.domain.ports import AnswersInquiries, Inbox
+from bot.platforms.teams import mount
 from bot.platforms.teams.channel import TeamsChannel
-from bot.platforms.teams.listeners import mount
 from bot.store.database import Store
 from tests.fakes.builders import NOON
 from tests.fakes.chat_context import ReadsPages, chat_context_over

@@ -35,7 +35,7 @@ from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import ASK_PERSON, MORE, OPTION, WHY, WHY_VIEW
 from bot.platforms.slack.payloads.events import response_url_of
-from bot.platforms.slack.payloads.mrkdwn import bold, escaped
+from bot.platforms.slack.payloads.markup import bold, escaped
 from bot.platforms.slack.rendering import SECTION_LIMIT, Block, context, mrkdwn_link, section
 
 # Slack's limits for a modal: characters of the title, blocks.

@@ -24,7 +24,7 @@ from bot.domain.messages import Person
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.dispatch import ACCEPT_SECONDS
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at, ts_at
-from bot.platforms.slack.payloads.mrkdwn import escaped
+from bot.platforms.slack.payloads.markup import escaped
 from bot.platforms.slack.rendering import Block, MessageForm, plain_text
 
 

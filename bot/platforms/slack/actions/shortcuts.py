@@ -37,8 +37,8 @@ from bot.platforms.slack.payloads.events import (
     text_at,
     ts_at,
 )
+from bot.platforms.slack.payloads.markup import escaped, from_mrkdwn, unlabelled_ids_in
 from bot.platforms.slack.payloads.metadata import Place
-from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn, unlabelled_ids_in
 from bot.platforms.slack.rendering import MessageForm, actions, button, section
 
 NO_BOT_IDS = BotIds()

@@ -42,7 +42,7 @@ from bot.platforms.slack.payloads.events import (
     text_at,
     ts_at,
 )
-from bot.platforms.slack.payloads.mrkdwn import unlabelled_ids_in
+from bot.platforms.slack.payloads.markup import unlabelled_ids_in
 
 _MOST_LATE = 1_000
 """Finished late events to remember; Slack retries an event for some minutes."""

@@ -29,7 +29,6 @@ from bot.platforms.slack.client.errors import (
     NotPermitted,
     ResultUnknown,
 )
-from bot.platforms.slack.escalations.people_channel import PeopleChannel
 from bot.platforms.slack.payloads.events import came_by_shortcut, response_url_of
 from bot.platforms.slack.payloads.metadata import (
     CARD_PART,
@@ -43,6 +42,7 @@ from bot.platforms.slack.payloads.metadata import (
     thread_of,
     ts_of,
 )
+from bot.platforms.slack.people_channel import PeopleChannel
 from bot.platforms.slack.rendering import (
     MessageForm,
     MessageForms,

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from bot.chat.messages import ReceivedMessage
 from bot.domain.messages import Attachment, Message, Person, Thread
-from bot.platforms.slack.payloads.mrkdwn import from_mrkdwn, mentions, without_mention
+from bot.platforms.slack.payloads.markup import from_mrkdwn, mentions, without_mention
 
 _SUBTYPES = (None, "file_share", "thread_broadcast")
 _SLACKBOT = "USLACKBOT"

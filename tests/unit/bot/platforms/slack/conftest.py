@@ -12,8 +12,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
+from bot.platforms.slack import mount
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.listeners import mount
 from bot.store.database import Store
 from tests.fakes.chat_context import chat_context_over
 from tests.fakes.desk import KeepingInbox

@@ -19,11 +19,10 @@ from bot.chat.adapters import ChatContext
 from bot.domain.errors import InboxFull, InboxUnavailable, RateExceeded
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
-from bot.platforms.slack import dispatch
+from bot.platforms.slack import dispatch, mount
 from bot.platforms.slack.bot_identity import workspaces_of
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.dispatch import Dispatcher, Malformed, bolt_app, bolt_request
-from bot.platforms.slack.listeners import mount
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until
 from tests.fakes.slack import names

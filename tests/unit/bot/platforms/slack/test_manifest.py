@@ -19,10 +19,9 @@ from bot.chat.adapters import ChatContext
 from bot.chat.commands.command_texts import SUGGESTED_PROMPTS
 from bot.chat.commands.types import InvalidCommand
 from bot.domain.settings import Settings
-from bot.platforms.slack import dispatch
+from bot.platforms.slack import PATH, dispatch, mount
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.health_checks import OPTIONAL_SCOPES, REQUIRED_SCOPES
-from bot.platforms.slack.listeners import PATH, mount
 from bot.platforms.slack.slash_commands import Command
 from tests.fakes.slack import people, state
 from tests.fakes.slack.blocks import Check, flag, items, one_of, shape, string
@@ -203,7 +202,7 @@ def taken(channel: SlackChannel, context: ChatContext, monkeypatch: pytest.Monke
             listener.register(cast("AsyncApp", taken))
         return dispatch.bolt_app(settings, listeners)
 
-    monkeypatch.setattr("bot.platforms.slack.listeners.bolt_app", noting)
+    monkeypatch.setattr("bot.platforms.slack.bolt_app", noting)
     mount(web.Application(), channel, context)
     return taken
 

@@ -17,10 +17,10 @@ from bot.domain.health import ComponentStatus
 from bot.domain.messages import Message, Person, Thread
 from bot.domain.ports import Introduces, KnowsPublicChannels, TellsState
 from bot.domain.settings import Settings
+from bot.platforms.slack import mount
 from bot.platforms.slack.bot_identity import BotIdentity, SlackHealth
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.client.rate_limits import LOOKUP_SECONDS
-from bot.platforms.slack.listeners import mount
 from bot.platforms.slack.members import HomeWorkspace, is_public_channel, member_of
 from bot.platforms.slack.slash_commands import Command
 from rag.types import EVERYONE, Principal

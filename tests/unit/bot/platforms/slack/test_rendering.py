@@ -19,7 +19,7 @@ from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, R
 from bot.domain.messages import InteractionId
 from bot.domain.settings_loading import load_settings
 from bot.platforms.slack.channel import connect
-from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn, to_mrkdwn, without_mention
+from bot.platforms.slack.payloads.markup import escaped, from_mrkdwn, to_mrkdwn, without_mention
 from bot.platforms.slack.rendering import TEXT_LIMIT, MessageForms, buttons_of, reply_messages
 from rag.parts import Code, Part, Table, paragraph, parts_text
 from tests.fakes.desk import ANSWER, HANDED_OVER, LOCAL, OFFERED, TRACE, VPN, delivery

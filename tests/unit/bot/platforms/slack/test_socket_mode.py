@@ -13,8 +13,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.chat.adapters import ChatContext
 from bot.domain.errors import InboxUnavailable
 from bot.domain.settings import Settings
+from bot.platforms.slack import mount
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.listeners import mount
 from bot.platforms.slack.socket_mode import SocketTimeouts
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until

@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
+from bot.platforms.teams import mount
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
-from bot.platforms.teams.listeners import mount
 from bot.store.database import Store
 from tests.fakes.chat_context import chat_context_over
 from tests.fakes.desk import KeepingInbox

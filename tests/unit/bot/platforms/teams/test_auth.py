@@ -16,10 +16,9 @@ from structlog.testing import capture_logs
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
-from bot.platforms.teams import auth
+from bot.platforms.teams import auth, mount
 from bot.platforms.teams.channel import connect
 from bot.platforms.teams.client.registration import Cloud
-from bot.platforms.teams.listeners import mount
 from bot.web.problems import problem_middleware
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.teams.activities import BOT, BotTestClient, in_channel, in_person, send_signed

@@ -16,8 +16,8 @@ from bot.domain.errors import SettingInvalid
 from bot.domain.interactions import Reply
 from bot.domain.messages import Activity, Stage
 from bot.domain.settings_loading import load_settings
+from bot.platforms.teams import mount
 from bot.platforms.teams.channel import TeamsChannel, connect
-from bot.platforms.teams.listeners import mount
 from bot.platforms.teams.payloads.activity import reference_to
 from bot.platforms.teams.rendering.answers import typing_activity
 from tests.fakes.desk import ANSWER, HANDED_OVER, LOCAL, VPN, delivery

@@ -17,10 +17,10 @@ from bot.chat.adapters import ChatContext
 from bot.domain.errors import InboxFull, InboxUnavailable, RateExceeded
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
+from bot.platforms.teams import mount
 from bot.platforms.teams.channel import connect
 from bot.platforms.teams.client.api import parsed_reference
 from bot.platforms.teams.client.registration import Cloud
-from bot.platforms.teams.listeners import mount
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until
 from tests.fakes.teams.activities import (

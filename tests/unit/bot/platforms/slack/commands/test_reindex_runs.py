@@ -21,8 +21,8 @@ from bot.chat.commands.run_leases import SILENT_SECONDS
 from bot.chat.commands.run_message import Screen
 from bot.chat.commands.run_status import RunStatus
 from bot.domain.messages import Platform
+from bot.platforms.slack import mount
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.listeners import mount
 from bot.platforms.slack.reindex_runs import RunMessages, run_message
 from bot.platforms.slack.rendering import blocks_of
 from bot.platforms.slack.slash_commands import plain_message

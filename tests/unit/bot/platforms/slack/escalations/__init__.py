@@ -1,1 +1,1 @@
-"""Tests of bot.platforms.slack.escalations."""
+"""Tests of cards, buttons and notices of escalated questions."""

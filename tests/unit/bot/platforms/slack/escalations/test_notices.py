@@ -19,7 +19,7 @@ from bot.domain.messages import Message, Thread
 from bot.domain.settings import Settings
 from bot.escalations.ports import AsksPeople, Tells
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.escalations.notices import notice_messages, with_links
+from bot.platforms.slack.notices import notice_messages, with_links
 from tests.fakes.desk import HANDED_OVER, delivery
 from tests.fakes.escalations import ANNA, notice_of
 from tests.fakes.slack import names

@@ -1,1 +1,1 @@
-"""Tests of bot.platforms.teams.escalations."""
+"""Tests of cards, buttons and notices of escalated questions."""

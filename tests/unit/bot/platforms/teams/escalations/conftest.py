@@ -10,9 +10,9 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings
+from bot.platforms.teams import mount
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
-from bot.platforms.teams.listeners import mount
 from bot.store.database import Store
 from tests.fakes.teams import names
 from tests.fakes.teams.activities import in_channel

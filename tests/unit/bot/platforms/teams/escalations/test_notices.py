@@ -14,7 +14,7 @@ from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.escalations.ports import AsksPeople, LinksBack, ShowsCases, Tells
 from bot.platforms.teams.channel import TeamsChannel
-from bot.platforms.teams.escalations.notices import with_links
+from bot.platforms.teams.notices import with_links
 from tests.fakes.desk import delivery
 from tests.fakes.escalations import ANNA, notice_of
 from tests.fakes.teams.activities import CHANNEL, CHAT, question

@@ -10,6 +10,7 @@ import pytest
 from bot.chat.commands.command_texts import CHAT_HELLO, HELLO, PERSONAL_HELLO
 from bot.domain.errors import StoreUnavailable
 from bot.domain.settings import Settings
+from bot.platforms.teams import dispatch_to
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.installation import (
     InstallationChange,
@@ -17,7 +18,6 @@ from bot.platforms.teams.installation import (
     changed_conversation_of,
     installation_change_of,
 )
-from bot.platforms.teams.listeners import dispatch_to
 from tests.fakes.http_server import wait_until
 from tests.fakes.teams.activities import BotTestClient
 from tests.fakes.teams.credentials import CountingCredentials

@@ -23,16 +23,16 @@ from bot.domain.urls import board_case
 from bot.escalations.cards import CardActions, CardUpdates, read_place
 from bot.escalations.case_view import CASE_FORMS, CaseLinks, CaseView, platform_of, reminder_text
 from bot.escalations.casework import IdempotentActs
-from bot.platforms.teams.client.api import TeamsClient
-from bot.platforms.teams.client.errors import Gone, NotPermitted, RateLimited
-from bot.platforms.teams.dispatch import Dispatch
-from bot.platforms.teams.escalations.card_view import (
+from bot.platforms.teams.case_card import (
     VERSION_KEY,
     PresserNote,
     card_message,
     case_card,
     words_in,
 )
+from bot.platforms.teams.client.api import TeamsClient
+from bot.platforms.teams.client.errors import Gone, NotPermitted, RateLimited
+from bot.platforms.teams.dispatch import Dispatch
 from bot.platforms.teams.payloads.actions import CASE_ACTIONS, Press
 from bot.platforms.teams.payloads.activity import (
     Json,

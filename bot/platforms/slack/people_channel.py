@@ -36,17 +36,18 @@ from bot.platforms.slack.actions.interactivity import (
     typed_value,
 )
 from bot.platforms.slack.bot_identity import SlackHealth
-from bot.platforms.slack.client.api import SlackClient
-from bot.platforms.slack.client.errors import NOT_IN_CHANNEL, NeverPermitted, NotPermitted
-from bot.platforms.slack.escalations.card_view import (
+from bot.platforms.slack.case_card import (
     CARD_BUTTONS,
     CASE_MODALS,
     TEXT_FIELD,
     case_card,
     case_modal,
 )
-from bot.platforms.slack.escalations.notices import reminder_message
+from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.client.errors import NOT_IN_CHANNEL, NeverPermitted, NotPermitted
+from bot.platforms.slack.notices import reminder_message
 from bot.platforms.slack.payloads.events import id_at, object_at, text_at
+from bot.platforms.slack.payloads.markup import escaped_label
 from bot.platforms.slack.payloads.metadata import (
     CARD_PART,
     MessageLabel,
@@ -57,7 +58,6 @@ from bot.platforms.slack.payloads.metadata import (
     ts_of,
     ts_since,
 )
-from bot.platforms.slack.payloads.mrkdwn import escaped_label
 from bot.platforms.slack.rendering import MessageForm, MessageForms, mrkdwn_link, section
 
 log = structlog.get_logger(__name__)

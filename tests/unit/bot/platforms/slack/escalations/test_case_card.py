@@ -16,7 +16,7 @@ from bot.domain.cases import Actor, CaseStatus, CaseStep, State, Step
 from bot.domain.interactions import Source
 from bot.domain.messages import InteractionId, Message
 from bot.escalations.case_view import CASE_FORMS, CaseLinks, CaseView
-from bot.platforms.slack.escalations.card_view import (
+from bot.platforms.slack.case_card import (
     case_card,
     case_modal,
 )

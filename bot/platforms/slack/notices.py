@@ -29,6 +29,7 @@ from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import ASKER_CLOSE, ASKER_REOPEN
 from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.payloads.markup import bold, escaped
 from bot.platforms.slack.payloads.metadata import (
     Place,
     PostedParts,
@@ -38,7 +39,6 @@ from bot.platforms.slack.payloads.metadata import (
     thread_of,
     ts_of,
 )
-from bot.platforms.slack.payloads.mrkdwn import bold, escaped
 from bot.platforms.slack.rendering import (
     SECTION_LIMIT,
     Block,

@@ -17,7 +17,7 @@ from bot.domain.cases import THREAD_NOT_READ, Actor, CaseStatus, CaseStep, State
 from bot.domain.interactions import Source
 from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.escalations.case_view import CaseLinks, CaseView
-from bot.platforms.teams.escalations.card_view import (
+from bot.platforms.teams.case_card import (
     PresserNote,
     card_message,
     case_card,

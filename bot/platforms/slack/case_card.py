@@ -40,7 +40,7 @@ from bot.platforms.slack.payloads.actions import (
     REPLY_FORM,
 )
 from bot.platforms.slack.payloads.events import response_url_of
-from bot.platforms.slack.payloads.mrkdwn import bold, escaped, escaped_label, inert, to_mrkdwn
+from bot.platforms.slack.payloads.markup import bold, escaped, escaped_label, inert, to_mrkdwn
 from bot.platforms.slack.rendering import (
     SECTION_LIMIT,
     Block,

@@ -1,1 +1,0 @@
-"""Escalations on Slack: cards, actions on them, and notices."""

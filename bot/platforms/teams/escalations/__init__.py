@@ -1,1 +1,0 @@
-"""Escalations to people: case cards, their buttons, and notices to the asker."""
