@@ -226,4 +226,4 @@ async def test_what_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
 
 async def test_what_takes_too_long_is_refused_and_ended(tmp_path: Path) -> None:
     with pytest.raises(DocumentRefused, match="too much time"):
-        await check(tmp_path, TEXT, ".txt", seconds=0.001)
+        await check(tmp_path, TEXT, ".txt", seconds=0)
