@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from aiohttp.test_utils import TestServer
-from playwright.async_api import Browser, Locator, expect
+from playwright.async_api import Browser, Locator, Route, expect
 
 from bot.domain.cases import Act, Actor
 from bot.domain.messages import InteractionId
@@ -203,6 +203,34 @@ async def test_the_asker_closes_a_case_and_opens_it_again(visit: Visit, store: S
     await expect(card).to_contain_text("Waiting for a person again")
     await expect(card.locator(".mine .words").last).to_have_text("The guest network is gone.")
     await visit.picture("case-reopened")
+
+
+async def test_a_card_that_changes_during_a_press_keeps_its_buttons(
+    visit: Visit, store: Store
+) -> None:
+    card, case_id = await handed(visit)
+    await anna(store, case_id, "reply", "One.")
+    close = card.get_by_role("button", name="This helped, close it")
+    closed, changed = asyncio.Event(), asyncio.Event()
+
+    async def hold_response(route: Route) -> None:
+        if route.request.method != "POST":
+            await route.continue_()
+            return
+        response = await route.fetch()
+        closed.set()
+        await changed.wait()
+        await route.fulfill(response=response)
+
+    await visit.page.route("**/case*", hold_response)
+    await close.click()
+    await closed.wait()
+    # The stream says that the case changed while the press is still without its response.
+    await visit.page.wait_for_timeout(600)
+    changed.set()
+
+    await expect(card).to_contain_text("You closed it")
+    await expect(card.get_by_text("I still need help")).to_be_visible()
 
 
 async def test_words_that_are_being_typed_outlive_what_people_do(

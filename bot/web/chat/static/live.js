@@ -69,10 +69,22 @@
     // A look that was under way may still have seen the work; then the next one is dropped.
     if (look(id)) setTimeout(look, 500, id);
   };
+  // A look is dropped while the card has a request under way, which may not have seen the change.
+  const missed = new Set();
   const changed = ({ id, version }) => {
     const card = document.getElementById(`c-${id}`);
-    if (card && card.dataset.version !== String(version)) htmx.trigger(card, "look");
+    if (!card || card.dataset.version === String(version)) return;
+    if (card.matches(".htmx-request") || card.querySelector(".htmx-request")) missed.add(id);
+    else htmx.trigger(card, "look");
   };
+  messages.addEventListener("htmx:afterRequest", (event) => {
+    const [, id] = /\/([^/?]+)\/case(?:\?|$)/.exec(event.detail.requestConfig?.path || "") || [];
+    if (!missed.delete(id)) return;
+    setTimeout(() => {
+      const card = document.getElementById(`c-${id}`);
+      if (card) htmx.trigger(card, "look");
+    });
+  });
 
   messages.addEventListener("htmx:load", (event) => {
     localised(event.target);
