@@ -26,7 +26,7 @@ from bot.domain.interactions import Interaction
 from bot.domain.json_codec import storable
 from bot.domain.messages import InteractionId, Message
 from bot.domain.record_reports import HAND_OVER
-from bot.learning.gap_jobs import FollowedQuestion, GroupedQuestion, VotedDown
+from bot.learning.gap_record import FollowedQuestion, GroupedQuestion, VotedDown
 from bot.learning.gaps import ChosenState, GapQuestion, PassageRef
 from bot.store import queries
 from bot.store.connections import Transactions
