@@ -13,7 +13,12 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # Every worker imports everything: where byte code may not be kept, each compiles it in each run.
 KEPT_CODE := PYTHONDONTWRITEBYTECODE=
 
-.PHONY: run test sweeps check format evals bench chaos train infra size map lock clean help
+# Licences, as packages name them, of what is installed to run (docs/dependencies.md).
+LICENCES := MIT;MIT License;MIT-0;Apache-2.0;Apache Software License;BSD License;BSD-2-Clause;BSD-3-Clause;3-Clause BSD License;PSF-2.0;Python Software Foundation License;MPL-2.0 AND MIT;Mozilla Public License 2.0 (MPL 2.0);LGPL-3.0-only;Apache-2.0 AND MIT;Apache-2.0 AND BSD-2-Clause;Apache-2.0 OR BSD-2-Clause;Apache-2.0 OR BSD-3-Clause;MIT OR Apache-2.0;MIT AND PSF-2.0;BSD-3-Clause AND 0BSD AND MIT AND Zlib AND CC0-1.0
+# Hashes of packages, fingerprints of replies and pictures look like keys.
+NO_SECRETS := ^requirements.*\.txt$$|package-lock\.json$$|^tests/evals/recorded/|\.(png|svg|js|css)$$|^infra/secrets\.json$$
+
+.PHONY: run test sweeps check format evals bench chaos train infra audit size map lock clean help
 
 help: ## Say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -54,6 +59,15 @@ train: $(EVALS) ## Train the router's classifier and the gate again
 infra: $(VENV)-infra/.installed ## Look over what describes Frontdesk on Azure (docs/azure.md)
 	@$(VENV)-infra/bin/checkov --directory infra/azure --framework bicep --compact --quiet --skip-download
 
+audit: $(RUN) $(VENV)-audit/.installed ## Look for known vulnerabilities, licences not allowed and secrets (needs a network)
+	@failed=0; \
+	$(VENV)-audit/bin/pip-audit --strict --requirement requirements.txt --require-hashes --disable-pip --progress-spinner off || failed=1; \
+	$(VENV)-audit/bin/pip-licenses --python $(BIN)/python --from=mixed --allow-only='$(LICENCES)' \
+	  --packages $$(sed -n 's/^\([A-Za-z0-9_.-]*\)==.*/\1/p' requirements.txt) >/dev/null || failed=1; \
+	$(VENV)-audit/bin/detect-secrets-hook --baseline infra/secrets.json $$(git ls-files | grep -vE '$(NO_SECRETS)') || \
+	  test $$? -eq 3 || failed=1; \
+	exit $$failed
+
 size: $(DEV) ## Count files, lines, protocols and the longest of each room
 	@$(BIN)/python -m tests.structure.size
 
@@ -61,12 +75,12 @@ map: $(DEV) ## Print the rooms and who imports whom
 	@$(BIN)/python -m tests.structure.map
 
 lock: $(DEV) ## Resolve requirements*.in into exact, hashed requirements*.txt
-	@for name in requirements requirements-dev requirements-evals requirements-infra; do \
+	@for name in requirements requirements-dev requirements-evals requirements-infra requirements-audit; do \
 	  $(BIN)/uv pip compile $$name.in -o $$name.txt --universal --generate-hashes \
 	    --python-version 3.11 --quiet || exit 1; done
 
 clean: ## Remove what was made; keeps data/
-	rm -rf $(VENV) $(VENV)-infra $(PLAYGROUND) .build .mypy_cache .ruff_cache .import_linter_cache .hypothesis .pytest_cache .coverage
+	rm -rf $(VENV) $(VENV)-infra $(VENV)-audit $(PLAYGROUND) .build .mypy_cache .ruff_cache .import_linter_cache .hypothesis .pytest_cache .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -94,6 +108,12 @@ $(VENV)-infra/.installed: requirements-infra.txt
 	@$(PYTHON) -m venv $(VENV)-infra
 	@echo "Installing what looks over the infrastructure (once)"
 	@$(VENV)-infra/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-infra.txt
+	@touch $@
+
+$(VENV)-audit/.installed: requirements-audit.txt
+	@$(PYTHON) -m venv $(VENV)-audit
+	@echo "Installing what the audit needs (once)"
+	@$(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-audit.txt
 	@touch $@
 
 # Microsoft's own client for the Teams tests. Without its key it reports nothing to anybody.
