@@ -26,6 +26,15 @@ class CaseView:
     before: tuple[EarlierExchange, ...]
 
 
+def is_keepable(view: CaseView) -> bool:
+    """Return whether an expert answered a case that stands answered: others may want the answer."""
+    replied = any(
+        each.step == "reply" and each.actor is not None and each.actor.role == "expert"
+        for each in view.steps
+    )
+    return replied and view.case.status.state in {"answered", "resolved"}
+
+
 def view_of_delivery(delivery: Delivery) -> CaseView:
     """Return the view of a question as delivered, for when the case can't be read.
 
