@@ -126,6 +126,16 @@ class CaseLinks:
     public_url: str | None = None
 
 
+def keep_link(view: CaseView, public_url: str | None) -> str:
+    """Return the URL at which an expert keeps the answer of a case; "" while there is none."""
+    if public_url is None or not is_keepable(view):
+        return ""
+    return f"{public_url}/board/answers/new?case={view.case.interaction_id}"
+
+
+KEEP_QUESTION = "Should the next one who asks get this?"
+KEEP_LABEL = "Keep as answer"
+
 _REPLY = CaseButton("reply", "Reply")
 _RESOLVE = CaseButton("resolve", "Resolve")
 _DECLINE = CaseButton("decline", "Not for us")

@@ -8,11 +8,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bot.domain.errors import ActRefused, InteractionUnknown
-from bot.learning.reviewed_answers import ReviewedAnswer, answer_id_of
+from bot.learning.reviewed_answers import ReadersBound, ReviewedAnswer, answer_id_of
 from bot.store.database import Store
-from rag.types import EVERYONE
+from rag.types import EVERYONE, Principal, Readers, may_read
 from tests.fakes.answers import ANNA, BEN, EVERYBODY, HR, AnswerRoom, answer_room, viewer
 from tests.fakes.learning import MemoryPublisher
 
@@ -328,3 +330,30 @@ async def test_every_act_is_in_the_audit_log(room: AnswerRoom) -> None:
 def test_only_names_of_answers_have_an_id() -> None:
     assert answer_id_of("0" * 32 + ".md") == "0" * 32
     assert answer_id_of("notes.md") == ""
+
+
+GROUPS = ["everyone", "group:hr", "group:it", "user:mika"]
+SETS = st.frozensets(st.sampled_from(list(map(Principal, GROUPS))), min_size=1, max_size=3)
+READERS = st.lists(SETS, max_size=2).map(tuple)
+
+
+@given(offered=SETS, pages=st.lists(READERS, max_size=3), chosen=SETS, reader=SETS)
+def test_readers_are_never_more_than_chosen_offered_and_of_every_page(
+    offered: frozenset[Principal],
+    pages: list[Readers],
+    chosen: frozenset[Principal],
+    reader: frozenset[Principal],
+) -> None:
+    found = ReadersBound(offered, tuple(pages)).within(chosen)
+
+    anyone = reader | {EVERYONE}
+    allowed = chosen <= offered and bool(chosen & anyone)
+    everywhere = all(may_read(page, anyone) for page in pages)
+    assert may_read(found, anyone) == (allowed and everywhere)
+
+
+@given(chosen=SETS, reader=SETS)
+def test_nobody_reads_what_is_not_known_to_be_theirs(
+    chosen: frozenset[Principal], reader: frozenset[Principal]
+) -> None:
+    assert not may_read(ReadersBound(chosen, unknown="gone").within(chosen), reader)

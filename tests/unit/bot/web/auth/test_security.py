@@ -444,8 +444,6 @@ async def test_once_it_has_a_public_address_it_has_no_other_name(
 
 
 FOR_ADMINS = re.compile(r"/board/settings|/api/v[12]/(documents|reindex)")
-    r"/board|/metrics|/api/v[12]/(interactions|escalations|usage|(gaps|answers)(/.*)?)$"
-)
 FOR_EXPERTS = re.compile(
     r"/board|/metrics|/api/v[12]/(interactions|escalations|usage|(gaps|answers)(/.*)?)$"
 )
