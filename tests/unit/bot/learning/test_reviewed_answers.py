@@ -12,11 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.errors import ActRefused, InteractionUnknown
+from bot.learning.answer_drafts import Draft, ModelDraft
 from bot.learning.reviewed_answers import ReadersBound, ReviewedAnswer, answer_id_of
 from bot.store.database import Store
+from rag.answer.grounded import StatedPart
 from rag.types import EVERYONE, Principal, Readers, may_read
 from tests.fakes.answers import ANNA, BEN, EVERYBODY, HR, AnswerRoom, answer_room, viewer
 from tests.fakes.learning import MemoryPublisher
+from tests.fakes.rag_ports import ScriptedModel
 
 QUESTION = "How do I reset the token?"
 
@@ -357,3 +360,53 @@ def test_nobody_reads_what_is_not_known_to_be_theirs(
     chosen: frozenset[Principal], reader: frozenset[Principal]
 ) -> None:
     assert not may_read(ReadersBound(chosen, unknown="gone").within(chosen), reader)
+
+
+def drafted(**changes: object) -> ModelDraft:
+    said = {
+        "parts": [StatedPart(lines=[1], text="Hold both buttons for ten seconds.")],
+        "question": "How is a token reset?",
+        "variants": ["My token does not work"],
+    }
+    return ModelDraft.model_validate({**said, **changes})
+
+
+async def by_model(room: AnswerRoom, answer: ModelDraft, channel: str = "C1") -> Draft:
+    room.model = ScriptedModel(lambda _: answer.model_dump_json())
+    said = ("Hold both buttons for ten seconds.",)
+    case = await room.answered_case(QUESTION, *said, channel=channel)
+    draft, _ = await room.review.draft(case, viewer(ANNA), with_model=True)
+    return draft
+
+
+async def test_a_models_draft_keeps_what_the_experts_said_alone(room: AnswerRoom) -> None:
+    invented = StatedPart(lines=[1], text="Then order a new token for 40 dollars.")
+    parts = [*drafted().parts, invented]
+
+    draft = await by_model(room, drafted(parts=parts))
+
+    assert draft.content.text == "Hold both buttons for ten seconds."
+    assert draft.dropped == 1
+    assert "My token does not work" in draft.content.variants
+
+
+async def test_words_of_the_question_support_nothing_in_a_draft(room: AnswerRoom) -> None:
+    of_question = [StatedPart(lines=[1], text="How do I reset the token?")]
+
+    draft = await by_model(room, drafted(parts=of_question))
+
+    assert draft.content.text == "Hold both buttons for ten seconds."
+
+
+async def test_a_model_is_not_told_the_words_of_a_private_question(room: AnswerRoom) -> None:
+    draft = await by_model(room, drafted(), channel="")
+
+    assert isinstance(room.model, ScriptedModel)
+    assert QUESTION not in str(room.model.prompts)
+    assert draft.content.question == "How is a token reset?"
+
+
+async def test_a_models_question_has_no_figure_that_nobody_wrote(room: AnswerRoom) -> None:
+    draft = await by_model(room, drafted(variants=["Token of 2019 locked"]))
+
+    assert "2019" not in str(draft.content.variants)
