@@ -133,7 +133,8 @@ class FolderSource:
     def _page(self, file: _File, titles: dict[str, str]) -> SourcePage:
         head = file.head or FrontMatter("")
         url = head.url or _joined(self._base_url, file.id)
-        ancestors = tuple(_ancestors(file.id, titles))
+        # Like a folder's title, a question that the page answers is matched and never quoted.
+        ancestors = (*_ancestors(file.id, titles), *head.asked_as)
         shape = "\0".join((str(CONVERTER), file.content_digest, head.digest_text, url, *ancestors))
         return SourcePage(
             id=file.id,

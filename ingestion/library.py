@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -17,17 +17,18 @@ from ingestion.records.types import Failure, Synced
 from ingestion.runs.background import Runs
 from ingestion.runs.source_registry import KnownSources
 from ingestion.runs.worker_pool import WorkerPool
-from ingestion.uploads import KIND, ReceivedFile, UploadMetadata, Uploads
+from ingestion.uploads import KIND, ReceivedFile, UploadMetadata, Uploads, kind_of
 from ingestion.validation import (
     ReadersMalformed,
     describe_readers,
     document_name,
+    lets_in_all,
     parse_readers,
     shortened,
     space_key,
 )
 from rag.ports import SearchIndex
-from rag.types import PageSummary, Principal, Readers, SpaceSummary
+from rag.types import ANSWERS_SPACE, PageSummary, Principal, Readers, SpaceSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,10 @@ class Library:
         space_key(space)
         name = document_name(name)
         may_read = _readers(readers)
+        if space == ANSWERS_SPACE:
+            raise DocumentInTheWay(
+                f"The space {space!r} is that of reviewed answers. Choose another space."
+            )
         await self._check_free(space)
         kind = await asyncio.to_thread(file_kind, received, name, declared=declared)
         if exact and (fitting := stored_name(name, kind)) != name:
@@ -175,12 +180,64 @@ class Library:
 
         Raises DocumentUnknown, DocumentInTheWay.
         """
-        if not self.uploads.has(space):
+        if not self.uploads.has(space) or space == ANSWERS_SPACE:
             await self.document(space, document_id, None)
             raise DocumentInTheWay(
                 f"{shortened(document_id)} was not uploaded: remove it where it comes from, and "
                 "reindex the space."
             )
+        await self._drop(space, document_id, by=by)
+
+    async def answers(self) -> Mapping[str, UploadMetadata]:
+        """Return the stored pages of reviewed answers, by name."""
+        if not self.uploads.has(ANSWERS_SPACE):
+            return {}
+        names, _ = await asyncio.to_thread(self.uploads.inventory, ANSWERS_SPACE)
+        found = [
+            (name, await asyncio.to_thread(self.uploads.about, ANSWERS_SPACE, name))
+            for name in sorted(names)
+        ]
+        return {name: about for name, about in found if about is not None}
+
+    async def put_answer(self, name: str, content: bytes, readers: Readers, *, by: str) -> None:
+        """Store the page of a reviewed answer and have it indexed; one of its name is replaced.
+
+        Raises DocumentInTheWay if another source fills the space of answers.
+        """
+        await self._check_free(ANSWERS_SPACE)
+        before = await asyncio.to_thread(self.uploads.about, ANSWERS_SPACE, name)
+        received = await asyncio.to_thread(self.uploads.receive, content)
+        await self.uploads.keep(ANSWERS_SPACE, ReceivedFile(received, name, ".md", readers, by))
+        if before is not None and not lets_in_all(readers, before.may_read()):
+            # Nobody who is left out now reads the page until it is indexed.
+            await self.index.delete_pages(self.tenant, ANSWERS_SPACE, [name])
+        await self.runs.request(ANSWERS_SPACE, by=by)
+
+    async def drop_answer(self, name: str, *, by: str) -> None:
+        """Remove the page of a reviewed answer; it can't be found from then on."""
+        await self._drop(ANSWERS_SPACE, name, by=by)
+
+    async def mend_answers(self, *, by: str) -> None:
+        """Have the answers indexed if their pages and the index differ after an interruption."""
+        if not self.uploads.has(ANSWERS_SPACE) or await self.runs.busy(ANSWERS_SPACE):
+            return
+        if await self._differs(ANSWERS_SPACE, await self.ledger.synced()):
+            await self.runs.request(ANSWERS_SPACE, by=by)
+
+    async def to_mend(self) -> Sequence[str]:
+        """Return the spaces whose files and indexed pages differ after an interruption."""
+        synced = await self.ledger.synced()
+        spaces = await asyncio.to_thread(self.uploads.spaces)
+        return [space for space in spaces if await self._differs(space, synced)]
+
+    async def _differs(self, space: str, synced: Mapping[str, Synced]) -> bool:
+        names, newest = await asyncio.to_thread(self.uploads.inventory, space)
+        since = synced.get(space)
+        late = newest is not None and (since is None or newest > since.started_at)
+        return late or names != set(await self.index.pages(self.tenant, space))
+
+    async def _drop(self, space: str, document_id: str, *, by: str) -> None:
+        """Remove a stored document, its file first. Raises DocumentUnknown."""
         try:
             await self.uploads.remove(space, document_id)
         except DocumentUnknown:
@@ -191,18 +248,6 @@ class Library:
         if await self.runs.busy(space):
             # That run may have read the file before it was removed.
             await self.runs.request(space, by=by)
-
-    async def to_mend(self) -> Sequence[str]:
-        """Return the spaces whose files and indexed pages differ after an interruption."""
-        synced = await self.ledger.synced()
-        found = []
-        for space in await asyncio.to_thread(self.uploads.spaces):
-            names, newest = await asyncio.to_thread(self.uploads.inventory, space)
-            since = synced.get(space)
-            late = newest is not None and (since is None or newest > since.started_at)
-            if late or names != set(await self.index.pages(self.tenant, space)):
-                found.append(space)
-        return found
 
     async def _check_free(self, space: str) -> None:
         """Reject uploads into a space with another source, whose next run would remove them."""
@@ -234,8 +279,8 @@ class Library:
             name=name,
             pages=held.pages if held else 0,
             chunks=held.chunks if held else 0,
-            source=KIND if uploads else held.source_type if held else "folder",
-            takes_uploads=uploads,
+            source=kind_of(name) if uploads else held.source_type if held else "folder",
+            takes_uploads=uploads and name != ANSWERS_SPACE,
             reindexable=name in known,
             synced_at=synced.ended_at if synced else None,
             failures=synced.failures if synced and whole else (),
@@ -283,14 +328,14 @@ def _document(
             page.readers if page and found else about.may_read() if about else ()
         ),
         chunks=page.chunks if page else 0,
-        source=page.source_type if page else KIND,
+        source=page.source_type if page else kind_of(space),
         state=_state(found=found, indexed=page is not None, failed=failed is not None),
         updated_at=page.updated_at if page else None,
         uploaded_at=about.at if about else None,
         uploaded_by=about.by if about else "",
         reason=failed.reason if failed and found else "",
         cure=failed.cure if failed and found else "",
-        removable=about is not None,
+        removable=about is not None and space != ANSWERS_SPACE,
     )
 
 

@@ -28,7 +28,7 @@ from ingestion.errors import DocumentInTheWay, DocumentUnknown, RunInProgress
 from ingestion.folder import LARGEST_FILE, FolderSource
 from ingestion.records.leases import file_lease
 from ingestion.validation import NOBODY, is_space_key, shortened
-from rag.types import EVERYONE, Principal, Readers
+from rag.types import ANSWER_SOURCE, ANSWERS_SPACE, EVERYONE, Principal, Readers
 
 METADATA_FOLDER = ".about"
 _READ_BYTES = 1024 * 1024
@@ -183,10 +183,10 @@ class Uploads:
             folder,
             space=space,
             readers=who,
-            kind=KIND,
+            kind=kind_of(space),
             largest=self._largest,
             sure=True,
-            says_urls=False,
+            says_urls=space == ANSWERS_SPACE,
         )
 
     async def keep(self, space: str, arrived: ReceivedFile) -> tuple[str, bool]:
@@ -204,6 +204,14 @@ class Uploads:
             if path is None:
                 raise DocumentUnknown(f"There is no uploaded document {shortened(name)}.")
             await asyncio.to_thread(_remove, path)
+
+    def receive(self, content: bytes) -> Path:
+        """Write a document that did not come as a file to where ``keep`` moves it from."""
+        incoming = self._root / INCOMING
+        incoming.mkdir(parents=True, exist_ok=True)
+        path = incoming / uuid.uuid4().hex
+        path.write_bytes(content)
+        return path
 
     def forget(self, space: str) -> None:
         """Remove a space with all its documents."""
@@ -243,6 +251,11 @@ class Uploads:
                         f"Another upload into {space!r} takes long. Try again in a minute."
                     ) from error
             await asyncio.sleep(_PAUSE_SECONDS)
+
+
+def kind_of(space: str) -> str:
+    """Return the source type of a space that is filled by files stored here."""
+    return ANSWER_SOURCE if space == ANSWERS_SPACE else KIND
 
 
 def readers_meeting_both(first: Readers, second: Readers | None) -> Readers:

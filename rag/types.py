@@ -24,6 +24,12 @@ Principal = NewType("Principal", str)
 
 EVERYONE = Principal("everyone")
 
+ANSWERS_SPACE = "answers"
+"""The space of the answers that people wrote and reviewed."""
+
+ANSWER_SOURCE = "answer"
+"""The source type of the chunks in that space."""
+
 Readers = tuple[frozenset[Principal], ...]
 """Sets that must *each* contain one of the asker's principals; an empty tuple means nobody."""
 
@@ -58,8 +64,8 @@ class Chunk:
     space, ancestors, title and headings, outermost first: embedded and matched, never quoted.
     ``section`` is the innermost heading or "". ``document_page`` counts from 1 in paged
     documents (PDF), else None. ``source_type`` is the kind of source ("folder", "confluence",
-    "upload"), ``source_id`` the document in that source that the text came from. ``updated_by`` is
-    the name of the last editor, "" if unknown.
+    "upload", "answer"), ``source_id`` the document in that source that the text came from.
+    ``updated_by`` is the name of the last editor, "" if unknown.
     """
 
     id: str

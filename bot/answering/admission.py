@@ -36,7 +36,7 @@ from bot.domain.messages import (
     Refusal,
 )
 from bot.domain.ports import Directory, Interactions, Notes, Policies
-from rag.types import EVERYONE, Principal, Turn
+from rag.types import ANSWERS_SPACE, EVERYONE, Principal, Turn
 
 HISTORY_EXCHANGES = 3
 """Earlier exchanges in the history: a question and its answer each, six turns together."""
@@ -223,6 +223,11 @@ def history_passages(exchanges: Sequence[Interaction]) -> tuple[FoundPassage, ..
         FoundPassage(each.chunk_id, each.page_id, each.title, each.section, {})
         for each in named.values()
     )
+
+
+def served_policy(spaces: frozenset[str] | None) -> Policy:
+    """Return the policy of channels without one: all served spaces, and reviewed answers."""
+    return Policy(spaces=None if spaces is None else spaces | {ANSWERS_SPACE})
 
 
 def policy_within(policy: Policy, spaces: frozenset[str] | None) -> Policy:

@@ -40,6 +40,7 @@ from bot.web.auth.identity import DIRECTORY
 from bot.web.auth.security import continue_trace, mount_security
 from bot.web.board import layout as board
 from bot.web.board import mount_state_pages, mount_work_pages
+from bot.web.board.answers import AnswerPages
 from bot.web.board.channels import ChannelPage
 from bot.web.board.documents import DocumentPages
 from bot.web.board.gaps import GapPages
@@ -246,6 +247,8 @@ def _build_services(
         components,
         store,
         channels=channels,
+        library=documents.library,
+        directory=directory,
         is_open=lambda: background.supervisor.part().state == "ready",
     )
     return _Services(
@@ -264,6 +267,7 @@ def _mount_api(app: web.Application, services: _Services) -> None:
         check_parts=services.context.check_parts,
         readable=ReadableInIndex(services.components.index),
         gaps=api.GapsApi(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps),
+        answers=api.ReviewedAnswersApi(tenant=settings.tenant, review=services.learning.answers),
         record=api.RecordApi(
             tenant=settings.tenant,
             searches=store.searches,
@@ -321,6 +325,7 @@ def _mount_board(
         next_runs=services.documents.next_runs,
     ).mount(app)
     GapPages(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps).mount(app)
+    AnswerPages(tenant=settings.tenant, review=services.learning.answers).mount(app)
     ChannelPage(
         settings=settings, policies=store.policies, documents=services.documents.documents
     ).mount(app)

@@ -37,6 +37,7 @@ from ingestion.runs.schedule import Scheduler
 from ingestion.runs.source_registry import open_wiki_sources, remember_folder
 from ingestion.sync.report import progress_on, report_lines
 from ingestion.sync.sync import Folder, sync_folder
+from rag.types import ANSWERS_SPACE
 
 if TYPE_CHECKING:
     # What is not configured is not imported.
@@ -136,7 +137,7 @@ async def reindex_sample(settings: Settings, parts: Components) -> Sequence[str]
         # Pages indexed without vectors would all have to be indexed again.
         return [f"The sample company is left as it is: {parts.embedder_trouble}"]
     indexed = set(await parts.index.spaces(settings.tenant))
-    own = sorted(indexed - set(SAMPLE_SPACES))
+    own = sorted(indexed - {*SAMPLE_SPACES, ANSWERS_SPACE})
     if own:
         return await _forget_sample(settings, parts, own)
     lines: list[str] = []

@@ -11,22 +11,29 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from aiohttp import web
 
+from bot.answering.admission import served_policy
 from bot.answering.visibility import ReadableInIndex, ReadablePassages
 from bot.app.components import Components
 from bot.domain.errors import StoreUnavailable
-from bot.domain.messages import Platform, Policy
-from bot.domain.ports import Channel, KnowsPublicChannels, TellsPeople
+from bot.domain.messages import Platform
+from bot.domain.ports import Channel, Directory, KnowsPublicChannels, TellsPeople
 from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
-from bot.learning import certificate_watch, label_review
+from bot.learning import answer_library, certificate_watch, label_review
+from bot.learning.answer_drafts import AnswerDrafts, DraftWriter
+from bot.learning.answer_library import AnswerLibrary
+from bot.learning.answer_review import AnswerReview, NearAnswers
 from bot.learning.certificate_watch import CertificateWatch
 from bot.learning.gap_checks import GapChecks
 from bot.learning.gap_jobs import GapJob
 from bot.learning.gap_views import GapViews
 from bot.learning.jobs import Job, JobRunner
 from bot.learning.label_review import LabelCollector, LabelReview
+from bot.learning.publishing import Publishes
 from bot.learning.question_words import QuestionWords
 from bot.store.database import Store
+from ingestion.library import Library
+from prompts.files import load_prompt
 
 QUESTIONS_FILE = "questions.jsonl"
 """Name of the operator's labelled questions in the data directory."""
@@ -46,6 +53,8 @@ class LearningServices:
     gaps: GapViews
     labels: LabelReview
     certificates: CertificateWatch
+    answers: AnswerReview
+    publisher: Publishes | None = None
 
     def mount(self, app: web.Application) -> None:
         """Start and stop the jobs with the server."""
@@ -75,16 +84,21 @@ def build_learning(
     store: Store,
     *,
     channels: Sequence[Channel],
+    library: Library,
+    directory: Directory,
     is_open: Callable[[], bool],
+    publisher: Publishes | None = None,
 ) -> LearningServices:
     """Build everything that learns; nothing is started. ``is_open``: the record can be used."""
     readable = ReadableInIndex(components.index)
     words = QuestionWords(store.escalations, store.notes, readable)
     certificates = _certificate_watch(settings, components, store, channels)
+    answers = _answer_library(settings, store, library)
     jobs = (
         _gap_job(settings, components, store, channels).job(),
         Job(label_review.JOB, _MINUTE, _label_collector(settings, store, channels).run),
         Job(certificate_watch.JOB, _HOUR, certificates.run),
+        Job(answer_library.JOB, _MINUTE / 2, answers.run),
     )
     return LearningServices(
         JobRunner(settings.tenant, jobs, store.jobs, owner=str(uuid.uuid4()), is_open=is_open),
@@ -92,6 +106,76 @@ def build_learning(
         GapViews(settings.tenant, store.gap_reports, words, readable),
         _label_review(settings, store, words, readable),
         certificates,
+        _answer_review(
+            settings,
+            components,
+            store,
+            drafts=_answer_drafts(settings, components, store, words, channels, directory),
+            library=answers,
+            publisher=publisher,
+        ),
+        publisher,
+    )
+
+
+def _answer_library(settings: Settings, store: Store, library: Library) -> AnswerLibrary:
+    return AnswerLibrary(
+        settings.tenant,
+        answers=store.answers,
+        interactions=store.interactions,
+        library=library,
+        marks=store.jobs,
+        signed=settings.answers_signed,
+        now=_utc_now,
+    )
+
+
+def _answer_drafts(
+    settings: Settings,
+    components: Components,
+    store: Store,
+    words: QuestionWords,
+    channels: Sequence[Channel],
+    directory: Directory,
+) -> AnswerDrafts:
+    default = settings.default_model
+    usual = None if default is None else components.models.get(default.name)
+    prompt = load_prompt("draft_answer")
+    return AnswerDrafts(
+        settings.tenant,
+        cases=store.escalations,
+        interactions=store.interactions,
+        answers=store.answers,
+        words=words,
+        index=components.index,
+        directory=directory,
+        channels=_knowing_public_channels(channels),
+        writer=None if usual is None else DraftWriter(usual.chat, prompt, store.usage),
+        lasts=timedelta(days=settings.answer_days),
+        now=_utc_now,
+    )
+
+
+def _answer_review(
+    settings: Settings,
+    components: Components,
+    store: Store,
+    *,
+    drafts: AnswerDrafts,
+    library: AnswerLibrary,
+    publisher: Publishes | None,
+) -> AnswerReview:
+    return AnswerReview(
+        settings.tenant,
+        answers=store.answers,
+        interactions=store.interactions,
+        drafts=drafts,
+        library=library,
+        near=NearAnswers(settings.tenant, components.index, components.embedder),
+        workers=store.escalations,
+        publisher=publisher,
+        by_second=settings.review_by_second,
+        now=_utc_now,
     )
 
 
@@ -157,7 +241,7 @@ def _gap_job(
         record=store.gaps,
         desk=components.desk,
         policies=store.policies,
-        policy=Policy(spaces=settings.index_spaces),
+        policy=served_policy(settings.index_spaces),
         calls=store.usage,
         limits=usage_limits(settings),
         use=store.counting,

@@ -12,14 +12,14 @@ from functools import partial
 import structlog
 from aiohttp import web
 
-from bot.answering.admission import Admission
+from bot.answering.admission import Admission, served_policy
 from bot.answering.asker_identity import AskerIdentification
 from bot.answering.limit_reports import AskerNotices, RefusalLog
 from bot.answering.limits import FloodControl, LimitChecks
 from bot.answering.visibility import ReadableInIndex, ReadablePassages
 from bot.app.components import Components
 from bot.app.documents import build_attachments
-from bot.domain.messages import Message, Platform, Policy
+from bot.domain.messages import Message, Platform
 from bot.domain.ports import AnswersInquiries, Channel, Directory, Introduces
 from bot.domain.record_reports import RetentionResult
 from bot.domain.settings import Settings
@@ -245,7 +245,7 @@ def _build_admission(
     return Admission(
         store.interactions,
         directory,
-        Policy(spaces=settings.index_spaces),
+        served_policy(settings.index_spaces),
         store.policies,
         introductions=introductions,
         reading=build_attachments(channels),

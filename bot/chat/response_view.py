@@ -73,6 +73,7 @@ class SourceLine:
     updated_by: str = ""
     superseded: str = ""
     line: str = ""
+    source_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +235,7 @@ def _line(source: Source, number: int | None) -> SourceLine:
         updated_by=source.updated_by,
         superseded=source.superseded,
         line=source.line,
+        source_type=source.source_type,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from bot.domain.interactions import Source
 from bot.domain.markdown import clip
+from rag.types import ANSWER_SOURCE
 
 _MINUTE = 60
 _HOURS_FROM = 120
@@ -39,6 +40,7 @@ _UNITS = ((365, "year"), (30, "month"), (7, "week"), (1, "day"))
 _FROM = {"year": 2 * 365, "month": 60, "week": 14, "day": 2}
 """Days from which on a unit is used: "13 days" is clearer than "1 week"."""
 
+_A_COLLEAGUE = "a colleague"
 _NAME_LENGTH = 60
 _TITLE_LENGTH = 100
 _LABEL_LENGTH = 40
@@ -55,6 +57,8 @@ class Dated(Protocol):
     def updated_by(self) -> str: ...
     @property
     def superseded(self) -> str: ...
+    @property
+    def source_type(self) -> str: ...
 
 
 def updated_text(at: datetime | None, now: datetime, by: str = "") -> str:
@@ -75,8 +79,21 @@ def superseded_text(label: str) -> str:
 
 def freshness(page: Dated, now: datetime) -> str:
     """Return time and author of a page's last change, and whether it is superseded."""
-    parts = (updated_text(page.updated_at, now, page.updated_by), superseded_text(page.superseded))
+    parts = (changed_text(page, now), superseded_text(page.superseded))
     return ", ".join(part for part in parts if part)
+
+
+def changed_text(page: Dated, now: datetime) -> str:
+    """Return who answered when for a person's answer; for a page when it changed, and by whom."""
+    if page.source_type != ANSWER_SOURCE:
+        return updated_text(page.updated_at, now, page.updated_by)
+    return answered_text(page.updated_by, page.updated_at)
+
+
+def answered_text(by: str, at: datetime | None) -> str:
+    """Return "answered by IT on 3 March 2026"."""
+    who = clip(by, _NAME_LENGTH) or _A_COLLEAGUE
+    return f"answered by {who}" + (f" on {at.day} {at:%B %Y}" if at else "")
 
 
 def superseded_warnings(pages: Sequence[Source]) -> tuple[str, ...]:

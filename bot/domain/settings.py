@@ -142,6 +142,15 @@ class Settings(LanguageModelSettings):
         description="Questions of gaps that are asked again each night, to see whether they are "
         "answered now; 0: none.",
     )
+    answer_days: int = Field(
+        180, ge=1, le=3650, description="Days after which a person's answer is looked at again."
+    )
+    answers_signed: str = Field(
+        "", max_length=60, description="Team named on persons' answers; empty: the expert."
+    )
+    review_by_second: bool = Field(
+        default=False, description="Nobody approves the answers that they wrote themselves."
+    )
     learning_hour: int = Field(
         2, ge=0, le=23, description="Hour (UTC) from which what is done once a night is done."
     )

@@ -26,6 +26,15 @@ class CaseView:
     before: tuple[EarlierExchange, ...]
 
 
+def is_keepable(view: CaseView) -> bool:
+    """Return whether an expert answered a case that stands answered: others may want the answer."""
+    replied = any(
+        each.step == "reply" and each.actor is not None and each.actor.role == "expert"
+        for each in view.steps
+    )
+    return replied and view.case.status.state in {"answered", "resolved"}
+
+
 def view_of_delivery(delivery: Delivery) -> CaseView:
     """Return the view of a question as delivered, for when the case can't be read.
 
@@ -116,6 +125,16 @@ class CaseLinks:
     board: str = ""
     public_url: str | None = None
 
+
+def keep_link(view: CaseView, public_url: str | None) -> str:
+    """Return the URL at which an expert keeps the answer of a case; "" while there is none."""
+    if public_url is None or not is_keepable(view):
+        return ""
+    return f"{public_url}/board/answers/new?case={view.case.interaction_id}"
+
+
+KEEP_QUESTION = "Should the next one who asks get this?"
+KEEP_LABEL = "Keep as answer"
 
 _REPLY = CaseButton("reply", "Reply")
 _RESOLVE = CaseButton("resolve", "Resolve")

@@ -42,6 +42,7 @@ from bot.store.limits import StoredCounting, StoredUsage
 from bot.store.migrations import HEAD
 from bot.store.notices import StoredNotices
 from bot.store.retention import StoredRetention
+from bot.store.reviewed_answers import StoredAnswers
 from bot.store.search import StoredSearches
 from bot.store.statistics import StoredStatistics
 from bot.store.work import StoredWork
@@ -131,6 +132,7 @@ class Store:
         self.jobs = StoredJobs(transactions)
         self.labels = StoredLabels(transactions)
         self.suspensions = StoredSuspensions(transactions)
+        self.answers = StoredAnswers(transactions)
         self.gaps = StoredGaps(transactions)
         self.gap_reports = StoredGapReports(transactions, self.gaps)
 

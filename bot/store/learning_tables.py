@@ -77,12 +77,16 @@ class GapQuestionRow(Table):
 class ReviewedAnswerRow(Table):
     """An answer by a person: of a case ("reviewed"), or written beforehand ("standard").
 
-    ``variants``, ``readers`` and ``spaces`` are JSON; ``spaces`` null means all. ``version`` counts
-    changes. ``document`` is where it is indexed, ``url`` the page that it was published as.
+    ``variants``, ``chosen``, ``readers``, ``spaces`` and ``complaints`` are JSON; ``spaces`` null
+    means all. ``version`` counts changes. ``live_at`` is null unless it is live. ``document`` is
+    where it is indexed, ``url`` the page that it was published as.
     """
 
     __tablename__ = "reviewed_answers"
-    __table_args__ = (Index("ix_reviewed_answers_state", "tenant", "state", "changed_at"),)
+    __table_args__ = (
+        Index("ix_reviewed_answers_state", "tenant", "state", "changed_at"),
+        Index("ix_reviewed_answers_case", "case", unique=True),
+    )
 
     id: Mapped[str] = mapped_column(String(36), primary_key=True)
     tenant: Mapped[str] = mapped_column(String(64))
@@ -91,6 +95,7 @@ class ReviewedAnswerRow(Table):
     question: Mapped[str] = mapped_column(Text)
     variants: Mapped[str] = mapped_column(Text, server_default="[]")
     text: Mapped[str] = mapped_column(Text)
+    chosen: Mapped[str] = mapped_column(Text, server_default="[]")
     readers: Mapped[str] = mapped_column(Text)
     spaces: Mapped[str | None] = mapped_column(Text)
     owner: Mapped[str] = mapped_column(Text)
@@ -102,6 +107,8 @@ class ReviewedAnswerRow(Table):
     changed_at: Mapped[datetime] = mapped_column(Utc)
     changed_by: Mapped[str] = mapped_column(Text, server_default="")
     version: Mapped[int] = mapped_column(Integer, server_default="0")
+    live_at: Mapped[datetime | None] = mapped_column(Utc)
+    complaints: Mapped[str] = mapped_column(Text, server_default="[]")
     document: Mapped[str] = mapped_column(Text, server_default="")
     url: Mapped[str] = mapped_column(Text, server_default="")
 

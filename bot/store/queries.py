@@ -26,7 +26,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from bot.domain.interactions import WITHOUT_TEXT, PostedRef
 from bot.domain.json_codec import storable
 from bot.domain.messages import Intent, Message, Thread
-from bot.store.learning_tables import WITH_WORDS
+from bot.store.learning_tables import WITH_WORDS, ReviewedAnswerRow
 from bot.store.rows import channel_of
 from bot.store.tables import (
     EscalationRow,
@@ -328,6 +328,10 @@ def delete_texts(interaction_id: str) -> tuple[Delete | Update, ...]:
         delete(FeedbackRow).where(FeedbackRow.interaction_id == interaction_id),
         delete(EscalationStepRow).where(EscalationStepRow.interaction_id == interaction_id),
         *(delete(table).where(table.interaction_id == interaction_id) for table in WITH_WORDS),
+        # One that was given to others has words that an expert approved, and stays theirs.
+        delete(ReviewedAnswerRow).where(
+            ReviewedAnswerRow.case == interaction_id, ReviewedAnswerRow.live_at.is_(None)
+        ),
         update(NoticeRow)
         .where(NoticeRow.interaction_id == interaction_id)
         .values(due_at=None, failure=""),

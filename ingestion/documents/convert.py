@@ -99,6 +99,7 @@ def _text(content: bytes, name: str, read: Callable[[str], tuple[Block, ...]]) -
         blocks=read(head.body),
         labels=head.labels,
         updated_at=head.updated_at,
+        updated_by=head.updated_by,
         notes=(*notes, *head.notes),
     )
 

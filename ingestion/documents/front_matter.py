@@ -29,15 +29,16 @@ _FENCED = re.compile(
 _UNCLOSED = re.compile(r"\A\s*(?:---|\+\+\+)[ \t]*\n(?P<inside>(?:.*\n){0,50})")
 _SAYS_READERS = re.compile(r"^[ \t]*[\"']?readers?[\"']?[ \t]*[:=]", re.IGNORECASE | re.MULTILINE)
 _MAX_CHARACTERS = 65536
-_MAX_LABELS = 50
+_MAX_TEXTS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
     """The parsed front matter and the rest of the file.
 
-    ``readers`` is None where the page sets none; malformed readers mean nobody. ``digest_text`` is
-    everything that shapes the page, without its readers.
+    ``readers`` is None where the page sets none; malformed readers mean nobody. ``asked_as`` are
+    questions that the page answers: matched, never shown. ``digest_text`` is everything that shapes
+    the page, without its readers.
     """
 
     body: str
@@ -46,6 +47,8 @@ class FrontMatter:
     labels: tuple[str, ...] = ()
     url: str | None = None
     updated_at: datetime | None = None
+    updated_by: str = ""
+    asked_as: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     digest_text: str = ""
 
@@ -128,10 +131,14 @@ def _broken(body: str, inside: str, reason: str) -> FrontMatter:
 def _understood(values: Mapping[str, Any], inside: str, body: str) -> FrontMatter:
     notes: list[str] = []
     title = _title(values.get("title"))
-    labels = _labels(values.get("labels", values.get("tags")), notes)
+    labels = _texts("labels", values.get("labels", values.get("tags")), notes)
+    asked_as = _texts("asked_as", values.get("asked_as"), notes)
     url = _url(values.get("url"), notes)
     updated = _updated(values.get("updated", values.get("last_updated")), notes)
+    updated_by = _title(values.get("updated_by")) or ""
     shape = [title, labels, url, updated.isoformat() if updated else None]
+    # What is newer is left out where it is not written: the other pages keep their versions.
+    shape += [updated_by, asked_as] if updated_by or asked_as else []
     return FrontMatter(
         body=body,
         title=title,
@@ -139,6 +146,8 @@ def _understood(values: Mapping[str, Any], inside: str, body: str) -> FrontMatte
         labels=labels,
         url=url,
         updated_at=updated,
+        updated_by=updated_by,
+        asked_as=asked_as,
         notes=tuple(notes),
         digest_text=json.dumps(shape) if any(shape) else "",
     )
@@ -169,15 +178,16 @@ def _title(value: object) -> str | None:
     return None
 
 
-def _labels(value: object, notes: list[str]) -> tuple[str, ...]:
+def _texts(name: str, value: object, notes: list[str]) -> tuple[str, ...]:
+    """Return a list of texts, such as the labels; a single string is split at its commas."""
     if value is None:
         return ()
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, list) or not all(isinstance(i, str | int | float) for i in items):
-        notes.append("labels were ignored: write a list of words")
+        notes.append(f"{name} were ignored: write a list of words")
         return ()
-    labels = (" ".join(clean(str(item)).split()) for item in items[:_MAX_LABELS])
-    return tuple(dict.fromkeys(label for label in labels if label))
+    texts = (" ".join(clean(str(item)).split()) for item in items[:_MAX_TEXTS])
+    return tuple(dict.fromkeys(text for text in texts if text))
 
 
 def _url(value: object, notes: list[str]) -> str | None:

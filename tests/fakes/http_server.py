@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import cast
 
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
@@ -27,9 +28,12 @@ from bot.web import api
 from bot.web.auth.identity import person_of, role_of
 from bot.web.auth.security import mount_security
 from ingestion.sync.sync import Folder, sync_folder
+from rag.index.embedded.index import EmbeddedIndex
+from tests.fakes.answers import AnswerRoom
 from tests.fakes.bot_ports import MemoryEngine
 from tests.fakes.chat_context import ReadsEverything, documents_api
 from tests.fakes.durable_inbox import SOON, inbox_over, running
+from tests.fakes.ingestion import MemoryIndex
 from tests.fakes.learning import gap_views
 
 Client = TestClient[web.Request, web.Application]
@@ -59,6 +63,12 @@ def record_api(store: Store, interactions: Interactions | None = None) -> api.Re
 def gaps_api(store: Store, readable: ReadablePassages | None = None) -> api.GapsApi:
     views = gap_views(store, readable or ReadsEverything())
     return api.GapsApi(tenant="default", views=views, states=store.gaps)
+
+
+def answers_api(store: Store, data_dir: Path) -> api.ReviewedAnswersApi:
+    """The part of the API for answers by people, over an empty index."""
+    room = AnswerRoom(store, cast("EmbeddedIndex", MemoryIndex()), data_dir)
+    return api.ReviewedAnswersApi(tenant="default", review=room.review)
 
 
 @asynccontextmanager
@@ -97,6 +107,7 @@ async def serving(
         record=record or record_api(store),
         documents=documents or documents_api(store.audits, settings.data_dir),
         gaps=gaps_api(store, readable),
+        answers=answers_api(store, settings.data_dir),
         readable=readable or ReadsEverything(),
         ask_seconds=ask_seconds,
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from bot import __version__
-from bot.answering.admission import audience_of
+from bot.answering.admission import audience_of, served_policy
 from bot.answering.evaluation.evaluate import (
     PlannedQuestion,
     Progress,
@@ -49,7 +49,7 @@ from bot.app.language_models import PROBE, estimated_micro_usd, named_models
 from bot.chat.response_view import ResponseView, SourceLine, render
 from bot.domain.errors import ModelGaveUp
 from bot.domain.health import NOTHING_INDEXED
-from bot.domain.messages import NO_MODEL, Inquiry, Message, Person, Policy, Stage, Thread
+from bot.domain.messages import NO_MODEL, Inquiry, Message, Person, Stage, Thread
 from bot.domain.model_settings import LanguageModel
 from bot.domain.outcomes import confidence_level
 from bot.domain.settings import Settings
@@ -70,7 +70,7 @@ async def ask(settings: Settings, question: str, *, groups: Sequence[str] = ()) 
         received_at=datetime.now(UTC),
         private=True,
     )
-    inquiry = Inquiry(message, (), audience_of(message), Policy(spaces=settings.index_spaces))
+    inquiry = Inquiry(message, (), audience_of(message), served_policy(settings.index_spaces))
     superseded = load_ingestion_settings().confluence_superseded_labels
     async with open_components(settings, superseded=superseded) as parts:
         if not await parts.index.spaces(settings.tenant):

@@ -17,12 +17,15 @@ from bot.domain.markdown import clip, disarm, split, without_direction_marks
 from bot.domain.messages import Message
 from bot.escalations.case_view import (
     CASE_FORMS,
+    KEEP_LABEL,
+    KEEP_QUESTION,
     STEP_LABELS,
     CaseLinks,
     CaseView,
     acts_in,
     buttons_for_people,
     hidden_pages,
+    keep_link,
     pages_heading,
     state_since,
     status_text,
@@ -84,7 +87,7 @@ def case_card(message: Message, view: CaseView, links: CaseLinks, *, now: dateti
         *_pages(view.finding, links, now),
         *_before(view.before),
     ]
-    state = "\n".join([_state(view), *_history(view.steps)])
+    state = "\n".join([_state(view), *_history(view.steps), *_keep(view, links)])
     parts = [each for part in (question, *found) for each in split(part, SECTION_LIMIT)]
     # The context is cut between lines, so that no mark is broken.
     blocks = (*map(section, _fitting(parts)), context(split(state, SECTION_LIMIT)[0]))
@@ -180,6 +183,12 @@ def _step(step: CaseStep) -> str:
 def _state(view: CaseView) -> str:
     status = bold(without_direction_marks(status_text(view)))
     return f"{status} \u00b7 {time_ago(state_since(view.case))}"
+
+
+def _keep(view: CaseView, links: CaseLinks) -> list[str]:
+    """Return the offer to keep the answer of an answered case for others."""
+    link = web_url(keep_link(view, links.public_url))
+    return [f"{KEEP_QUESTION} <{link}|{KEEP_LABEL}>"] if link else []
 
 
 def _buttons(view: CaseView) -> Block | None:

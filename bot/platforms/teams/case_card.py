@@ -19,6 +19,8 @@ from bot.domain.markdown import clip, split
 from bot.domain.messages import Message
 from bot.escalations.case_view import (
     CASE_FORMS,
+    KEEP_LABEL,
+    KEEP_QUESTION,
     STEP_LABELS,
     CaseButton,
     CaseForm,
@@ -27,6 +29,7 @@ from bot.escalations.case_view import (
     acts_in,
     buttons_for_people,
     hidden_pages,
+    keep_link,
     pages_heading,
     state_since,
     status_text,
@@ -129,7 +132,8 @@ def case_card(
     The pages found and the earlier exchanges are left out if the card would be too large for Teams.
     """
     first = [*_presser_note(note), *_question(message, view, links)]
-    last = [_state(view), *map(_step, acts_in(view.steps)[-_MOST_STEPS:])]
+    steps = map(_step, acts_in(view.steps)[-_MOST_STEPS:])
+    last = [_state(view), *steps, *_keep(view, links)]
     below = case_buttons(view.case)
     room = CONTENT_BUDGET - size(card([*first, *last], below))
     found = [
@@ -235,6 +239,12 @@ def _step(step: CaseStep) -> Json:
     name = display_name(step.actor.name if step.actor else "")
     words = f": {clip(without_backticks(step.text), _LINE_LENGTH)}" if step.text else ""
     return _with_date(text_run(f"{name} {STEP_LABELS[step.step]}{words}", **_SUBTLE), step.at)
+
+
+def _keep(view: CaseView, links: CaseLinks) -> list[Json]:
+    """Return the offer to keep the answer of an answered case for others."""
+    link = web_url(keep_link(view, links.public_url))
+    return [text_block(f"{KEEP_QUESTION} [{KEEP_LABEL}]({link})")] if link else []
 
 
 def _with_date(words: Json, at: datetime) -> Json:

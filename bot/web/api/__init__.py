@@ -35,6 +35,7 @@ from bot.web.api.operations import (
     in_v1,
 )
 from bot.web.api.record import RecordApi
+from bot.web.api.reviewed_answers import ANSWER_OPERATIONS, ReviewedAnswersApi
 from bot.web.api.schemas import VERSION
 from bot.web.pages import add_pages
 from bot.web.problems import ProblemDetails, allow_larger_body
@@ -49,6 +50,7 @@ CURRENT_OPERATIONS = (*INTERACTION_OPERATIONS, *DOCUMENT_OPERATIONS)
 OPERATIONS = (
     *CURRENT_OPERATIONS,
     *GAP_OPERATIONS,
+    *ANSWER_OPERATIONS,
     *(in_v1(each) for each in CURRENT_OPERATIONS if each.path.startswith(V2)),
 )
 """All operations, in both versions; what is newer than version 2 is in that one alone."""
@@ -177,7 +179,7 @@ def _schemas() -> Json:
     return dict(schemas["$defs"])
 
 
-__all__ = ["DocumentsApi", "GapsApi", "RecordApi", "mount"]
+__all__ = ["DocumentsApi", "GapsApi", "RecordApi", "ReviewedAnswersApi", "mount"]
 
 DEPRECATED_SINCE = datetime(2026, 11, 23, tzinfo=UTC)
 """The date from which version 1 is deprecated (the ``Deprecation`` header)."""
@@ -196,6 +198,7 @@ def mount(
     record: RecordApi,
     documents: DocumentsApi,
     gaps: GapsApi,
+    answers: ReviewedAnswersApi,
     readable: ReadablePassages,
     ask_seconds: float = 60.0,
 ) -> None:
@@ -222,7 +225,13 @@ def mount(
     handlers = {
         V1: _handlers(first, record, documents) | {"questions": record.questions_v1},
         V2: _handlers(second, record, documents)
-        | {"document": openapi, "gaps": gaps.list, "gap": gaps.one, "gap_state": gaps.set_state},
+        | {"document": openapi, "gaps": gaps.list, "gap": gaps.one, "gap_state": gaps.set_state}
+        | {
+            "answers": answers.list,
+            "answer": answers.one,
+            "keep_answer": answers.keep,
+            "answer_act": answers.act,
+        },
     }
     app.on_response_prepare.append(_add_deprecation_headers)
     for operation in OPERATIONS:

@@ -22,7 +22,7 @@ Name = Annotated[
 ]
 Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]
 Conversation = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,128}$")]
-SourceType = Literal["confluence", "folder", "upload"]
+SourceType = Literal["confluence", "folder", "upload", "answer"]
 Signals = dict[str, float | None]
 
 

@@ -18,7 +18,7 @@ from bot.domain.cases import Act, Actor, Case, CaseStep, State, actor_of
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.interactions import Source
 from bot.domain.messages import InteractionId, Person
-from bot.escalations.case_view import STEP_LABELS, CaseView
+from bot.escalations.case_view import STEP_LABELS, CaseView, is_keepable
 from bot.escalations.casework import LONGEST_REPLY, Casework, QuestionLinks
 from bot.escalations.lifecycle import OWNED, SETTLED, after, display_name, is_change
 from bot.escalations.ports import Cases
@@ -78,7 +78,10 @@ class FindingView:
 
 @dataclass(frozen=True, slots=True)
 class CasePageView:
-    """A case with the reader's allowed acts; ``others`` names another owner."""
+    """A case with the reader's allowed acts; ``others`` names another owner.
+
+    ``keepable``: an expert answered it, so that the answer can be kept for others.
+    """
 
     id: str
     version: int
@@ -99,6 +102,7 @@ class CasePageView:
     steps: tuple[StepView, ...]
     before: tuple[ExchangeView, ...]
     finding: FindingView | None
+    keepable: bool
 
 
 def case_page_view(
@@ -129,6 +133,7 @@ def case_page_view(
         steps=tuple(_step(step, case) for step in view.steps),
         before=tuple(map(_exchange, view.before)),
         finding=_finding(case, view.finding) if view.finding else None,
+        keepable=is_keepable(view),
     )
 
 

@@ -199,6 +199,7 @@ def sure(confidence: float | None) -> str:
 
 SOURCES: Mapping[str, str] = {
     "upload": "Uploaded documents",
+    "answer": "Answers by people",
     "folder": "A folder of files",
     "confluence": "Confluence",
 }

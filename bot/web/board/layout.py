@@ -92,6 +92,7 @@ SECTIONS = (
     Section("Escalations", "/board/escalations"),
     Section("Questions", "/board/questions"),
     Section("Gaps", "/board/gaps"),
+    Section("Answers", "/board/answers"),
     Section("Feedback", "/board/feedback"),
     Section("Labels", "/board/labels"),
     Section("Documents", "/board/documents"),

@@ -14,9 +14,10 @@ import aiohttp_jinja2
 from aiohttp import web
 from markupsafe import Markup
 
+from bot.domain.formatting import answered_text
 from bot.web.auth.identity import principals_of
 from bot.web.pages.safe_html import passage_html, quote_spans
-from rag.types import Chunk, Principal
+from rag.types import ANSWERS_SPACE, Chunk, Principal
 
 
 class StoredPages(Protocol):
@@ -28,6 +29,8 @@ class StoredPages(Protocol):
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
     ) -> Sequence[Chunk]: ...
 
+
+_BY_PEOPLE = "Answers by colleagues"
 
 MAX_QUOTES = 10
 """Maximum number of quotes to highlight; an answer's links contain no more."""
@@ -115,27 +118,35 @@ class StoredPageRoutes:
     def mount(self, app: web.Application) -> None:
         """Add the route."""
         app.router.add_get("/pages/{space}/{page:.+}", self.page)
+        app.router.add_get("/answers/{id}", self.answer)
 
     async def page(self, request: web.Request) -> web.Response:
         """Show a page, with the quotes of the query string highlighted."""
-        chunks = await self.pages.page(
-            self.tenant,
-            request.match_info["space"],
-            request.match_info["page"],
-            await principals_of(request, self.tenant),
-        )
+        return await self._page(request, request.match_info["space"], request.match_info["page"])
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """Show an answer by a person, as a page."""
+        return await self._page(request, ANSWERS_SPACE, f"{request.match_info['id']}.md")
+
+    async def _page(self, request: web.Request, space: str, page: str) -> web.Response:
+        principals = await principals_of(request, self.tenant)
+        chunks = await self.pages.page(self.tenant, space, page, principals)
         if not chunks:
             return _not_found(request)
         quotes = request.query.getall("quote", [])
         parts = page_parts(chunks, chunk_id=request.query.get("chunk", ""), quotes=quotes)
         note = QUOTES_SHOWN if has_highlight(parts) else QUOTES_GONE
         first = chunks[0]
+        changed = (
+            answered_text(first.updated_by, first.updated_at) if space == ANSWERS_SPACE else ""
+        )
         return aiohttp_jinja2.render_template(
             "web/page.html",
             request,
             {
                 "title": first.title,
-                "trail": _breadcrumb(first),
+                "trail": (_BY_PEOPLE,) if space == ANSWERS_SPACE else _breadcrumb(first),
+                "freshness": changed,
                 "note": note if any(map(str.strip, quotes)) else "",
                 "parts": parts,
             },

@@ -25,7 +25,7 @@ FRONT = "---\nname: x\nversion: 1\npurpose: p\ninputs: [q]\n---\n"
 
 def test_there_is_a_prompt_for_each_call() -> None:
     answering = {"answer", "answer_attached", "answer_translated"}
-    assert set(NAMES) == {*answering, "generic", "search_plan", "understand"}
+    assert set(NAMES) == {*answering, "draft_answer", "generic", "search_plan", "understand"}
 
 
 @pytest.mark.parametrize("name", NAMES)

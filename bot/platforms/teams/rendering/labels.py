@@ -18,6 +18,7 @@ from bot.domain.markdown import clip
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.text import size, teams_label, teams_plain
 from rag.parts import CELL_JOINT
+from rag.types import ANSWER_SOURCE
 
 _MOST_CITATIONS = 10
 _CITATION_BYTES = 8_000
@@ -72,7 +73,7 @@ def _citation(number: int, line: SourceLine, now: datetime) -> Json:
     who = f"by {line.updated_by}" if line.updated_at and line.updated_by else ""
     words = (
         line.space,
-        updated_text(line.updated_at, now),
+        updated_text(line.updated_at, now) if line.source_type != ANSWER_SOURCE else "",
         superseded_text(line.superseded) or who,
     )
     keywords = [clip(word, _KEYWORD_LENGTH) for word in words if word]

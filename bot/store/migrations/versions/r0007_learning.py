@@ -106,6 +106,7 @@ def _reviewed_answers() -> None:
         sa.Column("question", sa.Text, nullable=False),
         sa.Column("variants", sa.Text, nullable=False, server_default="[]"),
         sa.Column("text", sa.Text, nullable=False),
+        sa.Column("chosen", sa.Text, nullable=False, server_default="[]"),
         sa.Column("readers", sa.Text, nullable=False),
         sa.Column("spaces", sa.Text),
         sa.Column("owner", sa.Text, nullable=False),
@@ -117,12 +118,15 @@ def _reviewed_answers() -> None:
         sa.Column("changed_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("changed_by", sa.Text, nullable=False, server_default=""),
         sa.Column("version", sa.Integer, nullable=False, server_default="0"),
+        sa.Column("live_at", sa.DateTime(timezone=True)),
+        sa.Column("complaints", sa.Text, nullable=False, server_default="[]"),
         sa.Column("document", sa.Text, nullable=False, server_default=""),
         sa.Column("url", sa.Text, nullable=False, server_default=""),
     )
     op.create_index(
         "ix_reviewed_answers_state", "reviewed_answers", ["tenant", "state", "changed_at"]
     )
+    op.create_index("ix_reviewed_answers_case", "reviewed_answers", ["case"], unique=True)
 
 
 def _labels() -> None:

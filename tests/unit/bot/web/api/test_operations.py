@@ -31,6 +31,7 @@ from tests.fakes.http_server import (
     BEARER,
     TOKEN,
     Client,
+    answers_api,
     gaps_api,
     record_api,
     serving,
@@ -57,6 +58,7 @@ def test_every_route_is_documented_and_no_other_is(store: Store, tmp_path: Path)
         record=record_api(store),
         documents=documents_api(store.audits, tmp_path),
         gaps=gaps_api(store),
+        answers=answers_api(store, tmp_path),
         readable=ReadsEverything(),
     )
 

@@ -212,3 +212,11 @@ def test_what_an_answer_lacks_is_on_every_form_of_the_card() -> None:
     lacking = replace(view, finding=replace(view.finding, missing="who pays for it"))
 
     assert all("who pays for it" in text for text in written(question(), lacking))
+
+
+@pytest.mark.parametrize(("state", "offered"), [("answered", True), ("claimed", False)])
+def test_an_answered_case_can_be_kept_as_an_answer(state: State, offered: bool) -> None:  # noqa: FBT001 - a column
+    links = replace(WAYS, public_url="https://desk.example.com")
+    kept = f"https://desk.example.com/board/answers/new?case={question().interaction_id}"
+
+    assert all((kept in shown) == offered for shown in written(question(), seen(state), links))

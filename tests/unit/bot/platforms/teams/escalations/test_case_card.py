@@ -264,3 +264,11 @@ def test_pages_of_an_answer_that_was_given_are_not_called_unconfirmed(
 
 def test_what_an_answer_lacks_is_on_the_card() -> None:
     assert "who pays for it" in text(seen(missing="who pays for it"))
+
+
+@pytest.mark.parametrize(("state", "offered"), [("answered", True), ("claimed", False)])
+def test_an_answered_case_can_be_kept_as_an_answer(state: State, offered: bool) -> None:  # noqa: FBT001 - a column
+    links = replace(WAYS, public_url="https://desk.example.com")
+    kept = f"https://desk.example.com/board/answers/new?case={ASKED.interaction_id}"
+
+    assert (kept in text(seen(state), links)) == offered

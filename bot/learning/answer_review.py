@@ -1,0 +1,316 @@
+"""Review answers by people: list and show them, keep drafts, decide, publish.
+
+An expert sees an answer if they may read it, own it or worked on its case. Each act names the
+version that its form was made of: of two reviewers at once, the second is told.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from bot.domain.cases import Actor
+from bot.domain.errors import ActRefused, InteractionUnknown
+from bot.domain.messages import InteractionId
+from bot.domain.ports import Interactions
+from bot.learning.answer_drafts import AnswerDrafts, Draft
+from bot.learning.answer_library import PATH, AnswerLibrary
+from bot.learning.gaps import normalised
+from bot.learning.publishing import Publishes
+from bot.learning.question_words import CaseWorkers, Viewer
+from bot.learning.reviewed_answers import (
+    CHANGED_MEANWHILE,
+    AnswerAct,
+    AnswerState,
+    AnswerText,
+    ReadersBound,
+    ReviewedAnswer,
+    ReviewedAnswers,
+    after_act,
+    allowed_acts,
+    answer_id_of,
+    checked_text,
+    is_shown_to,
+)
+from ingestion.errors import PublishingRefused, SourceUnavailable
+from ingestion.types import PublishableAnswer
+from rag.errors import RagError
+from rag.ports import Embedder, SearchIndex
+from rag.types import ANSWERS_SPACE, Question
+
+NEAR = 0.8
+"""Cosine of two questions from which on they are shown as asking the same."""
+
+_NEAREST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class NearAnswer:
+    """A live answer to nearly the same question, with the cosine of the two."""
+
+    id: str
+    question: str
+    url: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerDetails:
+    """An answer with what the viewer may do, whom they may choose to read it, and what is near."""
+
+    answer: ReviewedAnswer
+    acts: frozenset[AnswerAct]
+    bound: ReadersBound
+    near: tuple[NearAnswer, ...]
+    can_publish: bool
+
+
+class NearAnswers:
+    """Finds live answers to nearly the same question that a viewer may read."""
+
+    def __init__(self, tenant: str, index: SearchIndex, embedder: Embedder | None) -> None:
+        self._tenant = tenant
+        self._index = index
+        self._embedder = embedder
+
+    async def of(self, written: AnswerText, viewer: Viewer, *, own: str) -> tuple[NearAnswer, ...]:
+        """Return them, the nearest first; ``own`` is left out. None while the index is away."""
+        if not written.question:
+            return ()
+        try:
+            return await self._find(written, viewer, own)
+        except RagError:
+            return ()
+
+    async def _find(self, written: AnswerText, viewer: Viewer, own: str) -> tuple[NearAnswer, ...]:
+        embedder = self._embedder
+        vector = None if embedder is None else await embedder.embed_query(written.question)
+        asked = Question(
+            written.question, self._tenant, vector=vector, spaces=frozenset({ANSWERS_SPACE})
+        )
+        found = await self._index.search(asked, viewer.reader.principals, _NEAREST)
+        chunks = {answer_id_of(each.chunk.page_id): each.chunk for each in found}
+        others = [(key, chunk) for key, chunk in chunks.items() if key not in {"", own}]
+        titles = [chunk.title for _, chunk in others]
+        alike = await self._alike((written.question, *written.variants), titles)
+        near = [
+            NearAnswer(key, chunk.title, chunk.url, value)
+            for (key, chunk), value in zip(others, alike, strict=True)
+            if value >= NEAR
+        ]
+        return tuple(sorted(near, key=lambda each: -each.similarity))
+
+    async def _alike(self, wordings: Sequence[str], titles: Sequence[str]) -> Sequence[float]:
+        """Return how near each title is to the nearest of some wordings; 1 for the same words."""
+        if self._embedder is None or not titles:
+            same = set(map(normalised, wordings))
+            return [float(normalised(each) in same) for each in titles]
+        vectors = await self._embedder.embed([*wordings, *titles])
+        own, others = vectors[: len(wordings)], vectors[len(wordings) :]
+        return [float(value) for value in (others @ own.T).max(axis=1)]
+
+
+class AnswerReview:
+    """Shows the answers of one tenant to experts, and takes their acts.
+
+    Args:
+        tenant: The company.
+        by_second: Nobody approves what they wrote themselves.
+        publisher: Writes answers as pages of the wiki; None if that is not configured.
+    """
+
+    def __init__(
+        self,
+        tenant: str,
+        *,
+        answers: ReviewedAnswers,
+        interactions: Interactions,
+        drafts: AnswerDrafts,
+        library: AnswerLibrary,
+        near: NearAnswers,
+        workers: CaseWorkers,
+        publisher: Publishes | None,
+        by_second: bool,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._tenant = tenant
+        self._answers = answers
+        self._interactions = interactions
+        self._drafts = drafts
+        self._library = library
+        self._near = near
+        self._workers = workers
+        self._publisher = publisher
+        self._by_second = by_second
+        self._now = now
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a draft can be written by a model."""
+        return self._drafts.has_model
+
+    async def listed(
+        self, states: Collection[AnswerState], viewer: Viewer, *, limit: int, offset: int = 0
+    ) -> tuple[Sequence[ReviewedAnswer], int]:
+        """Return the answers of a part of the list that a viewer may see, and how many others."""
+        found = await self._answers.find(self._tenant, states, limit=limit, offset=offset)
+        workers = await self._workers_of(found)
+        shown = [
+            each for each in found if is_shown_to(each, viewer, workers.get(each.id, frozenset()))
+        ]
+        return shown, len(found) - len(shown)
+
+    async def one(self, answer_id: str, viewer: Viewer, actor: Actor) -> AnswerDetails:
+        """Return an answer. Raises InteractionUnknown if it is not there, or not for the viewer."""
+        answer = await self._seen(answer_id, viewer)
+        acts = allowed_acts(answer, actor.id, by_second=self._by_second)
+        near = await self._near.of(answer.content, viewer, own=answer.id)
+        publishes = self._publisher is not None and answer.is_given(self._now())
+        return AnswerDetails(answer, acts, await self._bound(answer), near, publishes)
+
+    async def of_case(self, case: InteractionId) -> str:
+        """Return the id of the answer that was kept of a case; "" if there is none."""
+        found = await self._answers.of_case(self._tenant, case)
+        return "" if found is None else found.id
+
+    async def draft(
+        self, case: InteractionId, viewer: Viewer, *, with_model: bool = False
+    ) -> tuple[Draft, tuple[NearAnswer, ...]]:
+        """Return a draft from a case that is not kept yet, and the answers near it.
+
+        Raises InteractionUnknown, ActRefused, RagError.
+        """
+        draft = await self._drafts.of_case(case, viewer, with_model=with_model)
+        return draft, await self._near.of(draft.content, viewer, own="")
+
+    async def keep(self, case: InteractionId, written: AnswerText, actor: Actor) -> ReviewedAnswer:
+        """Keep a draft of a case, or return the answer that it has already.
+
+        Raises InteractionUnknown, ActRefused.
+        """
+        asked = await self._interactions.get(case)
+        if asked is None or asked.withdrawn:
+            raise InteractionUnknown("That question isn't here any more.")
+        before = await self._answers.of_case(self._tenant, case)
+        if before is not None:
+            return before
+        content = checked_text(written)
+        await self._drafts.check_question(case, content)
+        bound = await self._drafts.bound(asked)
+        return await self._answers.add(self._tenant, self._new(content, bound, actor, case))
+
+    async def act(
+        self,
+        answer_id: str,
+        version: int,
+        act: AnswerAct,
+        written: AnswerText | None,
+        *,
+        viewer: Viewer,
+        actor: Actor,
+    ) -> ReviewedAnswer:
+        """Apply an act with what was written, None to leave it; return the answer after it.
+
+        Raises InteractionUnknown; ActRefused, worded for the expert.
+        """
+        answer = await self._seen(answer_id, viewer)
+        if answer.version != version:
+            raise ActRefused(CHANGED_MEANWHILE)
+        content = answer.content if written is None else checked_text(written)
+        if answer.case is not None and content != answer.content:
+            await self._drafts.check_question(answer.case, content)
+        bound = await self._bound(answer)
+        if bound.unknown and act in {"submit", "approve"}:
+            raise ActRefused(bound.unknown)
+        then = after_act(
+            answer,
+            act,
+            content,
+            bound.within(content.chosen),
+            actor=actor.id,
+            at=self._now(),
+            by_second=self._by_second,
+        )
+        if not await self._answers.change(self._tenant, then, act=act, detail=then.state):
+            raise ActRefused(CHANGED_MEANWHILE)
+        await self._library.follow(then)
+        return then
+
+    async def publish(
+        self, answer_id: str, version: int, *, viewer: Viewer, actor: Actor
+    ) -> ReviewedAnswer:
+        """Publish a live answer as a page of the wiki. Raises InteractionUnknown, ActRefused."""
+        answer = await self._seen(answer_id, viewer)
+        if self._publisher is None or not answer.is_given(self._now()):
+            raise ActRefused(
+                "Only an answer that is live can be published, where a wiki is set up."
+            )
+        if answer.version != version:
+            raise ActRefused(CHANGED_MEANWHILE)
+        written = answer.content
+        page = PublishableAnswer(
+            answer.id, written.question, written.text, answer.readers, answer.url
+        )
+        try:
+            url = await self._publisher.publish(page)
+        except PublishingRefused as refused:
+            raise ActRefused(str(refused)) from refused
+        except SourceUnavailable as error:
+            raise ActRefused("The wiki can't be reached just now. Try again in a while.") from error
+        then = replace(
+            answer, url=url, version=version + 1, changed_at=self._now(), changed_by=actor.id
+        )
+        if not await self._answers.change(self._tenant, then, act="publish", detail=url):
+            raise ActRefused(CHANGED_MEANWHILE)
+        return then
+
+    async def _seen(self, answer_id: str, viewer: Viewer) -> ReviewedAnswer:
+        answer = await self._answers.get(self._tenant, answer_id)
+        workers = {} if answer is None else await self._workers_of([answer])
+        if answer is None or not is_shown_to(answer, viewer, workers.get(answer.id, frozenset())):
+            raise InteractionUnknown("There is no such answer, or it is not yours to see.")
+        return answer
+
+    async def _workers_of(self, answers: Sequence[ReviewedAnswer]) -> Mapping[str, frozenset[str]]:
+        """Return who worked on the case of each answer, by the answer's id."""
+        cases = {each.id: each.case for each in answers if each.case is not None}
+        workers = await self._workers.workers(self._tenant, list(cases.values()))
+        return {each: workers.get(case, frozenset()) for each, case in cases.items()}
+
+    async def _bound(self, answer: ReviewedAnswer) -> ReadersBound:
+        if answer.kind == "standard":
+            return ReadersBound(answer.content.chosen)
+        asked = None if answer.case is None else await self._interactions.get(answer.case)
+        if asked is None or asked.withdrawn:
+            # What the case allowed is not known any more: never more than now.
+            return ReadersBound(answer.content.chosen, (answer.readers,))
+        return await self._drafts.bound(asked)
+
+    def _new(
+        self,
+        content: AnswerText,
+        bound: ReadersBound,
+        actor: Actor,
+        case: InteractionId | None = None,
+    ) -> ReviewedAnswer:
+        now = self._now()
+        return ReviewedAnswer(
+            id=uuid.uuid4().hex,
+            kind="standard" if case is None else "reviewed",
+            state="draft",
+            content=content,
+            readers=bound.within(content.chosen),
+            owner=actor.id,
+            owner_name=actor.name,
+            created_at=now,
+            changed_at=now,
+            changed_by=actor.id,
+            case=case,
+        )
+
+
+def link_of(answer: ReviewedAnswer) -> str:
+    """Return the address of an answer's page on the web, for its readers."""
+    return f"{PATH}/{answer.id}"

@@ -1,0 +1,396 @@
+"""Board pages of answers by people: the queue of review, one answer, a draft from a case; CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from aiohttp import web
+from multidict import MultiMapping
+
+from bot.domain.errors import ActRefused, InteractionUnknown
+from bot.domain.messages import InteractionId
+from bot.learning.answer_drafts import Draft
+from bot.learning.answer_review import AnswerDetails, AnswerReview, NearAnswer, link_of
+from bot.learning.reviewed_answers import (
+    ANSWER_ACTS,
+    LONGEST_QUESTION,
+    AnswerAct,
+    AnswerState,
+    AnswerText,
+    ReadersBound,
+    ReviewedAnswer,
+)
+from bot.web.auth.identity import require_role, viewer_of
+from bot.web.board import labels, layout
+from bot.web.board.case_page import expert_actor
+from bot.web.board.layout import FilterForm, csv_response, render_page, utc_now
+from bot.web.pages.safe_html import openable
+from ingestion.validation import describe_readers
+from rag.errors import RagError
+from rag.types import EVERYONE, Principal
+
+PATH = "/board/answers"
+CSV_PATH = f"{PATH}.csv"
+MODEL = "model"
+PUBLISH = "publish"
+MOST_ROWS = 1_000
+"""Rows of the CSV."""
+
+STATE_LABELS: Mapping[AnswerState, str] = {
+    "draft": "Draft",
+    "in_review": "In review",
+    "live": "Live",
+    "rejected": "Rejected",
+    "expired": "To be looked at again",
+    "withdrawn": "Withdrawn",
+}
+ACT_LABELS: Mapping[AnswerAct, str] = {
+    "approve": "Approve: answer with it",
+    "submit": "Send to review",
+    "save": "Save",
+    "reject": "Reject",
+    "withdraw": "Withdraw it",
+}
+_TABS: Mapping[str, tuple[str, frozenset[AnswerState]]] = {
+    "": ("To review", frozenset({"in_review", "expired"})),
+    "drafts": ("Drafts", frozenset({"draft"})),
+    "live": ("Live", frozenset({"live"})),
+    "over": ("Rejected and withdrawn", frozenset({"rejected", "withdrawn"})),
+}
+_COLUMNS = (
+    "id",
+    "kind",
+    "state",
+    "question",
+    "variants",
+    "answer",
+    "readers",
+    "owner",
+    "valid_from",
+    "valid_until",
+    "changed_at",
+    "url",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """The fields of the form as they are shown."""
+
+    question: str
+    variants: str
+    text: str
+    chosen: frozenset[str]
+    until: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPages:
+    """Handlers of the list, of one answer, of a draft, and of the CSV."""
+
+    tenant: str
+    review: AnswerReview
+
+    def mount(self, app: web.Application) -> None:
+        """Add the routes."""
+        app.router.add_get(PATH, self.list)
+        app.router.add_get(CSV_PATH, self.csv)
+        app.router.add_get(f"{PATH}/new", self.draft)
+        app.router.add_post(f"{PATH}/new", self.keep)
+        app.router.add_get(f"{PATH}/{{id}}", self.one)
+        app.router.add_post(f"{PATH}/{{id}}", self.act)
+
+    async def list(self, request: web.Request) -> web.Response:
+        """List the answers of a tab that the viewer may see, the one changed last first."""
+        require_role(request, "expert")
+        tab = request.query.get("state", "")
+        tab = tab if tab in _TABS else ""
+        offset = _offset(FilterForm(request.query).text("after"))
+        shown, hidden = await self.review.listed(
+            _TABS[tab][1],
+            await viewer_of(request, self.tenant),
+            limit=layout.PAGE_SIZE,
+            offset=offset,
+        )
+        full = len(shown) + hidden == layout.PAGE_SIZE
+        kept = {"state": tab}
+        context = {
+            "answers": shown,
+            "hidden": hidden,
+            "tab": tab,
+            "tabs": [(key, name) for key, (name, _) in _TABS.items()],
+            "first": layout.list_link(PATH, kept) if offset else "",
+            "more": layout.list_link(PATH, kept, after=str(offset + layout.PAGE_SIZE))
+            if full
+            else "",
+            **_shared_context(),
+        }
+        return render_page(request, "board/answers.html", context)
+
+    async def one(self, request: web.Request) -> web.Response:
+        """Show an answer with what can be done with it."""
+        require_role(request, "expert")
+        return await self._one(request)
+
+    async def act(self, request: web.Request) -> web.Response:
+        """Apply an act; a refusal shows its reason above what was typed (409)."""
+        actor = expert_actor(require_role(request, "expert"))
+        form = await request.post()
+        given, answer_id = str(form.get("act", "")), request.match_info["id"]
+        viewer = await viewer_of(request, self.tenant)
+        try:
+            version = _version(str(form.get("version", "")))
+            if given == PUBLISH:
+                await self.review.publish(answer_id, version, viewer=viewer, actor=actor)
+            else:
+                written = None if "question" not in form else written_of(form)
+                await self.review.act(
+                    answer_id, version, _act(given), written, viewer=viewer, actor=actor
+                )
+        except ActRefused as refused:
+            typed = form_of(form) if "question" in form else None
+            return await self._one(request, trouble=str(refused), typed=typed)
+        except InteractionUnknown as error:
+            raise web.HTTPNotFound(text=str(error)) from error
+        raise web.HTTPSeeOther(f"{PATH}/{answer_id}")
+
+    async def draft(self, request: web.Request) -> web.Response:
+        """Show a draft from a case, which nobody has kept yet; else the answer that was kept."""
+        require_role(request, "expert")
+        case = InteractionId(request.query.get("case", ""))
+        kept = await self.review.of_case(case)
+        if kept:
+            raise web.HTTPSeeOther(f"{PATH}/{kept}")
+        return await self._draft(request, case)
+
+    async def keep(self, request: web.Request) -> web.Response:
+        """Keep a draft, and apply the act that was chosen; or draft again with the model."""
+        actor = expert_actor(require_role(request, "expert"))
+        form = await request.post()
+        case, given = InteractionId(str(form.get("case", ""))), str(form.get("act", ""))
+        if given == MODEL:
+            return await self._draft(request, case, with_model=True)
+        act = _act(given)
+        try:
+            answer = await self.review.keep(case, written_of(form), actor)
+        except ActRefused as refused:
+            return await self._draft(request, case, trouble=str(refused), typed=form_of(form))
+        except InteractionUnknown as error:
+            raise web.HTTPNotFound(text=str(error)) from error
+        path = f"{PATH}/{answer.id}"
+        if act == "save" or answer.version:
+            raise web.HTTPSeeOther(path)
+        viewer = await viewer_of(request, self.tenant)
+        try:
+            await self.review.act(answer.id, 0, act, None, viewer=viewer, actor=actor)
+        except ActRefused as refused:
+            return await self._one(request, trouble=str(refused), answer_id=answer.id)
+        raise web.HTTPSeeOther(path)
+
+    async def csv(self, request: web.Request) -> web.Response:
+        """Return the answers that the viewer may see as a CSV file."""
+        require_role(request, "expert")
+        viewer = await viewer_of(request, self.tenant)
+        shown, _ = await self.review.listed(set(STATE_LABELS), viewer, limit=MOST_ROWS)
+        name = f"frontdesk-answers-{utc_now():%Y-%m-%d}.csv"
+        return csv_response(name, _COLUMNS, map(_row, shown))
+
+    async def _one(
+        self,
+        request: web.Request,
+        *,
+        trouble: str = "",
+        typed: AnswerForm | None = None,
+        answer_id: str = "",
+    ) -> web.Response:
+        viewer = await viewer_of(request, self.tenant)
+        actor = expert_actor(require_role(request, "expert"))
+        try:
+            details = await self.review.one(answer_id or request.match_info["id"], viewer, actor)
+        except InteractionUnknown as error:
+            raise web.HTTPNotFound(text=str(error)) from error
+        return _render(request, trouble, _details_context(details, typed))
+
+    async def _draft(
+        self,
+        request: web.Request,
+        case: InteractionId,
+        *,
+        trouble: str = "",
+        typed: AnswerForm | None = None,
+        with_model: bool = False,
+    ) -> web.Response:
+        viewer = await viewer_of(request, self.tenant)
+        try:
+            try:
+                draft, near = await self.review.draft(case, viewer, with_model=with_model)
+            except (ActRefused, RagError) as error:
+                if not with_model:
+                    raise
+                trouble = str(error) if isinstance(error, ActRefused) else _NO_MODEL_NOW
+                draft, near = await self.review.draft(case, viewer)
+        except InteractionUnknown as error:
+            raise web.HTTPNotFound(text=str(error)) from error
+        context = _draft_context(draft, near, typed, has_model=self.review.has_model)
+        return _render(request, trouble, context)
+
+
+_NO_MODEL_NOW = "The model can't be asked just now. The replies are below as they were written."
+
+
+def _render(request: web.Request, trouble: str, context: Mapping[str, object]) -> web.Response:
+    shared = {"trouble": trouble, "longest": LONGEST_QUESTION, **_shared_context()}
+    response = render_page(request, "board/answer.html", {**context, **shared})
+    if trouble:
+        response.set_status(409)
+    return response
+
+
+def _details_context(details: AnswerDetails, typed: AnswerForm | None) -> Mapping[str, object]:
+    answer = details.answer
+    return {
+        "answer": answer,
+        "form": typed or _shown_form(answer.content),
+        "acts": [each for each in ACT_LABELS if each in details.acts],
+        "editable": "save" in details.acts,
+        "offered": _offered(answer, details.bound),
+        "bound": details.bound,
+        "near": details.near,
+        "publishes": details.can_publish,
+        "case": answer.case,
+        "has_model": False,
+        "asked_anew": False,
+        "dropped": 0,
+    }
+
+
+def _draft_context(
+    draft: Draft, near: Sequence[NearAnswer], typed: AnswerForm | None, *, has_model: bool
+) -> Mapping[str, object]:
+    return {
+        "answer": None,
+        "form": typed or _shown_form(draft.content),
+        "acts": ("approve", "submit", "save"),
+        "editable": True,
+        "offered": _in_order(draft.bound.offered),
+        "bound": draft.bound,
+        "near": near,
+        "publishes": False,
+        "case": draft.case.interaction_id,
+        "has_model": has_model,
+        "asked_anew": draft.is_asked_anew,
+        "dropped": draft.dropped,
+    }
+
+
+def _offered(answer: ReviewedAnswer, bound: ReadersBound) -> Sequence[str]:
+    return _in_order(bound.offered | answer.content.chosen)
+
+
+def _in_order(principals: frozenset[Principal]) -> Sequence[str]:
+    return sorted(principals, key=lambda each: (each != EVERYONE, each))
+
+
+def reader_label(principal: str) -> str:
+    """Return a principal for people: "Everyone", a group's name, or one person's id."""
+    kind, _, name = principal.partition(":")
+    return {"everyone": "Everyone", "group": f"Group {name}", "user": f"Person {name}"}.get(
+        kind, principal
+    )
+
+
+def written_of(form: MultiMapping[object]) -> AnswerText:
+    """Return what an expert typed and chose. Raises ActRefused for a date that is none."""
+    typed = form_of(form)
+    return AnswerText(
+        question=typed.question,
+        text=typed.text,
+        variants=tuple(typed.variants.splitlines()),
+        chosen=frozenset(map(Principal, typed.chosen)),
+        valid_until=_day(typed.until),
+    )
+
+
+def form_of(form: MultiMapping[object]) -> AnswerForm:
+    """Return the fields as they were typed."""
+    return AnswerForm(
+        question=str(form.get("question", "")),
+        variants=str(form.get("variants", "")).replace("\r\n", "\n"),
+        text=str(form.get("text", "")).replace("\r\n", "\n"),
+        chosen=frozenset(map(str, form.getall("readers", []))),
+        until=str(form.get("until", "")),
+    )
+
+
+def _shown_form(written: AnswerText) -> AnswerForm:
+    until = written.valid_until
+    return AnswerForm(
+        written.question,
+        "\n".join(written.variants),
+        written.text,
+        frozenset(written.chosen),
+        "" if until is None else until.date().isoformat(),
+    )
+
+
+def _day(text: str) -> datetime | None:
+    if not text.strip():
+        return None
+    try:
+        day = date.fromisoformat(text.strip())
+    except ValueError:
+        raise ActRefused(f"{text[:40]!r} is no day. Write it as 2027-05-31.") from None
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+def _act(given: str) -> AnswerAct:
+    act = next((each for each in ANSWER_ACTS if each == given), None)
+    if act is None:
+        raise web.HTTPUnprocessableEntity(text=f"There is no act {given[:40]!r}.")
+    return act
+
+
+def _version(given: str) -> int:
+    if not (given.isascii() and given.isdigit()):
+        raise web.HTTPUnprocessableEntity(text=f"The version {given[:40]!r} is no number.")
+    return int(given)
+
+
+def _offset(given: str) -> int:
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 7 else 0  # noqa: PLR2004 - digits
+
+
+def _shared_context() -> dict[str, object]:
+    return {
+        "words": labels,
+        "states": STATE_LABELS,
+        "act_labels": ACT_LABELS,
+        "reader_label": reader_label,
+        "readers_text": describe_readers,
+        "link_of": link_of,
+        "href_of": openable,
+    }
+
+
+def _row(answer: ReviewedAnswer) -> tuple[object, ...]:
+    written = answer.content
+    return (
+        answer.id,
+        answer.kind,
+        answer.state,
+        written.question,
+        "\n".join(written.variants),
+        written.text,
+        describe_readers(answer.readers),
+        answer.owner_name or answer.owner,
+        _iso(written.valid_from),
+        _iso(written.valid_until),
+        _iso(answer.changed_at),
+        answer.url,
+    )
+
+
+def _iso(at: datetime | None) -> str:
+    return "" if at is None else at.date().isoformat()
