@@ -9,6 +9,7 @@
     - EndpointGone         ... 410: this Confluence has no such endpoint any more
   - PageUnreadable         one page cannot be read or converted; the others continue
     - NotVisible           ... one page, space or user answers 403 or 404
+  - PublishingRefused      an answer can't become a page: why, and the remedy, for an expert
   - DirectoryUnavailable   Microsoft Graph gave no usable answer
   - TooManyRemoved         more of a space would be removed than is plausible
     - SpaceBlind           ... because the source shows none of its pages any more
@@ -63,6 +64,10 @@ class NotVisible(PageUnreadable):
     def __init__(self, message: str, *, forbidden: bool = False) -> None:
         super().__init__(message)
         self.forbidden = forbidden
+
+
+class PublishingRefused(IngestionError):
+    """An answer can't be written as a page; the message is for the expert who publishes it."""
 
 
 class DirectoryUnavailable(IngestionError):

@@ -231,6 +231,21 @@ class Source(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class PublishableAnswer:
+    """A reviewed answer that is to become a page of the wiki, or to replace the page that it was.
+
+    ``id`` is the answer's, and recognizes its page. ``text`` is Markdown. ``readers`` are the only
+    ones who may read the page. ``url`` is that of the page as published before; "" at first.
+    """
+
+    id: str
+    question: str
+    text: str
+    readers: Readers
+    url: str = ""
+
+
 @runtime_checkable
 class IncrementalSource(Source, Protocol):
     """A source that can also list its changes, and find one page by its address or id."""

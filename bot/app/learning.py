@@ -25,6 +25,7 @@ from bot.learning.gap_jobs import GapJob
 from bot.learning.gap_views import GapViews
 from bot.learning.jobs import Job, JobRunner
 from bot.learning.label_review import LabelCollector, LabelReview
+from bot.learning.publishing import Publishes
 from bot.learning.question_words import QuestionWords
 from bot.store.database import Store
 
@@ -46,6 +47,7 @@ class LearningServices:
     gaps: GapViews
     labels: LabelReview
     certificates: CertificateWatch
+    publisher: Publishes | None = None
 
     def mount(self, app: web.Application) -> None:
         """Start and stop the jobs with the server."""

@@ -27,11 +27,27 @@ from bot.learning.gap_jobs import GapJob
 from bot.learning.gap_views import GapViews
 from bot.learning.question_words import QuestionWords
 from bot.store.database import Store
+from ingestion.errors import IngestionError
+from ingestion.types import PublishableAnswer
 from rag.ports import Embedder
 from rag.types import Chunk, ModelCall
 from tests.fakes.board_app import source
 from tests.fakes.builders import message
 from tests.fakes.rag_ports import WordEmbedder
+
+
+class MemoryPublisher:
+    """Implements bot.learning.publishing.Publishes in memory; ``refusal`` is raised if set."""
+
+    def __init__(self) -> None:
+        self.published: dict[str, PublishableAnswer] = {}
+        self.refusal: IngestionError | None = None
+
+    async def publish(self, answer: PublishableAnswer) -> str:
+        if self.refusal is not None:
+            raise self.refusal
+        self.published[answer.id] = answer
+        return f"https://wiki.example/answers/{answer.id}"
 
 
 class MemoryNotes:
