@@ -246,6 +246,8 @@ def _build_services(
         components,
         store,
         channels=channels,
+        directory=directory,
+        runs=documents.records.ledger,
         is_open=lambda: background.supervisor.part().state == "ready",
     )
     return _Services(

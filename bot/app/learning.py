@@ -7,6 +7,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import structlog
 from aiohttp import web
@@ -15,11 +16,17 @@ from bot.answering.visibility import ReadableInIndex, ReadablePassages
 from bot.app.components import Components
 from bot.domain.errors import StoreUnavailable
 from bot.domain.messages import Platform, Policy
-from bot.domain.ports import Channel, KnowsPublicChannels, TellsPeople
+from bot.domain.ports import Channel, Directory, KnowsPublicChannels, TellsPeople
 from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
 from bot.learning import certificate_watch, label_review
 from bot.learning.certificate_watch import CertificateWatch
+from bot.learning.corrections import (
+    CorrectionDelivery,
+    CorrectionLimits,
+    ListsActiveRuns,
+    QuoteFates,
+)
 from bot.learning.gap_checks import GapChecks
 from bot.learning.gap_jobs import GapJob
 from bot.learning.gap_views import GapViews
@@ -27,6 +34,7 @@ from bot.learning.jobs import Job, JobRunner
 from bot.learning.label_review import LabelCollector, LabelReview
 from bot.learning.publishing import Publishes
 from bot.learning.question_words import QuestionWords
+from bot.learning.quote_watch import QuoteWatch
 from bot.store.database import Store
 
 QUESTIONS_FILE = "questions.jsonl"
@@ -77,9 +85,15 @@ def build_learning(
     store: Store,
     *,
     channels: Sequence[Channel],
+    directory: Directory,
+    runs: ListsActiveRuns,
     is_open: Callable[[], bool],
 ) -> LearningServices:
-    """Build everything that learns; nothing is started. ``is_open``: the record can be used."""
+    """Build everything that learns; nothing is started.
+
+    ``directory`` resolves what colleagues may read, ``runs`` lists index runs. ``is_open``: the
+    record can be used.
+    """
     readable = ReadableInIndex(components.index)
     words = QuestionWords(store.escalations, store.notes, readable)
     certificates = _certificate_watch(settings, components, store, channels)
@@ -87,6 +101,7 @@ def build_learning(
         _gap_job(settings, components, store, channels).job(),
         Job(label_review.JOB, _MINUTE, _label_collector(settings, store, channels).run),
         Job(certificate_watch.JOB, _HOUR, certificates.run),
+        *_correction_jobs(settings, components, store, channels, directory, runs),
     )
     return LearningServices(
         JobRunner(settings.tenant, jobs, store.jobs, owner=str(uuid.uuid4()), is_open=is_open),
@@ -139,6 +154,43 @@ def _label_review(
         questions=settings.data_dir / QUESTIONS_FILE,
         now=_utc_now,
     )
+
+
+def _correction_jobs(
+    settings: Settings,
+    components: Components,
+    store: Store,
+    channels: Sequence[Channel],
+    directory: Directory,
+    runs: ListsActiveRuns,
+) -> Sequence[Job]:
+    """Return the job that corrects posted answers; none if that is switched off."""
+    if not settings.corrections_per_day:
+        return ()
+    fates = partial(QuoteFates, settings.tenant, components.index, directory)
+    delivery = CorrectionDelivery(
+        settings.tenant,
+        record=store.corrections,
+        interactions=store.interactions,
+        audits=store.audits,
+        runs=runs,
+        channels={each.platform: each for each in channels},
+        fates=fates,
+        limits=CorrectionLimits(settings.corrections_per_page_hourly, settings.corrections_per_day),
+        public_url=settings.public_url,
+    )
+    watch = QuoteWatch(
+        settings.tenant,
+        record=store.corrections,
+        marks=store.jobs,
+        interactions=store.interactions,
+        index=components.index,
+        runs=runs,
+        fates=fates,
+        delivery=delivery,
+        platforms=[each for each in channels if isinstance(each, TellsPeople)],
+    )
+    return (watch.job(),)
 
 
 def _knowing_public_channels(

@@ -24,6 +24,7 @@ from bot.store.connections import (
     is_damaged,
     set_up_sqlite,
 )
+from bot.store.corrections import StoredCorrections
 from bot.store.escalations import StoredEscalations
 from bot.store.gap_reports import StoredGapReports
 from bot.store.gaps import StoredGaps
@@ -131,6 +132,7 @@ class Store:
         self.jobs = StoredJobs(transactions)
         self.labels = StoredLabels(transactions)
         self.suspensions = StoredSuspensions(transactions)
+        self.corrections = StoredCorrections(transactions)
         self.gaps = StoredGaps(transactions)
         self.gap_reports = StoredGapReports(transactions, self.gaps)
 
