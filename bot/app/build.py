@@ -41,6 +41,7 @@ from bot.web.auth.security import continue_trace, mount_security
 from bot.web.board import layout as board
 from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.channels import ChannelPage
+from bot.web.board.corrections import CorrectionsPage
 from bot.web.board.documents import DocumentPages
 from bot.web.board.gaps import GapPages
 from bot.web.board.label_queue import LabelsPage
@@ -323,6 +324,9 @@ def _mount_board(
         next_runs=services.documents.next_runs,
     ).mount(app)
     GapPages(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps).mount(app)
+    CorrectionsPage(
+        tenant=settings.tenant, reports=store.corrections, index=services.components.index
+    ).mount(app)
     ChannelPage(
         settings=settings, policies=store.policies, documents=services.documents.documents
     ).mount(app)

@@ -94,6 +94,7 @@ SECTIONS = (
     Section("Gaps", "/board/gaps"),
     Section("Feedback", "/board/feedback"),
     Section("Labels", "/board/labels"),
+    Section("Corrections", "/board/corrections"),
     Section("Documents", "/board/documents"),
     Section("Usage", "/board/usage"),
     Section("Parts", "/board/parts"),
