@@ -87,12 +87,13 @@ def build_learning(
     channels: Sequence[Channel],
     directory: Directory,
     runs: ListsActiveRuns,
+    publisher: Publishes | None,
     is_open: Callable[[], bool],
 ) -> LearningServices:
     """Build everything that learns; nothing is started.
 
-    ``directory`` resolves what colleagues may read, ``runs`` lists index runs. ``is_open``: the
-    record can be used.
+    ``directory`` resolves what colleagues may read, ``runs`` lists index runs, ``publisher``
+    publishes answers in the wiki. ``is_open``: the record can be used.
     """
     readable = ReadableInIndex(components.index)
     words = QuestionWords(store.escalations, store.notes, readable)
@@ -109,6 +110,7 @@ def build_learning(
         GapViews(settings.tenant, store.gap_reports, words, readable),
         _label_review(settings, store, words, readable),
         certificates,
+        publisher,
     )
 
 

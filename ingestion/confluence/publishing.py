@@ -136,6 +136,18 @@ class ConfluencePublisher:
             )
         return head, space
 
+    async def diagnosis(self) -> tuple[bool | None, str]:
+        """Return whether answers can be published (None: that isn't told), and the detail."""
+        parent, space = await self.place()
+        place = f"are published below {parent.title!r} in {space.key}"
+        match await self._writer.may_create(space):
+            case True:
+                return True, place
+            case False:
+                return False, f"can't be: the token may not add pages to {space.key}. {_RIGHTS}"
+            case None:
+                return None, f"{place}; whether the token may write there shows when it is tried"
+
     async def _check_place(self, parent: PageHead, space: WikiSpace, readers: Readers) -> None:
         """Check that the readers of a page's parent are no fewer, and not the whole world."""
         access = PageAccess(

@@ -257,3 +257,18 @@ async def test_a_parent_that_is_not_there_is_refused(publishing: Publishing) -> 
 
     with pytest.raises(IngestionError):
         await publishing.publisher.publish(publishing.answer())
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+async def test_the_doctor_asks_for_the_right_to_write(
+    publishing: Publishing, *, read_only: bool
+) -> None:
+    publishing.server.options = Options(read_only=read_only)
+    revision = publishing.site.revision
+
+    works, detail = await publishing.publisher.diagnosis()
+
+    # Data Center tells its rights to administrators alone.
+    assert works is (None if publishing.server.edition == "data-center" else not read_only)
+    assert "KB" in detail
+    assert publishing.site.revision == revision
