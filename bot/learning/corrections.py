@@ -344,6 +344,9 @@ class CorrectionDelivery:
         now: datetime,
         why: str,
     ) -> CorrectionState:
+        now_asked = await self._interactions.get(asked.id)
+        if now_asked is None or now_asked.withdrawn:
+            return await self._settle(due, "dropped", now)
         try:
             await _in_time(channel.note(asked.message, note))
         except DeliveryRefused as refused:

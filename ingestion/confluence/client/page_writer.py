@@ -63,7 +63,7 @@ class PageWriter(Protocol):
         ...
 
     async def restrict(self, page_id: str, readers: Subjects) -> None:
-        """Let only these read a page, as far as what is above lets them."""
+        """Let only these read a page, as far as what is above lets them; nobody named: all."""
         ...
 
     async def update(self, page: WrittenPage, title: str, storage: str, message: str) -> None:
@@ -160,7 +160,7 @@ class CloudWriter:
         named = {"user": users} | ({"group": groups} if groups else {})
         body = [{"operation": "read", "restrictions": named}]
         path = f"/rest/api/content/{path_segment(page_id)}/restriction"
-        await _send(self._transport, "PUT", path, body)
+        await _replace_restrictions(self._transport, path, readers, body)
 
     async def update(self, page: WrittenPage, title: str, storage: str, message: str) -> None:
         body = {
@@ -217,7 +217,7 @@ class DataCenterWriter:
             {"operation": "update", "restrictions": {"user": [], "group": []}},
         ]
         path = f"/rest/experimental/content/{path_segment(page_id)}/restriction"
-        await _send(self._transport, "PUT", path, body)
+        await _replace_restrictions(self._transport, path, readers, body)
 
     async def update(self, page: WrittenPage, title: str, storage: str, message: str) -> None:
         body = {
@@ -243,6 +243,15 @@ def page_writer(transport: Transport) -> PageWriter:
 
 def _base(transport: Transport) -> str:
     return str(transport.address.base)
+
+
+async def _replace_restrictions(
+    transport: Transport, path: str, readers: Subjects, body: object
+) -> None:
+    if readers.empty:
+        await _send(transport, "DELETE", path, None)
+    else:
+        await _send(transport, "PUT", path, body)
 
 
 async def _sent(

@@ -51,6 +51,11 @@ def restrict_v1(call: Call) -> Answer:
     return Answer({"results": []})
 
 
+def unrestrict_v1(call: Call) -> Answer:
+    call.site.unrestrict(_writable(call, call.names["id"]).id)
+    return Answer(status=204)
+
+
 def operations(call: Call) -> Answer:
     """Tell what the caller may do in a space."""
     wanted = call.names["id"]
@@ -133,10 +138,17 @@ CLOUD_ROUTES = (
     route("create", "/api/v2/pages", create_v2, "private embedded root-level", "POST"),
     route("update", "/api/v2/pages/{id}", update_v2, method="PUT"),
     route("restrict", "/rest/api/content/{id}/restriction", restrict_v1, "expand", "PUT"),
+    route("unrestrict", "/rest/api/content/{id}/restriction", unrestrict_v1, method="DELETE"),
     route("operations", "/api/v2/spaces/{id}/operations", operations),
 )
 DATA_CENTER_ROUTES = (
     route("create", "/rest/api/content", create_v1, "status expand", "POST"),
     route("update", "/rest/api/content/{id}", update_v1, "status expand", "PUT"),
     route("restrict", "/rest/experimental/content/{id}/restriction", restrict_v1, method="PUT"),
+    route(
+        "unrestrict",
+        "/rest/experimental/content/{id}/restriction",
+        unrestrict_v1,
+        method="DELETE",
+    ),
 )

@@ -292,6 +292,23 @@ async def test_a_withdrawn_question_is_neither_watched_nor_corrected(
     assert await corrections.store.corrections.spaces("default") == []
 
 
+async def test_nobody_gets_a_note_about_a_question_that_is_withdrawn_meanwhile(
+    corrections: Corrections,
+) -> None:
+    asked = await corrections.answer(VPN)
+
+    class Withdrawn(EditingChannel):
+        async def correct(self, delivery: Delivery, posted: PostedRef) -> None:
+            await corrections.store.work.cancel(asked.id)
+            raise DeliveryRefused("gone")
+
+    corrections.channel = Withdrawn()
+    await corrections.wiki.write("vpn", "Call the desk.")
+    await corrections.run()
+
+    assert not corrections.channel.notes
+
+
 @pytest.mark.parametrize(
     "limits", [CorrectionLimits(2, 500), CorrectionLimits(50, 2)], ids=["page", "day"]
 )

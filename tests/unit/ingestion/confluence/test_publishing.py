@@ -138,6 +138,16 @@ async def test_a_repeated_call_finds_the_page_of_the_first(
     assert publishing.who_reads() == {BOT, ANA, BEN}
 
 
+async def test_an_answer_without_text_yet_may_get_more_readers(publishing: Publishing) -> None:
+    publishing.server.faults.fail("update", unavailable())
+    with pytest.raises(WikiUnavailable):
+        await publishing.publisher.publish(publishing.answer("hr"))
+
+    await publishing.publisher.publish(publishing.answer())
+
+    assert publishing.who_reads() >= {ANA, BEN, EVE}
+
+
 async def test_a_published_answer_is_updated_in_place(publishing: Publishing) -> None:
     url = await publishing.publisher.publish(publishing.answer("hr"))
 
