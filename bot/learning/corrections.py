@@ -48,6 +48,7 @@ _RUN_PAUSE = timedelta(minutes=2)
 _BEGIN = "Updated "
 _END = "Ask again for the present answer."
 _ACTOR = "job:corrections"
+_TOLD: frozenset[CorrectionState] = frozenset({"told", "noted", "refused"})
 
 log = structlog.get_logger(__name__)
 
@@ -277,7 +278,7 @@ class CorrectionDelivery:
                     await self._record.later(self._tenant, each, now + _RUN_PAUSE, "")
                 elif by_page[each.space, each.page] >= self._limits.per_page_hourly:
                     await self._record.later(self._tenant, each, now + _HOUR / 4, "")
-                elif (state := await self._tell(each, now)) in {"told", "noted", "refused"}:
+                elif (state := await self._tell(each, now, syncing=bool(active))) in _TOLD:
                     told[each.space, each.page, state] += 1
                     by_page[each.space, each.page] += 1
                     left -= 1
@@ -293,14 +294,19 @@ class CorrectionDelivery:
                 self._tenant, _ACTOR, "answers.correct", subject, detail=detail
             )
 
-    async def _tell(self, due: Correction, now: datetime) -> CorrectionState:
+    async def _tell(self, due: Correction, now: datetime, *, syncing: bool) -> CorrectionState:
         """Tell a correction, or schedule a retry; return the state that it has then."""
         asked = await self._interactions.get(due.interaction_id)
         sources = () if asked is None else sources_quoted(asked)
         if asked is None or not sources:
             return await self._settle(due, "dropped", now)
         quotes = [(each.space, each.page_id, each.chunk_id, each.quote) for each in sources]
-        fate = fate_of(await self._fates().of(asked, quotes))
+        states = await self._fates().of(asked, quotes)
+        if syncing and "gone" in states:
+            # It may have moved to the space that is read just now.
+            await self._record.later(self._tenant, due, now + _RUN_PAUSE, "")
+            return "due"
+        fate = fate_of(states)
         if fate == "there":
             return await self._settle(due, "back", now)
         line = correction_line(fate, due.found_at)

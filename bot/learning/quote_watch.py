@@ -48,8 +48,11 @@ STORM_PAGES = 10
 """Pages below which nothing is held back; above, if they are half of a space's quoted pages."""
 
 STORM_SHARE = 0.5
-MOVE_GRACE = timedelta(minutes=10)
-"""A page that is gone may turn up in another space; so long its answers are left as they are."""
+MOVE_GRACE = timedelta(minutes=35)
+"""A page that is gone may turn up in another space; so long its answers are left as they are.
+
+That is a bit more than CONFLUENCE_RECONCILE_MINUTES by default, when each space was looked at.
+"""
 
 _SETTLED = timedelta(seconds=10)
 _GIVEN_UP = timedelta(days=1)

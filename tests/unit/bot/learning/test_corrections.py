@@ -98,7 +98,7 @@ async def test_a_closed_page_takes_the_answer_away(
     else:
         await corrections.wiki.restrict("vpn", HR)
     await corrections.run()
-    await corrections.run(minutes=30)
+    await corrections.run(minutes=40)
 
     (edited,) = corrections.channel.edited
     assert isinstance(edited.outcome.response, Reply)
@@ -157,10 +157,24 @@ async def test_a_page_that_moved_with_its_quote_corrects_nothing(
     await corrections.wiki.delete("vpn")
     await corrections.run()
     await corrections.wiki.write("vpn", QUOTE, space="HELP")
-    await corrections.run(minutes=30)
+    await corrections.run(minutes=40)
 
     assert not corrections.channel.edited
     assert await states(corrections) == {}
+
+
+async def test_a_page_that_is_gone_waits_for_every_run(corrections: Corrections) -> None:
+    await corrections.answer(VPN)
+    await corrections.run()
+    await corrections.wiki.delete("vpn")
+    await corrections.run()
+    corrections.wiki.runs.begins("HELP")
+    await corrections.run(minutes=40)
+    assert not corrections.channel.edited
+
+    corrections.wiki.runs.ends()
+    await corrections.run(minutes=5)
+    assert len(corrections.channel.edited) == 1
 
 
 async def test_a_quote_that_is_back_is_watched_again(corrections: Corrections) -> None:
