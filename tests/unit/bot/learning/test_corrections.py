@@ -74,6 +74,15 @@ async def test_an_edit_that_keeps_the_quote_corrects_nothing(corrections: Correc
     assert not corrections.channel.edited
 
 
+async def test_a_page_that_changes_again_is_not_told_again(corrections: Corrections) -> None:
+    await corrections.answer(VPN)
+    for text in ("Call the desk.", "Write to the desk."):
+        await corrections.wiki.write("vpn", text)
+        await corrections.run()
+
+    assert len(corrections.channel.edited) == 1
+
+
 async def test_each_further_change_is_told_again(corrections: Corrections) -> None:
     await corrections.wiki.write("mfa", "Press the key.")
     await corrections.answer(VPN, ("mfa", "Press the key."))
@@ -158,9 +167,12 @@ async def test_a_page_that_moved_with_its_quote_corrects_nothing(
     await corrections.run()
     await corrections.wiki.write("vpn", QUOTE, space="HELP")
     await corrections.run(minutes=40)
-
     assert not corrections.channel.edited
     assert await states(corrections) == {}
+
+    await corrections.wiki.write("vpn", "Call the desk.", space="HELP")
+    await corrections.run()
+    assert lines(corrections.channel.edited) == [correction_line("changed", corrections.now())]
 
 
 async def test_a_page_that_is_gone_waits_for_every_run(corrections: Corrections) -> None:
@@ -198,6 +210,21 @@ async def test_nothing_is_corrected_while_the_space_is_synced(corrections: Corre
     await corrections.wiki.write("vpn", "Call the desk.")
     corrections.wiki.runs.begins("IT")
     await corrections.run()
+    assert not corrections.channel.edited
+
+    corrections.wiki.runs.ends()
+    await corrections.run(minutes=5)
+    assert len(corrections.channel.edited) == 1
+
+
+async def test_what_was_found_waits_for_a_run_that_began_since(corrections: Corrections) -> None:
+    corrections.channel.error = DeliveryFailed("away")
+    await corrections.answer(VPN)
+    await corrections.wiki.write("vpn", "Call the desk.")
+    await corrections.run()
+    corrections.channel.error = None
+    corrections.wiki.runs.begins("IT")
+    await corrections.run(minutes=5)
     assert not corrections.channel.edited
 
     corrections.wiki.runs.ends()
