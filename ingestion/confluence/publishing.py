@@ -253,7 +253,8 @@ def _why_not_ours(page: WrittenPage, *, edited: bool) -> str:
             f"Somebody edited {page.url} since it was published. Take over what they changed into "
             "the answer and remove the page, then publish it again."
         )
-    return f"The space has another page {page.title!r}: {page.url}. Word the question otherwise."
+    # No address: whoever publishes may not be allowed to open that page.
+    return f"The space has another page {page.title!r}. Word the question otherwise."
 
 
 def _why_rejected(error: WriteRejected) -> str:
