@@ -121,6 +121,11 @@ class Settings(SearchSettings):
         default=False,
         description="Ask Confluence about every cited page once more before an answer is given.",
     )
+    confluence_answers_parent: str | None = Field(
+        None,
+        description="Id or address of the page below which reviewed answers are published; none: "
+        "they are not.",
+    )
     confluence_superseded_labels: Annotated[tuple[str, ...], NoDecode] = Field(
         ("superseded", "archived", "obsolete", "outdated", "deprecated"),
         description="Labels of pages that are answered from with a warning, by comma.",

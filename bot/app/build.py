@@ -15,7 +15,7 @@ from bot.answering.gate import load_gate
 from bot.answering.private_answers import PrivateAnswers
 from bot.answering.visibility import ReadableInIndex
 from bot.app.components import Components, component_checker, gate_path
-from bot.app.confluence import ConfluenceDirectory, confluence_checker
+from bot.app.confluence import ConfluenceDirectory, answer_publisher, confluence_checker
 from bot.app.documents import DocumentServices, build_document_services
 from bot.app.learning import LearningServices, build_learning
 from bot.app.worker import BackgroundWork, build_background_work
@@ -32,6 +32,7 @@ from bot.domain.settings_loading import SettingOrigin
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.ports import LinksBack
 from bot.inbox.ports import DurableEngine
+from bot.learning.publishing import Publishes
 from bot.learning.question_words import QuestionWords
 from bot.observability.metrics import Metrics, mount_metrics
 from bot.store.database import Store
@@ -42,6 +43,7 @@ from bot.web.board import layout as board
 from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.answers import AnswerPages
 from bot.web.board.channels import ChannelPage
+from bot.web.board.corrections import CorrectionsPage
 from bot.web.board.documents import DocumentPages
 from bot.web.board.gaps import GapPages
 from bot.web.board.label_queue import LabelsPage
@@ -176,6 +178,9 @@ def build(
     app.middlewares.insert(0, metrics.time)
     app[DIRECTORY] = directory or ConfluenceDirectory()
     platforms = [(each, each.connect(settings, store.notes)) for each in load_adapters(settings)]
+    publisher = answer_publisher(ingestion)
+    if publisher is not None:
+        app.on_cleanup.append(lambda _: publisher.close())
     services = _build_services(
         settings,
         components,
@@ -185,6 +190,7 @@ def build(
         metrics=metrics,
         ingestion=ingestion,
         directory=app[DIRECTORY],
+        publisher=publisher,
     )
     for adapter, channel in platforms:
         adapter.mount(app, channel, services.context)
@@ -211,6 +217,7 @@ def _build_services(
     metrics: Metrics,
     ingestion: IngestionSettings | None,
     directory: Directory,
+    publisher: Publishes | None,
 ) -> _Services:
     background = build_background_work(
         settings,
@@ -249,6 +256,8 @@ def _build_services(
         channels=channels,
         library=documents.library,
         directory=directory,
+        runs=documents.records.ledger,
+        publisher=publisher,
         is_open=lambda: background.supervisor.part().state == "ready",
     )
     return _Services(
@@ -326,6 +335,9 @@ def _mount_board(
     ).mount(app)
     GapPages(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps).mount(app)
     AnswerPages(tenant=settings.tenant, review=services.learning.answers).mount(app)
+    CorrectionsPage(
+        tenant=settings.tenant, reports=store.corrections, index=services.components.index
+    ).mount(app)
     ChannelPage(
         settings=settings, policies=store.policies, documents=services.documents.documents
     ).mount(app)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from bot.answering.admission import VouchedDirectory
 from bot.app.documents import DocumentServices, load_ingestion_settings
@@ -24,6 +24,10 @@ from ingestion.errors import SettingInvalid as IngestionSettingInvalid
 from ingestion.runs.schedule import Cadence, wiki_status
 from ingestion.runs.source_registry import diagnose_wiki
 from rag.types import Principal
+
+if TYPE_CHECKING:
+    # What is not configured is not imported.
+    from ingestion.confluence.publishing import ConfluencePublisher
 
 _CONFLUENCE_PRINCIPALS = ("user:confluence:", "group:confluence:")
 
@@ -82,6 +86,21 @@ async def open_confluence(settings: IngestionSettings | None) -> AsyncIterator[C
         raise SettingInvalid(str(error)) from error
     async with lookup as (accounts, recheck):
         yield ConfluenceAccess(ConfluenceDirectory(accounts.principals), recheck)
+
+
+def answer_publisher(settings: IngestionSettings | None) -> ConfluencePublisher | None:
+    """Return what publishes answers in Confluence, which the caller closes; None if it isn't set.
+
+    Raises bot.domain.errors.SettingInvalid.
+    """
+    if settings is None or settings.confluence_answers_parent is None:
+        return None
+    from ingestion.confluence.publishing import open_publisher
+
+    try:
+        return open_publisher(settings)
+    except IngestionSettingInvalid as error:
+        raise SettingInvalid(str(error)) from error
 
 
 _COMPONENT = "Confluence"

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import structlog
 from aiohttp import web
@@ -15,7 +16,7 @@ from bot.answering.admission import served_policy
 from bot.answering.visibility import ReadableInIndex, ReadablePassages
 from bot.app.components import Components
 from bot.domain.errors import StoreUnavailable
-from bot.domain.messages import Platform
+from bot.domain.messages import Platform, Policy
 from bot.domain.ports import Channel, Directory, KnowsPublicChannels, TellsPeople
 from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
@@ -24,6 +25,12 @@ from bot.learning.answer_drafts import AnswerDrafts, DraftWriter
 from bot.learning.answer_library import AnswerLibrary
 from bot.learning.answer_review import AnswerReview, NearAnswers
 from bot.learning.certificate_watch import CertificateWatch
+from bot.learning.corrections import (
+    CorrectionDelivery,
+    CorrectionLimits,
+    ListsActiveRuns,
+    QuoteFates,
+)
 from bot.learning.gap_checks import GapChecks
 from bot.learning.gap_jobs import GapJob
 from bot.learning.gap_views import GapViews
@@ -31,6 +38,7 @@ from bot.learning.jobs import Job, JobRunner
 from bot.learning.label_review import LabelCollector, LabelReview
 from bot.learning.publishing import Publishes
 from bot.learning.question_words import QuestionWords
+from bot.learning.quote_watch import QuoteWatch
 from bot.store.database import Store
 from ingestion.library import Library
 from prompts.files import load_prompt
@@ -86,10 +94,15 @@ def build_learning(
     channels: Sequence[Channel],
     library: Library,
     directory: Directory,
+    runs: ListsActiveRuns,
+    publisher: Publishes | None,
     is_open: Callable[[], bool],
-    publisher: Publishes | None = None,
 ) -> LearningServices:
-    """Build everything that learns; nothing is started. ``is_open``: the record can be used."""
+    """Build everything that learns; nothing is started.
+
+    ``directory`` resolves what colleagues may read, ``runs`` lists index runs, ``publisher``
+    publishes answers in the wiki. ``is_open``: the record can be used.
+    """
     readable = ReadableInIndex(components.index)
     words = QuestionWords(store.escalations, store.notes, readable)
     certificates = _certificate_watch(settings, components, store, channels)
@@ -99,6 +112,7 @@ def build_learning(
         Job(label_review.JOB, _MINUTE, _label_collector(settings, store, channels).run),
         Job(certificate_watch.JOB, _HOUR, certificates.run),
         Job(answer_library.JOB, _MINUTE / 2, answers.run),
+        *_correction_jobs(settings, components, store, channels, directory, runs),
     )
     return LearningServices(
         JobRunner(settings.tenant, jobs, store.jobs, owner=str(uuid.uuid4()), is_open=is_open),
@@ -176,6 +190,7 @@ def _answer_review(
         publisher=publisher,
         by_second=settings.review_by_second,
         now=_utc_now,
+        publisher,
     )
 
 
@@ -221,6 +236,43 @@ def _label_review(
         questions=settings.data_dir / QUESTIONS_FILE,
         now=_utc_now,
     )
+
+
+def _correction_jobs(
+    settings: Settings,
+    components: Components,
+    store: Store,
+    channels: Sequence[Channel],
+    directory: Directory,
+    runs: ListsActiveRuns,
+) -> Sequence[Job]:
+    """Return the job that corrects posted answers; none if that is switched off."""
+    if not settings.corrections_per_day:
+        return ()
+    fates = partial(QuoteFates, settings.tenant, components.index, directory)
+    delivery = CorrectionDelivery(
+        settings.tenant,
+        record=store.corrections,
+        interactions=store.interactions,
+        audits=store.audits,
+        runs=runs,
+        channels={each.platform: each for each in channels},
+        fates=fates,
+        limits=CorrectionLimits(settings.corrections_per_page_hourly, settings.corrections_per_day),
+        public_url=settings.public_url,
+    )
+    watch = QuoteWatch(
+        settings.tenant,
+        record=store.corrections,
+        marks=store.jobs,
+        interactions=store.interactions,
+        index=components.index,
+        runs=runs,
+        fates=fates,
+        delivery=delivery,
+        platforms=[each for each in channels if isinstance(each, TellsPeople)],
+    )
+    return (watch.job(),)
 
 
 def _knowing_public_channels(

@@ -126,6 +126,25 @@ class Withdraws(Protocol):
 
 
 @runtime_checkable
+class CorrectsReplies(Protocol):
+    """Optional capability of a channel: edit a posted reply, or tell its asker privately."""
+
+    @property
+    def platform(self) -> Platform: ...
+
+    async def correct(self, delivery: Delivery, posted: PostedRef) -> None:
+        """Edit a posted reply into the outcome of a delivery; repeating it does no harm.
+
+        Raises DeliveryFailed; DeliveryRefused where the reply can't be edited, or not any more.
+        """
+        ...
+
+    async def note(self, message: Message, text: str) -> None:
+        """Tell the asker alone a line of plain text about a question. Raises DeliveryFailed."""
+        ...
+
+
+@runtime_checkable
 class TakesTurns(Protocol):
     """Optional capability of a channel: post the replies to one place in the order of questions."""
 

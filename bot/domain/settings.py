@@ -154,6 +154,15 @@ class Settings(LanguageModelSettings):
     learning_hour: int = Field(
         2, ge=0, le=23, description="Hour (UTC) from which what is done once a night is done."
     )
+    corrections_per_day: int = Field(
+        500,
+        ge=0,
+        description="Posted answers that are corrected within 24 hours because what they quote is "
+        "gone from its page; 0: none are.",
+    )
+    corrections_per_page_hourly: int = Field(
+        50, ge=1, description="Of these, those within an hour because of one page."
+    )
 
     # Limits
     rate_per_user_per_minute: int = Field(

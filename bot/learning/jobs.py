@@ -17,6 +17,7 @@ from typing import Protocol
 import structlog
 
 from bot.domain.errors import BotError
+from ingestion.errors import IngestionError
 from rag.errors import RagError
 
 LEASE = timedelta(minutes=10)
@@ -126,7 +127,7 @@ class JobRunner:
                     return await job.run()
             finally:
                 await self._leases.release(self._tenant, job.name, self._owner)
-        except (BotError, RagError, TimeoutError) as error:
+        except (BotError, RagError, IngestionError, TimeoutError) as error:
             log.warning("job.failed", job=job.name, why=str(error) or "took too long")
         except Exception:
             # A job that breaks must not end the others, nor itself for good.

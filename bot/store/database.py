@@ -24,6 +24,7 @@ from bot.store.connections import (
     is_damaged,
     set_up_sqlite,
 )
+from bot.store.corrections import StoredCorrections
 from bot.store.escalations import StoredEscalations
 from bot.store.gap_reports import StoredGapReports
 from bot.store.gaps import StoredGaps
@@ -133,6 +134,7 @@ class Store:
         self.labels = StoredLabels(transactions)
         self.suspensions = StoredSuspensions(transactions)
         self.answers = StoredAnswers(transactions)
+        self.corrections = StoredCorrections(transactions)
         self.gaps = StoredGaps(transactions)
         self.gap_reports = StoredGapReports(transactions, self.gaps)
 

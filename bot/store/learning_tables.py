@@ -157,7 +157,10 @@ class GateSuspensionRow(Table):
 
 
 class CitedQuoteRow(Table):
-    """A quote of an answer that was posted, to be looked for when its page changes."""
+    """A quote of an answer that was posted, to be looked for when its page changes.
+
+    ``seen`` is what the page was like when the quote was looked for last, ``state`` its fate.
+    """
 
     __tablename__ = "cited_quotes"
     __table_args__ = (
@@ -175,6 +178,8 @@ class CitedQuoteRow(Table):
     chunk: Mapped[str] = mapped_column(Text)
     quote: Mapped[str] = mapped_column(Text)
     at: Mapped[datetime] = mapped_column(Utc)
+    seen: Mapped[str] = mapped_column(Text, server_default="")
+    state: Mapped[str] = mapped_column(String(8), server_default="there")
 
 
 class CorrectionRow(Table):
@@ -192,7 +197,6 @@ class CorrectionRow(Table):
     tenant: Mapped[str] = mapped_column(String(64))
     space: Mapped[str] = mapped_column(Text)
     page: Mapped[str] = mapped_column(Text)
-    title: Mapped[str] = mapped_column(Text)
     found_at: Mapped[datetime] = mapped_column(Utc)
     state: Mapped[str] = mapped_column(String(16))
     due_at: Mapped[datetime | None] = mapped_column(Utc)

@@ -19,6 +19,7 @@ from ingestion.confluence.listing import SpaceListing
 from ingestion.confluence.people_file import PeopleFile
 from ingestion.confluence.permissions import PageAccess, Rules, rules_of, unknown_principals
 from ingestion.confluence.person_finder import ENTRA
+from ingestion.confluence.publishing import publisher_at
 from ingestion.confluence.wiki import PageHead, Subjects, WikiAbout, WikiSpace, WikiUser
 from ingestion.errors import (
     DirectoryInvalid,
@@ -43,6 +44,7 @@ _VIEW_CURE = "See that the token's account may view it."
 _GROUPS_CURE = "See that the token's account may view groups."
 _RESTRICTIONS_CURE = "Until they can be read nobody is answered from any page."
 _SEARCH_CURE = "What pages include of others stays a link."
+_PUBLISHING_CURE = "Until then no answer can be published."
 _FILES_CURE = "Let the token read them, or set CONFLUENCE_ATTACHMENTS=false."
 INCLUDES_LEFT_OUT = "leave out text that not all their readers may read"
 _READERS_UNKNOWN = (
@@ -125,6 +127,7 @@ class _Diagnosis:
             *self._selection_checks(spaces, read),
             *await self._space_checks(read, account),
             *await self._right_checks(),
+            *await self._publishing_checks(),
             _schedule_check(self._settings),
         )
 
@@ -244,6 +247,14 @@ class _Diagnosis:
         if self._settings.confluence_attachments:
             checks.append(await _tried("files", partial(self._files, space), _FILES_CURE))
         return [*checks, await _tried("people", self._people, _VIEW_CURE, vital=False)]
+
+    async def _publishing_checks(self) -> Sequence[Check]:
+        """Check whether answers can be published; nothing where that is not configured."""
+        parent = self._settings.confluence_answers_parent
+        if parent is None:
+            return ()
+        publisher = publisher_at(self._wiki, parent, self._rules)
+        return [await _tried("answers", publisher.diagnosis, _PUBLISHING_CURE)]
 
     async def _restrictions(self, page: PageHead) -> _Outcome:
         await self._wiki.marks_of(page.id)

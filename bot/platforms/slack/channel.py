@@ -64,9 +64,9 @@ def connect(
 class SlackChannel:
     """Slack as a channel: delivers replies, shows progress, posts cards and notices.
 
-    Implements Channel, Withdraws, TakesTurns, Introduces, Fetches, TellsState and TellsPeople of
-    bot.domain.ports, and Tells, AsksPeople, ShowsCases and LinksBack of bot.escalations.ports. What
-    takes more than a call of the client is in a class of its own.
+    Implements Channel, Withdraws, CorrectsReplies, TakesTurns, Introduces, Fetches, TellsState and
+    TellsPeople of bot.domain.ports, and Tells, AsksPeople, ShowsCases and LinksBack of
+    bot.escalations.ports. What takes more than a call of the client is in a class of its own.
     """
 
     def __init__(self, client: SlackClient, settings: Settings, notes: Notes) -> None:
@@ -102,6 +102,7 @@ class SlackChannel:
         self.tell, self.find_told = self._notices.tell, self._notices.find_told
         self.card_of, self.remind = self.people.card_of, self.people.remind
         self.tell_people = self.people.tell
+        self.correct, self.note = self._replies.correct, self.private_replies.note
 
     @property
     def platform(self) -> Literal["slack"]:

@@ -121,8 +121,8 @@ def connect(
 class TeamsChannel:
     """Teams as a platform of the bot.
 
-    Implements `Channel`, `OpensPlaceholders`, `Withdraws`, `Introduces` and `Fetches` of
-    bot.domain.ports, and `Tells`, `AsksPeople`, `ShowsCases` and `LinksBack` of
+    Implements `Channel`, `OpensPlaceholders`, `Withdraws`, `CorrectsReplies`, `Introduces` and
+    `Fetches` of bot.domain.ports, and `Tells`, `AsksPeople`, `ShowsCases` and `LinksBack` of
     bot.escalations.ports.
     """
 
@@ -170,6 +170,7 @@ class TeamsChannel:
         self.card_of = people.card_of
         self.remind = people.remind
         self.tell_people = people.tell
+        self.correct, self.note = replies.correct, self._private_replies.note
 
     @property
     def platform(self) -> Literal["teams"]:

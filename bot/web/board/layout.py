@@ -95,6 +95,7 @@ SECTIONS = (
     Section("Answers", "/board/answers"),
     Section("Feedback", "/board/feedback"),
     Section("Labels", "/board/labels"),
+    Section("Corrections", "/board/corrections"),
     Section("Documents", "/board/documents"),
     Section("Usage", "/board/usage"),
     Section("Parts", "/board/parts"),

@@ -191,6 +191,26 @@ class Connection:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise TryAgain(_connection_error(asked, self._address.base, error)) from error
 
+    @asynccontextmanager
+    async def write(
+        self, method: str, url: URL, body: object, *, asked: str
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Send JSON once and yield the response; no redirect is followed.
+
+        Raises TryAgain when there is no response, so that it is unknown what was done,
+        WikiUnavailable and WikiRefused.
+        """
+        try:
+            response = await self._send(url, "application/json", method=method, body=body)
+            async with response:
+                if response.status in _REDIRECTS:
+                    raise redirect_error(asked, url.host or "")
+                yield response
+        except aiohttp.ClientConnectorCertificateError as error:
+            raise WikiUnavailable(_certificate_error(asked, self._address.base)) from error
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise TryAgain(_connection_error(asked, self._address.base, error)) from error
+
     async def _followed(
         self, url: URL, *, asked: str, accept: str, abroad: bool
     ) -> aiohttp.ClientResponse:
@@ -216,13 +236,17 @@ class Connection:
             raise WikiUnavailable(f"{asked} was sent on to http, which anybody can read.")
         return following.with_user(None)
 
-    async def _send(self, url: URL, accept: str) -> aiohttp.ClientResponse:
+    async def _send(
+        self, url: URL, accept: str, *, method: str = "GET", body: object = None
+    ) -> aiohttp.ClientResponse:
         headers = {"Accept": accept, "User-Agent": "Frontdesk"}
         if url.origin() == self._address.origin:
             headers["Authorization"] = self._authorization
         proxy = self._proxies.towards(url)
-        return await self._open().get(
+        return await self._open().request(
+            method,
             url,
+            json=body,
             headers=headers,
             allow_redirects=False,
             proxy=proxy.url if proxy else None,

@@ -82,6 +82,11 @@ class RestV1(ABC):
         self._transport = transport
 
     @property
+    def transport(self) -> Transport:
+        """What sends the requests, for what only some do: writing."""
+        return self._transport
+
+    @property
     def _base(self) -> str:
         return str(self._transport.address.base)
 

@@ -116,6 +116,29 @@ class Transport:
         if error is not None:
             raise error
 
+    async def send(
+        self, method: str, path: str, body: object = None, query: Query | None = None
+    ) -> tuple[int, bytes]:
+        """Send JSON once, and return status and body of the response, also of a refusal.
+
+        Raises TryAgain where it may help to look later what became of it.
+        """
+        url = self.address.below(path).update_query(query or {})
+        asked = request_line(url, method)
+        deadline = Deadline(self._patience.deadline_seconds)
+        async with self._pace.turn(deadline):
+            seconds = max(0.0, min(self._patience.try_seconds, deadline.remaining_seconds))
+            return await _checked_size(seconds, self._write(method, url, body), asked=asked)
+
+    async def _write(self, method: str, url: URL, body: object) -> tuple[int, bytes]:
+        asked = request_line(url, method)
+        async with self._line.write(method, url, body, asked=asked) as response:
+            self._pace.heard(response.headers)
+            error = error_of(response.status, response.headers, asked)
+            if isinstance(error, TryAgain):
+                raise error
+            return response.status, await _body(response, asked)
+
     async def fetch(self, path: str, into: Path, most: int) -> int | None:
         """Download a file of the site, also from another host, and return its bytes.
 
@@ -149,9 +172,9 @@ class Transport:
         await self._line.close()
 
 
-def request_line(url: URL) -> str:
+def request_line(url: URL, method: str = "GET") -> str:
     """Return method and path without the query, which may hold an e-mail address."""
-    return f"GET {url.raw_path}"
+    return f"{method} {url.raw_path}"
 
 
 async def _checked_size(

@@ -28,6 +28,7 @@ from tests.contract.platforms.actions import (
     Votes,
     Whispers,
 )
+from tests.contract.platforms.corrections import IsCorrected
 from tests.contract.platforms.handovers import Guesses, Hears, PeopleSee
 from tests.contract.platforms.parts import PARTS
 from tests.contract.platforms.scenario import OpensDesk, repeats, says
@@ -196,6 +197,26 @@ ANSWERS = (
         "a file that can't be read is said",
         scenario.reads(),
         Shares(("plan.docx", b"PK"), said=(re.compile(r"plan.{0,2}docx"),)),
+    ),
+    Case(
+        "its page has changed since: the answer says so, with the date",
+        says(ANSWER),
+        IsCorrected((RESTART, "VPN guide")),
+    ),
+    Case(
+        "its page has changed since, in private",
+        says(ANSWER),
+        IsCorrected((RESTART,), private=True),
+    ),
+    Case(
+        "its page has changed since: a long answer says so, too",
+        says(replace(ANSWER, text=LONG)),
+        IsCorrected(("Step 1.", "Step 89.", "VPN guide")),
+    ),
+    Case(
+        "its page was closed since: the posted answer is taken away",
+        says(replace(ANSWER, text=LONG)),
+        IsCorrected(("Step 1.", "Step 89.", "VPN guide"), closed=True),
     ),
 )
 

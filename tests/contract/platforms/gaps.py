@@ -62,6 +62,14 @@ _ORDERS = (
 _INSTALLING = ("a welcome where it is added, once", "removed: nothing is sent any more")
 _MARKED = "how sensitive it is, by the labels of its pages"
 _WHY = "why this answer"
+_CLOSED = "its page was closed since: the posted answer is taken away"
+_CORRECTED = (
+    "its page has changed since: the answer says so, with the date",
+    "its page has changed since, in private",
+    "its page has changed since: a long answer says so, too",
+    _CLOSED,
+)
+_EACH_VIEW = "nothing is posted: each view asks the index what its reader may read"
 _BUTTONS = (
     "a person is asked for by a button",
     "a person asked below a part of an answer sees what it lacks",
@@ -90,6 +98,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _NOT_INSTALLED: _INSTALLING,
                 _NOT_POSTED: (_ANSWER_LOST,),
+                _EACH_VIEW: (_CLOSED,),
                 _NO_LABEL: (_MARKED,),
             }
         ),
@@ -105,6 +114,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _NOT_INSTALLED: _INSTALLING,
                 _NOT_POSTED: (_ANSWER_LOST,),
+                _EACH_VIEW: (_CLOSED,),
                 _NO_LABEL: (_MARKED,),
                 _IN_WORDS: _BUTTONS,
             }
@@ -116,6 +126,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _SMALL: (
                     _WHY,
                     *_BUTTONS,
+                    *_CORRECTED,
                     _MARKED,
                     *_OUTSIDERS,
                     *_OTHERS,

@@ -27,9 +27,11 @@ class Options(TypedDict, total=False):
     search finds what was changed. ``near_limit``: answers say that the rate is nearly used up.
     ``anonymous_principal``: how Cloud names those not signed in; None tells no principal.
     ``old``: a Data Center before 9.1, without permissions of spaces; ``before_7_18``: without
-    scan.
+    scan. ``read_only``: tokens may not write. ``deaf``: restrictions are taken and not kept.
     """
 
+    read_only: bool
+    deaf: bool
     shifting: bool
     search_lag: float
     near_limit: bool

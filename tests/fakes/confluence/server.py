@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from tests.fakes.confluence import cloud, data_center
+from tests.fakes.confluence import cloud, data_center, writing
 from tests.fakes.confluence.content import Person
 from tests.fakes.confluence.faults import Fault, Faults
 from tests.fakes.confluence.requests import Answer, Call, Edition, Json, Options, Refusal, Route
@@ -63,8 +63,12 @@ def _basic(credentials: str) -> tuple[str, str]:
 
 
 ROUTES: Mapping[Edition, tuple[Route, ...]] = {
-    "cloud": (*cloud.V2_ROUTES, *cloud.V1_ROUTES),
-    "data-center": (*data_center.CONTENT_ROUTES, *data_center.PEOPLE_ROUTES),
+    "cloud": (*cloud.V2_ROUTES, *cloud.V1_ROUTES, *writing.CLOUD_ROUTES),
+    "data-center": (
+        *data_center.CONTENT_ROUTES,
+        *data_center.PEOPLE_ROUTES,
+        *writing.DATA_CENTER_ROUTES,
+    ),
 }
 GATEWAY = "/ex/confluence/11223344-a1b2-4b33-8444-def123456789"
 """What comes before the context where OAuth tokens are taken."""

@@ -100,6 +100,8 @@ _NEVER_CODES = frozenset(
         "user_disabled",
         "cannot_dm_bot",
         "cant_delete_message",
+        "cant_update_message",
+        "edit_window_closed",
     }
 )
 NOT_IN_CHANNEL = frozenset({"channel_not_found", "not_in_channel"})

@@ -19,6 +19,7 @@ from bot.chat.response_view import render
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.handoff import as_ephemeral, as_list_only, as_thread_reply
 from bot.domain.interactions import Delivery, PostedRef, Reply, Response
+from bot.domain.markdown import disarm
 from bot.domain.messages import Message
 from bot.domain.outcomes import undelivered_text
 from bot.domain.ports import Notes
@@ -30,6 +31,7 @@ from bot.platforms.slack.client.errors import (
     ResultUnknown,
 )
 from bot.platforms.slack.payloads.events import came_by_shortcut, response_url_of
+from bot.platforms.slack.payloads.markup import escaped_label
 from bot.platforms.slack.payloads.metadata import (
     CARD_PART,
     MessageLabel,
@@ -111,6 +113,25 @@ class Replies:
         self._attempted[delivery.id] = parts
         last = last_if_complete(parts)
         return last.ref if last else None
+
+    async def correct(self, delivery: Delivery, posted: PostedRef) -> None:
+        """Edit a posted reply; the last messages are kept, because ``posted`` is the last.
+
+        Raises DeliveryFailed; DeliveryRefused for an ephemeral reply, and one that is not there.
+        """
+        if not is_ts(posted.id):
+            raise DeliveryRefused("Slack edits no message that only one person saw.")
+        parts = await self._look_up(delivery)
+        numbers = sorted(int(part) for part in parts if part.isdecimal())
+        there = [parts[str(number)].ref for number in numbers]
+        messages = delivery_messages(delivery, delivery.outcome.response)
+        if len(there) < len(messages):
+            raise DeliveryRefused(f"Of {len(messages)} messages {len(there)} are in the thread.")
+        removed, kept = there[: -len(messages)], there[-len(messages) :]
+        for ref, forms in zip(kept, messages, strict=True):
+            await self._client.chat_update(ref, forms, kind="reply")
+        for ref in removed:
+            await self._client.chat_delete(ref.channel, ref.id)
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         """Delete the recorded messages, then any others in the thread and escalation channel."""
@@ -214,6 +235,16 @@ class PrivateReplies:
             except (ResultUnknown, NotPermitted, NeverPermitted) as error:
                 log.info("slack.notice_not_shown", error=str(error))
         return PostedRef(place.channel, delivery.id)
+
+    async def note(self, message: Message, text: str) -> None:
+        """Send the asker a line of plain text, as a direct message. Raises DeliveryFailed."""
+        place = thread_of(message)
+        if not message.private:
+            direct = await self._client.conversations_open(message.author.id)
+            place = Place(direct, None, since=place.since)
+        await self._client.chat_post_message(
+            place, (MessageForm(escaped_label(disarm(text))),), kind="private reply"
+        )
 
     async def whisper(self, message: Message, reply: Reply) -> None:
         """Show a reply with its sources to the asker alone. Raises DeliveryFailed."""

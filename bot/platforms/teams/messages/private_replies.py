@@ -83,6 +83,14 @@ class PrivateReplies:
             why = str(error) or "It took too long."
             log.warning("teams.whisper_failed", interaction_id=delivery.interaction_id, why=why)
 
+    async def note(self, message: Message, text: str) -> None:
+        """Send the asker a line of plain text in their personal chat. Raises DeliveryFailed."""
+        where, user = message.reply_to, user_in(message.reply_to)
+        if not message.private:
+            where = await self._client.open_chat(message.author.id, user_id=user)
+        said: Json = {"type": "message", "text": teams_plain(text), "textFormat": "markdown"}
+        await self._client.send(where, said)
+
     async def withdraw(self, message: Message) -> None:
         """Delete the private reply. Raises DeliveryFailed, StoreUnavailable."""
         sent = await self._sent(message)

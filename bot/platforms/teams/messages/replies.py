@@ -179,6 +179,25 @@ class Replies:
             await self._posted_activities.store(message, REPLY, posted, several=several)
         return PostedRef(message.thread.channel, posted[0])
 
+    async def correct(self, delivery: Delivery, posted: PostedRef) -> None:
+        """Edit the activities of a posted answer, and delete those that it has no more.
+
+        Raises DeliveryFailed; DeliveryRefused where it would have more than were posted.
+        """
+        message = delivery.message
+        shown = answer_activities(
+            delivery.outcome, message, now=datetime.now(UTC), sensitivity=self._sensitivity
+        )
+        known = await self._posted_activities.ids_of(message, REPLY, several=True)
+        there = known or (posted.id,)
+        if len(there) < len(shown):
+            raise DeliveryRefused(f"Of {len(shown)} activities {len(there)} are known.")
+        for activity_id, activity in zip(there, shown, strict=False):
+            await self._client.update(message.reply_to, activity_id, activity)
+        for activity_id in there[len(shown) :]:
+            with suppress(Gone):
+                await self._client.delete(message.reply_to, activity_id)
+
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         """Delete the recorded posts, and all other known posts of a question."""
         here = [ref.id for ref in posted if not stream_id_of(ref)]

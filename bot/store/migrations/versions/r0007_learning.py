@@ -181,6 +181,8 @@ def _cited_quotes() -> None:
         sa.Column("chunk", sa.Text, nullable=False),
         sa.Column("quote", sa.Text, nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("seen", sa.Text, nullable=False, server_default=""),
+        sa.Column("state", sa.String(8), nullable=False, server_default="there"),
     )
     op.create_index("ix_cited_quotes_at", "cited_quotes", ["at"])
     op.create_index("ix_cited_quotes_page", "cited_quotes", ["tenant", "space", "page"])
@@ -198,7 +200,6 @@ def _corrections() -> None:
         sa.Column("tenant", sa.String(64), nullable=False),
         sa.Column("space", sa.Text, nullable=False),
         sa.Column("page", sa.Text, nullable=False),
-        sa.Column("title", sa.Text, nullable=False),
         sa.Column("found_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("state", sa.String(16), nullable=False),
         sa.Column("due_at", sa.DateTime(timezone=True)),

@@ -317,3 +317,13 @@ async def test_a_schedule_that_misses_something_is_told(
     told = await asked.checks(confluence_sync_minutes=sync, confluence_reconcile_minutes=reconcile)
 
     assert told["schedule"].works is works
+
+
+async def test_where_answers_are_published_is_asked_if_it_is_set(asked: Asked) -> None:
+    assert "answers" not in await asked.checks()
+    (page, *_) = asked.site.current("IT")
+
+    checks = await asked.checks(confluence_answers_parent=page.id)
+    assert checks["answers"].works is (True if asked.cloud else None)
+    missing = await asked.checks(confluence_answers_parent="999999")
+    assert missing["answers"].works is False

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.handoff import ON_HELP_DESK_LIST
-from bot.domain.interactions import Delivery, PostedRef
+from bot.domain.interactions import Delivery, PostedRef, Reply
 from bot.domain.ports import Withdraws
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
@@ -380,3 +380,42 @@ def _channel(slack: FakeSlack, clock: Clock) -> SlackChannel:
         slack_escalation_channel=PEOPLE,
     )
     return connect(given_settings, caller=clock.caller())
+
+
+async def test_an_answer_that_is_taken_away_leaves_one_message(
+    slack: FakeSlack, settings: Settings
+) -> None:
+    sent = delivery(question(), LONG_REPLY)
+    ref = await connect(settings, caller=unhurried()).deliver(sent)
+    assert len(replies(slack)) > 1
+
+    gone = replace(sent, outcome=replace(sent.outcome, response=Reply("Gone.", "generic")))
+    await connect(settings, caller=unhurried()).correct(gone, ref)
+
+    (left,) = replies(slack)
+    assert (left.ts, left.shown) == (ref.id, "Gone.")
+
+
+async def test_an_answer_that_is_gone_or_was_ephemeral_is_not_edited(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    sent = delivery(question())
+    ref = await channel.deliver(sent)
+    await channel.withdraw(sent.message, [ref])
+
+    for posted in (ref, PostedRef(HELP, sent.id)):
+        with pytest.raises(DeliveryRefused):
+            await channel.correct(sent, posted)
+    assert not replies(slack)
+
+
+@pytest.mark.parametrize("private", [False, True])
+async def test_a_note_reaches_its_asker_alone_and_is_not_live(
+    slack: FakeSlack, channel: SlackChannel, *, private: bool
+) -> None:
+    await channel.note(question(private=private), "It has changed, <!here> @you.")
+
+    (note,) = slack.posts
+    assert note.channel == DIRECT
+    assert "It has changed" in note.shown
+    assert "<!here>" not in note.raw

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bot.domain.errors import DeliveryRefused
 from bot.domain.interactions import Reply
 from bot.domain.messages import Message
 from bot.domain.settings import Settings
@@ -205,3 +206,38 @@ async def test_a_withdrawn_question_takes_its_whisper_along(
     assert len(whispers(teams)) > 1
     await noted_restart().withdraw(message, [ref])
     assert not teams.messages
+
+
+async def test_a_note_goes_to_the_askers_chat_and_is_not_live(
+    teams: FakeTeams, channel: TeamsChannel, store: Store
+) -> None:
+    await channel.note(await asked(teams, store), "It has changed, [here](https://x.example).")
+
+    (note,) = whispers(teams)
+    assert "It has changed" in note.text
+    assert "](https://" not in note.text
+    assert not teams.posts_in(HELP)
+
+
+async def test_a_corrected_answer_of_fewer_messages_leaves_none_of_the_others(
+    teams: FakeTeams, channel: TeamsChannel, store: Store
+) -> None:
+    message = await asked(teams, store)
+    ref = await channel.deliver(delivery(message, LONG))
+    assert len(teams.posts_in(HELP)) > 1
+
+    await channel.correct(delivery(message, Reply("Gone.", "generic")), ref)
+
+    (left,) = teams.posts_in(HELP)
+    assert (left.id, left.text) == (ref.id, "Gone.")
+
+
+async def test_an_answer_with_more_messages_than_are_known_is_not_edited(
+    teams: FakeTeams, channel: TeamsChannel, store: Store
+) -> None:
+    message = await asked(teams, store)
+    ref = await channel.deliver(delivery(message, Reply("Short.", "generic")))
+
+    with pytest.raises(DeliveryRefused):
+        await channel.correct(delivery(message, LONG), ref)
+    assert [each.text for each in teams.posts_in(HELP)] == ["Short."]
