@@ -10,8 +10,9 @@ import pytest
 
 from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
+from bot.answering.routing.router import Router
 from bot.domain.interactions import Clarification, Outcome, Reply, Route
-from bot.domain.messages import Intent, Stage
+from bot.domain.messages import Intent, InteractionId, Stage
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.pipeline import Pipeline
 from rag.types import EVERYONE, Principal, Readers, Turn
@@ -61,11 +62,13 @@ async def ask(
     intent: Intent = Intent.DOMAIN,
     readers: str = "",
     translation: str = "",
+    history: tuple[Turn, ...] = (),
 ) -> Outcome:
     composer = FirstLine()
+    router = Router(None, None, None) if history else Classifier(intent, translation)
     desk = Desk(
         ModelProfile(
-            route=Classifier(intent, translation).route,
+            route=router.route,
             reply_generically=Greeter().reply,
             pipeline=Pipeline(index, None, composer, is_word="tower".__eq__),  # type: ignore[arg-type]  # a composer by its methods
         ),
@@ -75,7 +78,7 @@ async def ask(
 
     async def report(stage: Stage, pages: int = 0) -> None: ...
 
-    asked = inquiry(message(text))
+    asked = replace(inquiry(message(text)), history=history)
     if readers:
         audience = replace(asked.audience, principals=frozenset({EVERYONE, Principal(readers)}))
         asked = replace(asked, audience=audience)
@@ -132,6 +135,29 @@ async def test_a_translated_question_names_a_page_in_the_wikis_words(
     outcome = await ask(index, text, intent=Intent.GENERIC, translation=translation)
 
     assert outcome.trace.route.intent is intent
+
+
+@pytest.mark.parametrize(
+    ("text", "searched"),
+    [
+        ("printer", "printer"),
+        ("The printers?", "The printers?"),
+        ("scanners", "scanners (printer jams)"),
+        ("ordering?", "ordering? (printer jams)"),
+        ("what about the printer", "what about the printer (jams)"),
+        ("cost?", "cost? (printer jams)"),
+    ],
+)
+async def test_a_word_that_titles_name_is_a_new_question_in_a_conversation(
+    index: EmbeddedIndex, text: str, searched: str
+) -> None:
+    await put(index, page("a", "They print.", title="Printers: ordering"), vectors=False)
+    await put(index, page("b", "They scan.", title="Scanners", readers=HIDDEN), vectors=False)
+    earlier = Turn("user", "the printer jams", InteractionId("one"), own=True)
+
+    outcome = await ask(index, text, history=(earlier,))
+
+    assert outcome.trace.route.question == searched
 
 
 async def test_a_title_that_the_audience_cannot_read_overrules_nothing(
