@@ -184,6 +184,21 @@ async def test_a_word_that_several_titles_share_is_asked_back(index: EmbeddedInd
     assert isinstance((await ask(index, "how does leave work for us")).response, Reply)
 
 
+async def test_pages_that_the_word_itself_names_are_offered_first(index: EmbeddedIndex) -> None:
+    said = tuple(f"Leave and leaving, leave and leaving: {n}." for n in range(3))
+    for title in ("Leaving Cork", "Leaving Porto"):
+        await put(index, replace(page(title, "", title), texts=said), vectors=False)
+    for title in ("Annual leave", "Sick leave"):
+        await put(index, page(title, "Some of us leave each year.", title), vectors=False)
+
+    response = (outcome := await ask(index, "leave")).response
+
+    assert isinstance(response, Clarification)
+    assert set(response.options[:2]) == {"Annual leave", "Sick leave"}
+    assert set(response.options[2:]) == {"Leaving Cork", "Leaving Porto"}
+    assert set(response.options) == {found.title for found in outcome.trace.passages}
+
+
 async def test_a_page_with_the_word_as_its_title_owns_it(index: EmbeddedIndex) -> None:
     for number, title in enumerate(("Annual leave", "Parental leave", "Leave")):
         await put(index, page(f"p{number}", "How leave works.", title), vectors=False)
