@@ -113,7 +113,8 @@ class SearchRequest:
     """A search query with its scope, and the text of attached files for the model's prompt.
 
     ``question`` may contain lines of a file and is therefore not recorded. ``asked`` are the
-    asker's words if it is a translation of them. No answer is surer than ``ceiling``.
+    asker's words if it is a translation of them. No answer is surer than ``ceiling``. Unless it
+    ``corrects``, the query is searched for as it stands.
     """
 
     question: str
@@ -121,6 +122,7 @@ class SearchRequest:
     attached: tuple[str, ...] = ()
     asked: Asked | None = None
     ceiling: ConfidenceLevel = "sure"
+    corrects: bool = True
 
 
 _NAMED = "the question names a page, a section or a term of the wiki"
@@ -186,7 +188,10 @@ async def _names_something(pipeline: Pipeline, inquiry: Inquiry, route: Route) -
 
 
 def search_request_of(inquiry: Inquiry, route: Route) -> SearchRequest:
-    """Return the search request for a routed inquiry."""
+    """Return the search request for a routed inquiry.
+
+    Neither lines of files nor words of another language, or their translation, are corrected.
+    """
     question = route.search_query or route.question
     own = question if inquiry.message.text.strip() else ""
     return SearchRequest(
@@ -195,6 +200,7 @@ def search_request_of(inquiry: Inquiry, route: Route) -> SearchRequest:
         attached=_texts_for_model(inquiry.attached),
         asked=Asked(route.question, route.language) if route.search_query else None,
         ceiling=_ceiling(route),
+        corrects=not (inquiry.attached or route.language),
     )
 
 
@@ -229,12 +235,8 @@ def _scope_of(inquiry: Inquiry) -> Scope:
 
 
 async def retrieve(pipeline: Pipeline, request: SearchRequest) -> Retrieval:
-    """Search for what was asked; lines of files and translations are searched for as they stand.
-
-    Raises IndexUnavailable.
-    """
-    typed = not request.attached and request.asked is None
-    return await pipeline.retrieve(request.question, request.scope, corrects=typed)
+    """Search for what was asked. Raises IndexUnavailable."""
+    return await pipeline.retrieve(request.question, request.scope, corrects=request.corrects)
 
 
 def file_names(attached: Sequence[Attached]) -> str:

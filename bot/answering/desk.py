@@ -43,7 +43,6 @@ from bot.answering.grounded_answer import (
 )
 from bot.answering.private_answers import compose_private_reply
 from bot.answering.reply_text import refusal_of, reply_of, with_superseded_marks
-from bot.answering.routing.languages import in_askers_language
 from bot.domain.handoff import HandoffWording
 from bot.domain.interactions import Clarification, Outcome, Reply, Response, Route, Trace
 from bot.domain.messages import Inquiry, Intent, Stage
@@ -140,9 +139,8 @@ class Desk:
         if isinstance(response, Clarification):
             trace = trace_with_options(trace, response.options, grounded)
         if not grounded.retrieval.passages:
-            wording = in_askers_language(self._wording, trace.route)
             response = await with_nothing_indexed(
-                response, wording, profile.pipeline, request.scope.tenant
+                response, inquiry, trace.route, self._wording, profile.pipeline
             )
         remarks = () if inquiry.message.overheard else grounded.remarks
         return Outcome(response, trace_with_calls(trace, calls), private, remarks=remarks)

@@ -13,7 +13,6 @@ from bot.answering.routing.message_text import condense
 from bot.domain.handoff import (
     ASK_TOPIC,
     ASK_TOPIC_IN_CHANNEL,
-    HANDOFF_QUESTION,
     PERSON_REQUEST,
     HandoffWording,
     asks_topic,
@@ -79,19 +78,23 @@ def unanswered_reason(
 
 
 async def with_nothing_indexed(
-    response: Response, wording: HandoffWording, pipeline: Pipeline, tenant: str
+    response: Response,
+    inquiry: Inquiry,
+    route: Route,
+    wording: HandoffWording,
+    pipeline: Pipeline,
 ) -> Response:
-    """Replace "not found" in an escalation by a note that the index is empty, if it is.
+    """Return an escalation of what was not found with a note that the index is empty, if it is.
 
-    ``wording`` is the one that the escalation was worded with; the note is English, and so is what
-    follows it.
+    The note is English, and so is what follows it.
     """
-    if not isinstance(response, Escalation) or await _has_pages(pipeline, tenant):
+    if not isinstance(response, Escalation) or response.reason != "nothing_found":
         return response
-    text = response.text.replace(wording.not_found, NOTHING_INDEXED, 1)
-    text = text.replace(wording.offer, HANDOFF_QUESTION, 1)
-    statement = response.statement.replace(wording.not_found, NOTHING_INDEXED, 1)
-    return replace(response, text=text, statement=statement)
+    if await _has_pages(pipeline, inquiry.message.thread.tenant):
+        return response
+    wording = replace(wording, not_found=NOTHING_INDEXED)
+    reworded = escalation_of(response.reason, inquiry, replace(route, language=""), wording)
+    return replace(response, text=reworded.text, statement=reworded.statement)
 
 
 async def _has_pages(pipeline: Pipeline, tenant: str) -> bool:

@@ -16,7 +16,7 @@ from string import Template
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-from bot.domain.handoff import HANDOFF_QUESTION, HandoffWording
+from bot.domain.handoff import HANDOFF_QUESTION, HandoffClosing, HandoffWording
 from bot.domain.interactions import Route
 
 ANY = "mul"
@@ -52,7 +52,7 @@ class LanguageTexts:
     own: str
     translation: str
     search_only: str
-    offer: str
+    closing: HandoffClosing
     yes: tuple[str, ...]
 
 
@@ -96,7 +96,14 @@ def _identifier() -> LanguageIdentifier:
 def _texts() -> Mapping[str, LanguageTexts]:
     read = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
     return {
-        tag: LanguageTexts(**{**texts, "yes": tuple(texts["yes"])}) for tag, texts in read.items()
+        tag: LanguageTexts(
+            **{
+                **texts,
+                "closing": HandoffClosing(**texts["closing"]),
+                "yes": tuple(texts["yes"]),
+            }
+        )
+        for tag, texts in read.items()
     }
 
 
@@ -118,7 +125,7 @@ def language_name(language: str) -> str:
 
 def offers() -> tuple[str, ...]:
     """Return the question whether to ask a person, in every language that has texts."""
-    return (HANDOFF_QUESTION, *(texts.offer for texts in _texts().values()))
+    return (HANDOFF_QUESTION, *(texts.closing.offer for texts in _texts().values()))
 
 
 def in_askers_language(wording: HandoffWording, route: Route) -> HandoffWording:
@@ -131,4 +138,4 @@ def in_askers_language(wording: HandoffWording, route: Route) -> HandoffWording:
     texts = _texts()[route.language]
     wiki = _texts().get(wording.wiki_language)
     why = Template(texts.search_only).substitute(wiki=wiki.own if wiki else wording.wiki_language)
-    return replace(wording, not_found=why, uncertain=why, offer=texts.offer)
+    return replace(wording, not_found=why, uncertain=why, closing=texts.closing)

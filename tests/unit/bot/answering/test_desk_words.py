@@ -30,6 +30,7 @@ class Classifier:
 
     intent: Intent = Intent.DOMAIN
     translation: str = ""
+    language: str = ""
 
     async def route(self, text: str, history: tuple[Turn, ...]) -> Route:
         return Route(
@@ -37,7 +38,7 @@ class Classifier:
             score=0.9,
             decided_by="classifier",
             question=text,
-            language="de" if self.translation else "",
+            language="de" if self.translation else self.language,
             search_query=self.translation,
         )
 
@@ -62,10 +63,11 @@ async def ask(
     intent: Intent = Intent.DOMAIN,
     readers: str = "",
     translation: str = "",
+    language: str = "",
     history: tuple[Turn, ...] = (),
 ) -> Outcome:
     composer = FirstLine()
-    router = Router(None, None, None) if history else Classifier(intent, translation)
+    router = Router(None, None, None) if history else Classifier(intent, translation, language)
     desk = Desk(
         ModelProfile(
             route=router.route,
@@ -95,6 +97,15 @@ async def test_the_asker_is_told_how_a_mistyped_question_was_read(index: Embedde
     assert mistyped.trace.route.question == "the printer"
     assert clean.remarks == ()
     assert clean.trace.route.question == "the printer"
+
+
+async def test_words_of_another_language_are_not_corrected(index: EmbeddedIndex) -> None:
+    await put(index, page("a", "The printer is on the first floor."), vectors=False)
+
+    outcome = await ask(index, "der prnter", language="de")
+
+    assert outcome.remarks == ()
+    assert outcome.trace.route.question == "der prnter"
 
 
 @pytest.mark.parametrize(
