@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import tomllib
 from dataclasses import astuple
 from pathlib import Path
@@ -19,10 +20,14 @@ from bot.domain.handoff import (
 )
 from bot.domain.interactions import Escalation, EscalationReason, Route
 from bot.domain.messages import Intent
+from rag.embedding import word_test
+from rag.models.local_embedder import open_local_embedder
 from rag.types import Turn
 
 TEN = "en zh hi es fr ar pt de ja ru".split()
 SHORT = tomllib.loads((Path(__file__).parents[4] / "evals" / "asked_in.toml").read_text("utf-8"))
+TWO_WORDS = tomllib.loads(Path(__file__).with_name("two_words.toml").read_text("utf-8"))
+FOREIGN = [tag for tag in TWO_WORDS if tag != "en"]
 WORDING = HandoffWording(
     not_found="Not there.", uncertain="Not sure.", asks_people=frozenset({"slack"})
 )
@@ -31,6 +36,11 @@ WORDING = HandoffWording(
 @pytest.fixture(scope="module")
 def english() -> LanguageDetector:
     return LanguageDetector("en")
+
+
+@pytest.fixture(scope="module")
+def knowing_words() -> LanguageDetector:
+    return LanguageDetector("en", word_test(asyncio.run(open_local_embedder(threads=1))))
 
 
 def route(language: str, search_query: str = "") -> Route:
@@ -51,6 +61,31 @@ def test_most_short_questions_are_told_to_be_in_their_language(
     told = [english.foreign(text) for text in SHORT[language]]
     assert told.count(language) >= 0.7 * len(told)
     assert len(told) - told.count(language) - told.count("") <= 1
+
+
+@pytest.mark.parametrize("language", FOREIGN)
+def test_two_words_are_hardly_taken_for_english(
+    knowing_words: LanguageDetector, language: str
+) -> None:
+    told = [knowing_words.foreign(text) for text in TWO_WORDS[language]]
+
+    assert len(told) >= 40
+    assert told.count("") <= 0.16 * len(told)
+    assert told.count(language) >= 0.75 * len(told)
+
+
+@pytest.mark.parametrize("text", TWO_WORDS["en"])
+def test_two_english_words_are_not_taken_for_another_language(
+    knowing_words: LanguageDetector, text: str
+) -> None:
+    assert knowing_words.foreign(text) == ""
+
+
+def test_common_words_of_english_say_nothing_of_another_wiki() -> None:
+    plain, knowing = LanguageDetector("de"), LanguageDetector("de", lambda _: True)
+
+    for text in (*TWO_WORDS["en"], *TWO_WORDS["de"]):
+        assert knowing.foreign(text) == plain.foreign(text)
 
 
 @pytest.mark.parametrize("text", ["", "809", "KB5031234", "<@U0BOT>", "https://x.example/über"])
