@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,14 @@ def embedding_text(chunk: Chunk) -> str:
     breadcrumb = " > ".join(chunk.breadcrumb)
     text = _LONG_URL.sub("", chunk.text)
     return f"{breadcrumb}\n{text}" if breadcrumb else text
+
+
+def word_test(embedder: Embedder | None) -> Callable[[str], bool] | None:
+    """Return whether a word is common English: one that the installed embedder does not split."""
+    if embedder is None:
+        return None
+    count_tokens = embedder.count_tokens
+    return lambda word: count_tokens(word) == 1
 
 
 @dataclass(frozen=True, slots=True)

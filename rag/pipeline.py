@@ -28,6 +28,12 @@ log = structlog.get_logger(__name__)
 SECTIONS_FOR_MODEL = 2
 """The number of best passages whose whole section is sent to a model."""
 
+BROAD_WORDS = 2
+"""A question of so many content words, or fewer, may be about pages besides those found best."""
+
+_SEARCHED_FOR_BROAD = 30
+"""Passages to search for a broad question; those after the usual number show what else it names."""
+
 MOST_ADDED = 12
 """The most chunks that those sections add to a model's input."""
 
@@ -39,6 +45,7 @@ class Retrieval:
     ``question`` is what was searched for; ``corrected``: its spelling is not as it was typed.
     ``searches`` are those that a model made after the first, ``calls`` its calls for them, and
     ``notes`` say why there may be none. ``vector`` is the question's, None for keywords alone.
+    ``further`` is the best passage of each other page whose title has all words of a broad one.
     """
 
     question: str
@@ -49,6 +56,7 @@ class Retrieval:
     notes: tuple[str, ...] = ()
     corrected: bool = False
     vector: QuestionVector | None = None
+    further: tuple[Passage, ...] = ()
 
 
 class Pipeline:
@@ -83,7 +91,6 @@ class Pipeline:
         self._top_k = top_k
         self._floor = similarity_floor
         self._planner = planner
-
         self._is_word = is_word
 
     def without_planning(self) -> Pipeline:
@@ -106,10 +113,14 @@ class Pipeline:
         started = time.perf_counter()
         question = await self.respell(typed, scope) if corrects else typed
         spelling = {"spelling": (time.perf_counter() - started) * 1000} if corrects else {}
-        first = await self._search_once(question, scope)
+        broad = len(content_words(question)) <= BROAD_WORDS
+        wanted = max(self._top_k, _SEARCHED_FOR_BROAD) if broad else self._top_k
+        first = await self._search_once(question, scope, wanted)
+        best = first.passages[: self._top_k]
         first = replace(
             first,
-            passages=_definition_first(question, first.passages),
+            passages=_definition_first(question, best),
+            further=_named_further(question, best, first.passages[self._top_k :]),
             timings_ms={**spelling, **first.timings_ms},
             corrected=question != typed,
         )
@@ -134,7 +145,7 @@ class Pipeline:
 
     async def _relevant(self, query: str, scope: Scope) -> tuple[Passage, ...]:
         """Return what a search of a model finds above the similarity floor."""
-        found = await self._search_once(query, scope)
+        found = await self._search_once(query, scope, self._top_k)
         return tuple(filter(self._is_relevant, found.passages))
 
     async def _spaces(self, scope: Scope) -> list[str]:
@@ -146,8 +157,7 @@ class Pipeline:
         keys = [each.space for each in listed]
         return [key for key in keys if scope.spaces is None or key in scope.spaces]
 
-    async def _search_once(self, question: str, scope: Scope) -> Retrieval:
-        wanted = self._top_k
+    async def _search_once(self, question: str, scope: Scope, wanted: int) -> Retrieval:
         searched: Attributes = {
             telemetry.OPERATION_NAME: "retrieval",
             telemetry.RETRIEVAL_WANTED: wanted,
@@ -343,6 +353,17 @@ def _definition_first(question: str, passages: tuple[Passage, ...]) -> tuple[Pas
             first = replace(passage, score=passages[0].score)
             return (first, *passages[:at], *passages[at + 1 :])
     return passages
+
+
+def _named_further(
+    question: str, best: Sequence[Passage], others: Sequence[Passage]
+) -> tuple[Passage, ...]:
+    """Return the best passage of each further page whose title has all words of the question."""
+    asked = frozenset(stems(question))
+    pages = set(map(_page, best))
+    named = [each for each in others if asked <= frozenset(stems(each.chunk.title))]
+    further = {_page(each): each for each in reversed(named) if _page(each) not in pages}
+    return tuple(each for each in named if further.get(_page(each)) is each)
 
 
 def _page(passage: Passage) -> tuple[str, str]:

@@ -13,7 +13,6 @@ from itertools import chain
 from bot.answering.asker_identity import AskerIdentification, IdentifiedAsker, Reader
 from bot.answering.attachments import AttachmentReader, ReadAttachments
 from bot.answering.limits import LimitChecks
-from bot.answering.routing.conversation import readable_turns
 from bot.answering.visibility import ReadablePassages, Visibility, passages_behind, visibility_of
 from bot.domain.cases import USE_REPLY, is_card_thread
 from bot.domain.handoff import (
@@ -52,6 +51,8 @@ _TOPIC_WINDOW = timedelta(hours=1)
 """How long a later message counts as the topic that the bot asked for: a chat thread never ends."""
 
 _TURNED_OFF = "I'm turned off here. Please ask me somewhere else, or ask your help desk directly."
+
+_CLOSED_ANSWER = "(left out: the page behind this answer is no longer open to its readers)"
 
 
 class Admission:
@@ -155,7 +156,7 @@ class Admission:
         if self._readable is not None:
             seen = await visibility_of(self._readable, tenant, named, reader)
         told = [each for each in before if seen.tells(each)]
-        return _History(readable_turns(before, message.author.id, seen), history_passages(told))
+        return _History(_readable_turns(before, message.author.id, seen), history_passages(told))
 
     async def _asked_topic(self, message: Message) -> Sequence[Interaction]:
         """Return the asker's newest exchange if the bot asked in it for the topic of a hand-over.
@@ -288,3 +289,33 @@ class VouchedDirectory:
 
     async def principals(self, tenant: str, person: Person) -> frozenset[Principal]:  # noqa: ARG002 - the port names it
         return person.principals | {EVERYONE}
+
+
+def _readable_turns(
+    exchanges: Sequence[Interaction], asker_id: str, seen: Visibility
+) -> tuple[Turn, ...]:
+    """Return a thread's turns, oldest first, as far as the readers of the reply may read them now.
+
+    An answer based on a page that they may no longer read is replaced by a placeholder. An exchange
+    whose question only names such a page (one that was offered and chosen) is left out.
+    """
+    return tuple(
+        turn
+        for each in exchanges
+        if each.outcome is not None and (asked := seen.asked(each)) is not None
+        for turn in _exchange_turns(
+            each,
+            asked,
+            each.outcome.response.text if seen.tells(each) else _CLOSED_ANSWER,
+            own=each.message.author.id == asker_id,
+        )
+    )
+
+
+def _exchange_turns(
+    interaction: Interaction, asked: str, answered: str, *, own: bool
+) -> tuple[Turn, Turn]:
+    return (
+        Turn("user", asked, interaction.id, own=own),
+        Turn("assistant", answered, interaction.id, own=own),
+    )

@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 import structlog
 
 from bot.answering.attachments import shorten_text
-from bot.answering.routing.message_text import search_text
+from bot.answering.routing.conversation import is_one_topic_word
+from bot.answering.routing.message_text import condense, search_text
 from bot.domain.interactions import ConfidenceLevel, Reply, Route
 from bot.domain.messages import NO_MODEL, Attached, Inquiry, Intent
 from rag.errors import RagError
 from rag.pipeline import Pipeline, Retrieval
 from rag.search_scope import Asked, Scope
+from rag.text.words import stems
 from rag.types import ModelCall, Turn
 
 _log = structlog.get_logger(__name__)
@@ -111,7 +113,8 @@ class SearchRequest:
     """A search query with its scope, and the text of attached files for the model's prompt.
 
     ``question`` may contain lines of a file and is therefore not recorded. ``asked`` are the
-    asker's words if it is a translation of them. No answer is surer than ``ceiling``.
+    asker's words if it is a translation of them. No answer is surer than ``ceiling``. Unless it
+    ``corrects``, the query is searched for as it stands.
     """
 
     question: str
@@ -119,9 +122,11 @@ class SearchRequest:
     attached: tuple[str, ...] = ()
     asked: Asked | None = None
     ceiling: ConfidenceLevel = "sure"
+    corrects: bool = True
 
 
 _NAMED = "the question names a page, a section or a term of the wiki"
+_NEW_TOPIC = "one word that titles name was taken for a new question"
 
 _POLITE = re.compile(r"\b(?:(?:can|could|would|will) you|do you know)\b", re.IGNORECASE)
 _ABOUT_BOT = re.compile(r"\b(?:you|yours?|yourself)\b", re.IGNORECASE)
@@ -130,6 +135,8 @@ _ABOUT_BOT = re.compile(r"\b(?:you|yours?|yourself)\b", re.IGNORECASE)
 async def route_inquiry(profile: ModelProfile, inquiry: Inquiry) -> Route:
     """Route an inquiry; one with an attached file is never small talk.
 
+    A word that titles name is a new question in a conversation too.
+
     Nor is it general knowledge if it names something that its audience may read, unless a rule says
     so. For a file without a message text, the route's question is the file's name.
     """
@@ -137,6 +144,9 @@ async def route_inquiry(profile: ModelProfile, inquiry: Inquiry) -> Route:
     if attached and not text.strip():
         return Route(Intent.DOMAIN, 1.0, "rule", file_names(attached))
     route = await profile.route(text, inquiry.history)
+    if await _is_new_topic(profile.pipeline, inquiry, route):
+        route = await profile.route(text, ())
+        route = replace(route, notes=(*route.notes, _NEW_TOPIC))
     if route.intent is not Intent.GENERIC:
         return route
     if attached:
@@ -144,6 +154,25 @@ async def route_inquiry(profile: ModelProfile, inquiry: Inquiry) -> Route:
     if route.decided_by != "rule" and await _names_something(profile.pipeline, inquiry, route):
         return replace(route, intent=Intent.UNKNOWN, notes=(*route.notes, _NAMED))
     return route
+
+
+async def _is_new_topic(pipeline: Pipeline, inquiry: Inquiry, route: Route) -> bool:
+    """Return whether what rules took for a follow-up is one word that titles of pages name.
+
+    What follows a colon in a title is what the page says of its topic: "Laptops: replacement".
+    """
+    text = inquiry.message.text
+    by_rules = route.leaned_on and route.intent is not Intent.HUMAN and not route.calls
+    if not by_rules or not is_one_topic_word(text):
+        return False
+    try:
+        found = await pipeline.without_planning().retrieve(condense(text), _scope_of(inquiry))
+    except RagError as error:
+        _log.warning("naming_words_unknown", why=str(error))
+        return False
+    asked = set(stems(found.question))
+    titles = (each.chunk.title.partition(":")[0] for each in found.passages)
+    return any(asked <= set(stems(title)) for title in titles)
 
 
 async def _names_something(pipeline: Pipeline, inquiry: Inquiry, route: Route) -> bool:
@@ -159,7 +188,10 @@ async def _names_something(pipeline: Pipeline, inquiry: Inquiry, route: Route) -
 
 
 def search_request_of(inquiry: Inquiry, route: Route) -> SearchRequest:
-    """Return the search request for a routed inquiry."""
+    """Return the search request for a routed inquiry.
+
+    Neither lines of files nor words of another language, or their translation, are corrected.
+    """
     question = route.search_query or route.question
     own = question if inquiry.message.text.strip() else ""
     return SearchRequest(
@@ -168,6 +200,7 @@ def search_request_of(inquiry: Inquiry, route: Route) -> SearchRequest:
         attached=_texts_for_model(inquiry.attached),
         asked=Asked(route.question, route.language) if route.search_query else None,
         ceiling=_ceiling(route),
+        corrects=not (inquiry.attached or route.language),
     )
 
 
@@ -202,12 +235,8 @@ def _scope_of(inquiry: Inquiry) -> Scope:
 
 
 async def retrieve(pipeline: Pipeline, request: SearchRequest) -> Retrieval:
-    """Search for what was asked; lines of files and translations are searched for as they stand.
-
-    Raises IndexUnavailable.
-    """
-    typed = not request.attached and request.asked is None
-    return await pipeline.retrieve(request.question, request.scope, corrects=typed)
+    """Search for what was asked. Raises IndexUnavailable."""
+    return await pipeline.retrieve(request.question, request.scope, corrects=request.corrects)
 
 
 def file_names(attached: Sequence[Attached]) -> str:

@@ -39,12 +39,12 @@ from bot.answering.grounded_answer import (
     trace_with_answer,
     trace_with_calls,
     trace_with_note,
+    trace_with_options,
 )
 from bot.answering.private_answers import compose_private_reply
 from bot.answering.reply_text import refusal_of, reply_of, with_superseded_marks
-from bot.answering.routing.languages import in_askers_language
 from bot.domain.handoff import HandoffWording
-from bot.domain.interactions import Outcome, Reply, Response, Route, Trace
+from bot.domain.interactions import Clarification, Outcome, Reply, Response, Route, Trace
 from bot.domain.messages import Inquiry, Intent, Stage
 from bot.domain.outcomes import error_code
 from bot.domain.ports import RechecksPermissions, ReportStage
@@ -136,10 +136,11 @@ class Desk:
             profile = self._profiles.without_model
         private, calls = await self._private_reply(inquiry, profile, request, grounded)
         response = self._respond(inquiry, profile, trace.route, grounded)
+        if isinstance(response, Clarification):
+            trace = trace_with_options(trace, response.options, grounded)
         if not grounded.retrieval.passages:
-            wording = in_askers_language(self._wording, trace.route)
             response = await with_nothing_indexed(
-                response, wording, profile.pipeline, request.scope.tenant
+                response, inquiry, trace.route, self._wording, profile.pipeline
             )
         remarks = () if inquiry.message.overheard else grounded.remarks
         return Outcome(response, trace_with_calls(trace, calls), private, remarks=remarks)
@@ -215,8 +216,7 @@ class Desk:
             return escalate("unavailable", error=grounded.error)
         if answer.refusal is not None:
             return refusal_of(probability)
-        found, passes = grounded.retrieval.passages, grounded.passes
-        if asked_back := clarify(answer.question, found, probability, passes=passes):
+        if asked_back := clarify(grounded.retrieval, probability, passes=grounded.passes):
             return asked_back
         if level is not None:
             return reply_of(answer, probability, level)

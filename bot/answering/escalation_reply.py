@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -14,7 +13,6 @@ from bot.answering.routing.message_text import condense
 from bot.domain.handoff import (
     ASK_TOPIC,
     ASK_TOPIC_IN_CHANNEL,
-    HANDOFF_QUESTION,
     PERSON_REQUEST,
     HandoffWording,
     asks_topic,
@@ -31,8 +29,8 @@ from bot.domain.interactions import (
 )
 from bot.domain.messages import Inquiry, Intent
 from rag.errors import RagError
-from rag.pipeline import Pipeline
-from rag.text.words import stems
+from rag.pipeline import Pipeline, Retrieval
+from rag.text.words import content_words, stems
 from rag.types import Answer, Passage
 
 
@@ -80,19 +78,23 @@ def unanswered_reason(
 
 
 async def with_nothing_indexed(
-    response: Response, wording: HandoffWording, pipeline: Pipeline, tenant: str
+    response: Response,
+    inquiry: Inquiry,
+    route: Route,
+    wording: HandoffWording,
+    pipeline: Pipeline,
 ) -> Response:
-    """Replace "not found" in an escalation by a note that the index is empty, if it is.
+    """Return an escalation of what was not found with a note that the index is empty, if it is.
 
-    ``wording`` is the one that the escalation was worded with; the note is English, and so is what
-    follows it.
+    The note is English, and so is what follows it.
     """
-    if not isinstance(response, Escalation) or await _has_pages(pipeline, tenant):
+    if not isinstance(response, Escalation) or response.reason != "nothing_found":
         return response
-    text = response.text.replace(wording.not_found, NOTHING_INDEXED, 1)
-    text = text.replace(wording.offer, HANDOFF_QUESTION, 1)
-    statement = response.statement.replace(wording.not_found, NOTHING_INDEXED, 1)
-    return replace(response, text=text, statement=statement)
+    if await _has_pages(pipeline, inquiry.message.thread.tenant):
+        return response
+    wording = replace(wording, not_found=NOTHING_INDEXED)
+    reworded = escalation_of(response.reason, inquiry, replace(route, language=""), wording)
+    return replace(response, text=reworded.text, statement=reworded.statement)
 
 
 async def _has_pages(pipeline: Pipeline, tenant: str) -> bool:
@@ -155,7 +157,7 @@ _MOST_OPTIONS = 4
 
 
 def clarify(
-    question: str, passages: Sequence[Passage], probability: float, *, passes: bool = False
+    retrieval: Retrieval, probability: float, *, passes: bool = False
 ) -> Clarification | None:
     """Return a clarification for a broad question that fits several pages; else None.
 
@@ -164,23 +166,27 @@ def clarify(
     least 0.75 of the best.
 
     An answer that ``passes`` the gate is replaced only where pages share the question's words in
-    title or section (``naming_pages``).
+    title or section (``naming_pages``). Offered are the pages that the words name best, also those
+    further down that have all of them in their titles.
     """
+    question, passages = retrieval.question, retrieval.passages
     asked = set(stems(question))
     if not asked or len(asked) > _MOST_SUBJECTS or not passages:
         return None
     sharing = naming_pages(question, [each.chunk for each in passages])
-    best = max(passage.score for passage in passages)
+    least = _LEAST_SCORE_SHARE * max(passage.score for passage in passages)
     # Reversed, so that the best passage of each page is kept.
     candidates = {
         passage.chunk.page_id: passage
         for passage in reversed(passages)
-        if passage.score >= _LEAST_SCORE_SHARE * best
+        if passage.score >= least
         and (passage.chunk.page_id in sharing if passes else _is_about(passage, asked))
     }
     meant = [passage for passage in passages if candidates.get(passage.chunk.page_id) is passage]
     if not meant[1:]:
         return None
+    meant += [passage for passage in retrieval.further if passage.score >= least]
+    meant.sort(key=lambda passage: _naming_order(passage, question))
     options = tuple(dict.fromkeys(option_label(passage.chunk) for passage in meant))[:_MOST_OPTIONS]
     return Clarification(
         text="That could mean a few things. Which of these is it about?",
@@ -194,3 +200,19 @@ def _is_about(passage: Passage, asked: set[str]) -> bool:
     chunk = passage.chunk
     named = set(stems(f"{chunk.title} {chunk.section}"))
     return bool(named & asked) and asked <= named | set(stems(chunk.text))
+
+
+def _naming_order(passage: Passage, question: str) -> int:
+    """Return how well a question names a title, 0 for best.
+
+    After the title itself come those with the question's words, then those with their stems alone:
+    "Parental leave" is about leave before "Leaving the company" is. A plural is the word itself.
+    """
+    asked, named = _singular(question), _singular(passage.chunk.title)
+    if asked <= named:
+        return 0 if asked == named else 1
+    return 2 if set(stems(question)) <= set(stems(passage.chunk.title)) else 3
+
+
+def _singular(text: str) -> set[str]:
+    return {word.removesuffix("s") for word in content_words(text)}

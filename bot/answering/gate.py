@@ -83,7 +83,11 @@ KEYWORD_ONLY = ".keyword"
 THRESHOLD = 0.65
 """The default, if neither a certificate nor the settings nor training give a threshold."""
 
+DEFINED = 0.9
+"""The least probability of an answer that shows the definition of the term asked for."""
+
 _VECTOR, _KEYWORD = "vector_best", "keyword_best"
+_DEFINES = "composer_defines_term"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +206,8 @@ class Gate:
             return 0.0
         calibration = self._calibration(features, name)
         if calibration is not None:
-            return _logistic(calibration, _features_for(features, name))
+            found = _logistic(calibration, _features_for(features, name))
+            return max(found, DEFINED) if features.get(_DEFINES) else found
         return careful_probability(features) if is_of_model(name) else 0.0
 
     def weights(self, features: Mapping[str, float], name: str) -> Sequence[FeatureWeight]:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 
 from bot.answering.answer_plan import SearchRequest
 from bot.answering.gate import NOT_JUDGED, Judgement
-from bot.answering.reply_text import found_passages
+from bot.answering.reply_text import found_passages, option_label
 from bot.domain.interactions import ConfidenceLevel, ErrorCode, Route, Trace
 from bot.domain.ports import RechecksPermissions
 from rag import telemetry
 from rag.errors import after_calls
-from rag.pipeline import Retrieval
+from rag.pipeline import BROAD_WORDS, Retrieval
 from rag.search_scope import Scope
 from rag.telemetry import Attributes
 from rag.text.words import stems
@@ -32,10 +32,6 @@ READ_AS = "I read it as \u201c{}\u201d."
 
 CORRECTED = "the spelling of the question was corrected"
 """Note of a trace whose route's question has words as pages spell them."""
-
-BROAD = 2
-"""A question of so many content words, or fewer, may be about several pages."""
-
 
 _PAGES_LEFT_OUT = "pages that failed the last check were left out: {}"
 
@@ -117,23 +113,29 @@ class GroundedAnswer:
         them when it wrote what is missing.
         """
         found = [passage.chunk for passage in self.retrieval.passages]
+        offered = [*found, *(passage.chunk for passage in self.retrieval.further)]
         if self.answer is None or self.level is None:
-            return found
+            return offered
         wanted = self.cited_chunk_ids
         cited = [one.chunk for one in self.answer.passages if one.chunk.id in wanted]
         if self.level == "sure" and not naming_pages(self.answer.question, found):
             return cited
-        return list({one.id: one for one in (*cited, *found)}.values())
+        return list({one.id: one for one in (*cited, *offered)}.values())
 
     def limited_to_pages(self, page_ids: Collection[str]) -> GroundedAnswer:
         """Return the answer without claims, and with the passages of these pages alone."""
-        found = self.retrieval.passages
-        passages = tuple(passage for passage in found if passage.chunk.page_id in page_ids)
+        found = self.retrieval
+        passages, further = (
+            tuple(passage for passage in each if passage.chunk.page_id in page_ids)
+            for each in (found.passages, found.further)
+        )
         return replace(
             self,
             # Without its pages, nothing vouches for the word that was read; and a model's searches
             # may hold words of theirs.
-            retrieval=replace(self.retrieval, passages=passages, corrected=False, searches=()),
+            retrieval=replace(
+                found, passages=passages, further=further, corrected=False, searches=()
+            ),
             answer=self.answer and replace(self.answer, claims=(), passages=passages),
         )
 
@@ -141,11 +143,11 @@ class GroundedAnswer:
 def naming_pages(question: str, chunks: Sequence[Chunk]) -> frozenset[str]:
     """Return the ids of the pages that share the words of a broad question in title or section.
 
-    Broad means at most BROAD content words, all of which each page has there. Empty if fewer than
-    two pages do, or if the question is the title of one.
+    Broad means at most BROAD_WORDS content words, all of which each page has there. Empty if fewer
+    than two pages do, or if the question is the title of one.
     """
     asked = set(stems(question))
-    if not 0 < len(asked) <= BROAD or any(set(stems(each.title)) == asked for each in chunks):
+    if not 0 < len(asked) <= BROAD_WORDS or any(set(stems(each.title)) == asked for each in chunks):
         return frozenset()
     named = {each.page_id for each in chunks if asked <= set(stems(f"{each.title} {each.section}"))}
     return frozenset(named) if len(named) > 1 else frozenset()
@@ -174,6 +176,12 @@ def trace_with_answer(trace: Trace, grounded: GroundedAnswer) -> Trace:
     if answer is None:
         explained = trace_with_note(explained, "the answer could not be composed")
     return trace_with_calls(explained, grounded.calls)
+
+
+def trace_with_options(trace: Trace, options: Sequence[str], grounded: GroundedAnswer) -> Trace:
+    """Add the passages of further pages that are offered to choose from."""
+    further = [p for p in grounded.retrieval.further if option_label(p.chunk) in options]
+    return replace(trace, passages=(*trace.passages, *found_passages(further)))
 
 
 def _searched(route: Route, retrieval: Retrieval) -> str:

@@ -43,6 +43,7 @@ from bot.store.database import Store
 from prompts.files import load_prompt
 from rag.answer.extractive import ExtractiveComposer
 from rag.answer.grounded import GroundedComposer, approximate_tokens, utc_today
+from rag.embedding import word_test
 from rag.errors import ModelUnavailable, RagError
 from rag.factory import open_embedder, open_installed_embedder, open_search_index
 from rag.pipeline import Pipeline
@@ -115,7 +116,7 @@ async def open_components(
         models = open_language_models(wanted, closing, guarded=observe is None, watch=watch)
         near = await _open_local_embedder(settings, embedder, closing)
         context = _PromptContext(today, superseded)
-        detector = LanguageDetector(settings.wiki_language)
+        detector = LanguageDetector(settings.wiki_language, word_test(near))
         pipelines = _ModelPipelines(
             settings, index, embedder, near, load_classifier(), detector, context
         )
@@ -235,7 +236,7 @@ class _ModelPipelines:
                 top_k=top_k,
                 similarity_floor=self.settings.similarity_floor,
                 planner=self._planner_for(model),
-                is_word=_word_test(self.near) if self.settings.spelling else None,
+                is_word=word_test(self.near) if self.settings.spelling else None,
             ),
         )
         return profile if opened is None else _of_model(profile, opened.configured)
@@ -253,14 +254,6 @@ def _of_model(profile: ModelProfile, configured: LanguageModel) -> ModelProfile:
         calibrated_as=configured.calibrated_as,
         seconds=configured.timeout_seconds,
     )
-
-
-def _word_test(embedder: Embedder | None) -> Callable[[str], bool] | None:
-    """Return whether a word is common English: one that the installed embedder does not split."""
-    if embedder is None:
-        return None
-    count_tokens = embedder.count_tokens
-    return lambda word: count_tokens(word) == 1
 
 
 def _composer_for(

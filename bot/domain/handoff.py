@@ -31,12 +31,14 @@ PERSON_REQUEST = "I'd like to ask a person, please."
 
 _BY_WORD = " Reply \u201cyes\u201d."
 _BY_WORD_BELOW = " Reply \u201cyes\u201d in this thread."
+_ASK_HELP_DESK = "Please ask your help desk."
 _WITH_EARLIER = " and the earlier ones that it refers to"
 _WITH_ANSWER = " and what we said about it"
 _ALONE = ", nothing else"
 _HERE = "they'll answer here."
 _DIRECTLY = "they'll answer you in a direct message."
-_ASKED = "I've asked the people who look after this."
+_PROMISE = "I've asked"
+_ASKED = f"{_PROMISE} the people who look after this."
 ON_HELP_DESK_LIST = "I've put your question on the help desk's list for a person to answer."
 """Text for a platform where experts see the question on the board only, not in a channel."""
 
@@ -45,10 +47,25 @@ HANDOFF_OFFER = f"{HANDOFF_QUESTION} They'd see this question and my answer{_ALO
 
 
 @dataclass(frozen=True, slots=True)
+class HandoffClosing:
+    """The end of a hand-over's text in another language, below why there is no answer.
+
+    ``offer`` asks in private whether to ask a person, and ``seen`` says what they would see.
+    ``passed_on`` tells a channel; it is true of experts and of the help desk's list. ``help_desk``
+    is for where nobody can be asked. No text asks for a typed reply, as there is a button.
+    """
+
+    offer: str
+    seen: str
+    passed_on: str
+    help_desk: str
+
+
+@dataclass(frozen=True, slots=True)
 class HandoffWording:
     """Texts of a hand-over, by reason and platform.
 
-    ``offer`` asks in private, below ``not_found`` or ``uncertain``, whether to ask a person.
+    ``closing`` is what follows ``not_found`` and ``uncertain`` in another language than English.
     ``wiki_language`` is the tag of the language that can be searched in.
     ``asks_people`` are the platforms with a channel that shows the question to experts at once;
     ``asks_named`` those that do so only if the channel's policy names such a channel. Elsewhere the
@@ -58,7 +75,7 @@ class HandoffWording:
 
     not_found: str
     uncertain: str
-    offer: str = HANDOFF_QUESTION
+    closing: HandoffClosing | None = None
     wiki_language: str = "en"
     asks_people: frozenset[Platform] = frozenset()
     asks_named: frozenset[Platform] = frozenset()
@@ -77,16 +94,21 @@ class HandoffWording:
         The text states what experts will see: the question, and the earlier ones if it ``leaned``
         on them. ``people`` is the experts' channel that the channel's policy names.
         """
+        closing = self.closing if reason in {"nothing_found", "low_confidence"} else None
         if platform == "cli":
             why = self.statement(reason) or "Nobody can be asked from here."
-            return f"{why} Please ask your help desk."
+            return f"{why} {closing.help_desk if closing else _ASK_HELP_DESK}"
         if reason == "asked_for_human":
             shown = f"your question{_WITH_ANSWER if leaned else ''}{_ALONE if private else ''}"
             return f"Of course. {self._handed_over(platform, people, shown)}"
-        if private:
-            return f"{self.statement(reason)} {self._offered(reason, leaned=leaned)}"
-        shown = f"this question{_WITH_EARLIER if leaned else ''}"
-        return f"{self.statement(reason)} {self._handed_over(platform, people, shown)}"
+        if closing:
+            end = f"{closing.offer} {closing.seen}" if private else closing.passed_on
+        elif private:
+            end = _offered(leaned=leaned)
+        else:
+            shown = f"this question{_WITH_EARLIER if leaned else ''}"
+            end = self._handed_over(platform, people, shown)
+        return f"{self.statement(reason)} {end}"
 
     def statement(self, reason: EscalationReason) -> str:
         """Return why there is no answer; "" if the asker requested a person."""
@@ -102,16 +124,15 @@ class HandoffWording:
             case "asked_for_human":
                 return ""
 
-    def _offered(self, reason: EscalationReason, *, leaned: bool) -> str:
-        own = reason in {"nothing_found", "low_confidence"}
-        seen = f"{_WITH_EARLIER}, with my answers" if leaned else " and my answer"
-        question = self.offer if own else HANDOFF_QUESTION
-        return f"{question} They'd see this question{seen}{_ALONE}.{_BY_WORD}"
-
     def _handed_over(self, platform: Platform, people: str, shown: str) -> str:
         if platform in self.asks_people or (people and platform in self.asks_named):
             return f"{_ASKED} They see {shown}; {_HERE}"
         return f"{ON_HELP_DESK_LIST} They see {shown}."
+
+
+def _offered(*, leaned: bool) -> str:
+    seen = f"{_WITH_EARLIER}, with my answers" if leaned else " and my answer"
+    return f"{HANDOFF_QUESTION} They'd see this question{seen}{_ALONE}.{_BY_WORD}"
 
 
 def asks_topic(said: str) -> bool:
@@ -165,13 +186,16 @@ def people_channel(delivery: Delivery, usual: str | None) -> str | None:
 
 
 def as_list_only(response: Response) -> Response:
-    """Return the response worded for a case that only the board shows: the channel failed."""
+    """Return the response worded for a case that only the board shows: the channel failed.
+
+    A text that does not say who was asked, as in other languages, stays.
+    """
     if not isinstance(response, Escalation):
         return response
     text = response.text.replace(_ASKED, ON_HELP_DESK_LIST)
     for where in (_HERE, _DIRECTLY):
         text = text.replace(f"; {where}", ".")
-    return replace(response, text=text if ON_HELP_DESK_LIST in text else ON_HELP_DESK_LIST)
+    return replace(response, text=ON_HELP_DESK_LIST if _PROMISE in text else text)
 
 
 THREAD_MESSAGES_CHECKED = 20

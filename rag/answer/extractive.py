@@ -34,6 +34,7 @@ from rag.embedding import CachingEmbedder
 from rag.ports import Composition, Embedder
 from rag.search_scope import Asked
 from rag.telemetry import Attributes, describe, span
+from rag.text.definitions import defines
 from rag.text.words import stems
 from rag.types import Citation, Claim, Passage, Vectors
 
@@ -215,7 +216,7 @@ def _composed(
             _claim(excerpt, judged, units, decisive)
             for excerpt, units in zip(excerpts, held, strict=True)
         ),
-        signals={**_signals(question, judged, units), **sections},
+        signals={**_signals(question, judged, units), **sections, **_defined(question, excerpts)},
     )
 
 
@@ -289,6 +290,12 @@ def _signals(question: str, judged: _ScoredCandidates, units: Sequence[int]) -> 
     if judged.cosine.any():
         signals["best_quote_cosine"] = float(judged.cosine[list(units)].max())
     return signals
+
+
+def _defined(question: str, excerpts: Sequence[Excerpt]) -> Mapping[str, float]:
+    """Return ``defines_term`` if what is shown defines the term whose meaning is asked for."""
+    shown = (run.quote for excerpt in excerpts for run in excerpt.runs)
+    return {"defines_term": 1.0} if any(defines(question, text) for text in shown) else {}
 
 
 def _joint_coverage(question: str, judged: _ScoredCandidates, units: Sequence[int]) -> float:

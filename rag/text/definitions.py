@@ -14,11 +14,11 @@ from itertools import chain
 
 from rag.text.words import stems
 
-_ASKS_MEANING = re.compile(
-    r"\b(?:mean(?:s|ing|ings)?|stands?\s+for|short\s+for|define|definitions?)\b"
-    r"|^\W*(?:what|who)(?:\s+(?:is|are)|['\u2019]?s)\b",
-    re.IGNORECASE,
+_SAYS_MEANING = re.compile(
+    r"\b(?:mean(?:s|ing|ings)?|stands?\s+for|short\s+for|define|definitions?)\b", re.IGNORECASE
 )
+_WHAT_IS = re.compile(r"^\W*(?:what|who)(?:\s+(?:is|are)|['\u2019]?s)\b", re.IGNORECASE)
+_ACRONYM = re.compile(r"\b[A-Z]{2}|\b[A-Z][a-z&/]+[A-Z]")
 _FRAME = frozenset(stems("mean meaning stand stands short define definition term word acronym"))
 """Stems of the words around the term; "abbreviation" and the like are dropped with them."""
 
@@ -39,15 +39,26 @@ _AFTER_ACRONYM = re.compile(r"\b([A-Z][A-Za-z&/-]{1,9})\s+\(([^)\n]{3,90})\)")
 
 def asked_term(question: str) -> frozenset[str]:
     """Return the stems of the term whose meaning is asked for; empty for any other question."""
-    if _ASKS_MEANING.search(question) is None:
+    if not (_SAYS_MEANING.search(question) or _WHAT_IS.search(question)):
         return frozenset()
     return frozenset(stems(question)) - _FRAME
 
 
 def defined_terms(text: str) -> Iterator[frozenset[str]]:
     """Yield the stems of each term that a passage defines, in no order."""
-    names = (*_glossary_terms(text), *_expanded_acronyms(text))
-    yield from filter(None, (frozenset(stems(name)) for name in names))
+    yield from filter(None, (frozenset(stems(name)) for name in _defined_names(text)))
+
+
+def defines(question: str, text: str) -> bool:
+    """Return whether a text defines the term whose meaning a question asks for.
+
+    For "what is …" only an acronym counts: a row of any table may begin with another word and say
+    something else of it than its meaning.
+    """
+    term = asked_term(question)
+    said = _SAYS_MEANING.search(question) is not None
+    names = (name for name in _defined_names(text) if said or _ACRONYM.search(name))
+    return bool(term) and any(term == frozenset(stems(name)) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +90,11 @@ def _titles_and_headings(chunks: Collection[Headings]) -> Iterator[frozenset[str
     headings = {part for part, found in pages.items() if len(found) == 1}
     for name in {chunk.title for chunk in chunks} | headings:
         yield frozenset(stems(name))
+
+
+def _defined_names(text: str) -> Iterator[str]:
+    yield from _glossary_terms(text)
+    yield from _expanded_acronyms(text)
 
 
 def _glossary_terms(text: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ import argparse
 import asyncio
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from bot.answering.routing.languages import LanguageDetector
 from bot.domain.interactions import Outcome, Reply
 from bot.domain.messages import Inquiry
 from bot.domain.ports import AnswersInquiries, ReportStage
+from rag.embedding import word_test
 from rag.pipeline import Pipeline
 from rag.search_scope import Scope
 from tests.evals.question_runs import TENANT, WORK, bar, opened
@@ -68,9 +69,9 @@ class Asked:
         return not self.row.gold.relevant.isdisjoint(pages[:within])
 
 
-def detection() -> Iterator[str]:
+def detection(is_word: Callable[[str], bool] | None) -> Iterator[str]:
     """Yield, for each language, how many short questions are told to be in it, and misnamed."""
-    detector = LanguageDetector("en")
+    detector = LanguageDetector("en", is_word)
     yield _row("short questions", "n", "right", "misnamed")
     for language, texts in tomllib.loads(SHORT.read_text("utf-8")).items():
         told = [detector.foreign(text) for text in texts]
@@ -79,8 +80,8 @@ def detection() -> Iterator[str]:
         yield _row(language, len(texts), told.count(right), misnamed)
 
 
-async def asked(prompts: Path | None) -> tuple[list[Asked], int]:
-    """Ask every question; also return how many prompts have no recorded reply."""
+async def asked(prompts: Path | None) -> tuple[list[Asked], list[str], int]:
+    """Ask every question; also return ``detection``, and how many prompts have no reply."""
     one, rows = sample(WORK / "sets"), load_questions(QUESTIONS)
     replay = Replay(NAME, load_replies(NAME), prompts)
     show, done = bar(NAME), []
@@ -95,7 +96,8 @@ async def asked(prompts: Path | None) -> tuple[list[Asked], int]:
             done.append(Asked(row, case, desk.last, _distinct(pages), own))
             replay.next_question()
             show(number, len(rows))
-    return done, len(replay.missing)
+        told = list(detection(word_test(found.parts.embedder)))
+    return done, told, len(replay.missing)
 
 
 async def _pages(pipeline: Pipeline, row: LabelledQuestion) -> list[str]:
@@ -142,8 +144,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.evals.languages_eval")
     parser.add_argument("--prompts", type=Path, help="a folder for prompts without a reply")
     options = parser.parse_args(arguments)
-    rows, missing = asyncio.run(asked(options.prompts))
-    print("\n".join([*detection(), "", *table(rows)]))
+    rows, told, missing = asyncio.run(asked(options.prompts))
+    print("\n".join([*told, "", *table(rows)]))
     if missing:
         print(f"NO REPLY RECORDED  {NAME}: {missing} prompts", file=sys.stderr)
     return int(bool(missing))

@@ -25,6 +25,7 @@ from bot.answering.routing.message_text import normalized
 from bot.answering.routing.router import Router
 from bot.domain.interactions import Route
 from bot.domain.messages import Intent
+from rag.embedding import word_test
 from rag.models.local_embedder import open_local_embedder
 from rag.ports import Embedder
 from rag.types import Turn, Vectors
@@ -209,7 +210,9 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 async def _measure(shared: Path) -> list[str]:
     inner = await open_local_embedder()
     embedder = TimedEmbedder(inner)
-    router = Router(embedder, load_classifier(), None, detector=LanguageDetector("en"))
+    router = Router(
+        embedder, load_classifier(), None, detector=LanguageDetector("en", word_test(inner))
+    )
     lines, own = [], []
     for name, messages in collected(shared).items():
         results = await routed(router, embedder, messages)

@@ -82,6 +82,7 @@ SIGNALS: Mapping[str, Signal] = {
         "yes",
         "no line has what you asked for, such as a date or an amount",
     ),
+    "composer_defines_term": Signal("The meaning that was asked for is shown", "yes"),
     "composer_answerable": Signal(
         "The model says the pages answer it", "yes", "the model found no answer in the pages"
     ),

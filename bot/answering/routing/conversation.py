@@ -1,7 +1,4 @@
-"""Tell follow-up messages from others by rules, and add the words that they leave out.
-
-Prompts contain only the turns that the readers of the reply may still read.
-"""
+"""Tell follow-up messages from others by rules, and add the words that they leave out; pure."""
 
 from __future__ import annotations
 
@@ -11,47 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bot.answering.routing.message_text import without_mentions
-from bot.answering.visibility import Visibility
-from bot.domain.interactions import Interaction
 from bot.domain.messages import InteractionId
 from rag.text.words import content_words, stem, words
 from rag.types import Turn
 
 _MOST_TURNS = 6
 _TURN_CHARACTERS = 600
-
-
-_CLOSED_ANSWER = "(left out: the page behind this answer is no longer open to its readers)"
-
-
-def readable_turns(
-    exchanges: Sequence[Interaction], asker_id: str, seen: Visibility
-) -> tuple[Turn, ...]:
-    """Return a thread's turns, oldest first, as far as the readers of the reply may read them now.
-
-    An answer based on a page that they may no longer read is replaced by a placeholder. An exchange
-    whose question only names such a page (one that was offered and chosen) is left out.
-    """
-    return tuple(
-        turn
-        for each in exchanges
-        if each.outcome is not None and (asked := seen.asked(each)) is not None
-        for turn in _exchange_turns(
-            each,
-            asked,
-            each.outcome.response.text if seen.tells(each) else _CLOSED_ANSWER,
-            own=each.message.author.id == asker_id,
-        )
-    )
-
-
-def _exchange_turns(
-    interaction: Interaction, asked: str, answered: str, *, own: bool
-) -> tuple[Turn, Turn]:
-    return (
-        Turn("user", asked, interaction.id, own=own),
-        Turn("assistant", answered, interaction.id, own=own),
-    )
 
 
 def prompt_turns(history: tuple[Turn, ...]) -> tuple[str, ...]:
@@ -114,6 +76,7 @@ _EMPTY_WORDS = frozenset(
     first time good best give take come goes other others another also earn usual
     """.split()
 )
+_BESIDE_A_NAME = frozenset({"a", "an", "my", "our", "please", "the", "your"})
 _MOST_WORDS, _MOST_NAMES = 5, 2
 """Maximum number of words added to a question, and of names among them from the last answer; chosen
 on TREC CAsT 2019 and CANARD: more would drown the question."""
@@ -165,6 +128,13 @@ def missing_words(text: str, history: tuple[Turn, ...]) -> list[MissingWord]:
 def is_context_dependent(text: str) -> bool:
     """Return whether a message refers back, continues another, or has too few content words."""
     return _is_context_dependent(without_mentions(text))
+
+
+def is_one_topic_word(text: str) -> bool:
+    """Return whether a message is one topic word and nothing else, such as "the printer?"."""
+    said = without_mentions(text)
+    topic = {_lower(word) for word in _topic_words(said)}
+    return len(topic) == 1 and topic.issuperset(set(words(said)) - _BESIDE_A_NAME)
 
 
 def topic_words(text: str) -> list[str]:

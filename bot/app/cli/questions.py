@@ -215,7 +215,8 @@ def _kept(
     """Return the answers of a run that would ask the very same, as far as they are there."""
     parts = {
         "version": __version__,
-        "model": model.calibrated_as if model else NO_MODEL,
+        "model": (model.model, model.where, model.reasoning_effort) if model else NO_MODEL,
+        "embedder": _embedding_server(settings),
         "prompts": [load_prompt(name).id for name in PROMPTS],
         "gate": gate_path(settings).read_bytes(),
         "questions": [(ask.row.model_dump_json(), ask.withheld) for ask in asks],
@@ -224,9 +225,17 @@ def _kept(
     return KeptAnswers(settings.data_dir / EVALUATION / "answers", _name(model), parts)
 
 
+def _embedding_server(settings: Settings) -> str | None:
+    """Return the address that embeds; None where that is done in this process."""
+    url = settings.embedding_base_url or settings.openai_base_url
+    return url if settings.embedding_model else None
+
+
 PROMPTS = ("answer", "answer_translated", "generic", "search_plan", "understand")
 _CHANGE_ANSWERS = {
     "confidence_threshold",
+    "embedding_dimensions",
+    "embedding_max_tokens",
     "embedding_model",
     "model_top_k",
     "router",

@@ -10,8 +10,9 @@ import pytest
 
 from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
+from bot.answering.routing.router import Router
 from bot.domain.interactions import Clarification, Outcome, Reply, Route
-from bot.domain.messages import Intent, Stage
+from bot.domain.messages import Intent, InteractionId, Stage
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.pipeline import Pipeline
 from rag.types import EVERYONE, Principal, Readers, Turn
@@ -29,6 +30,7 @@ class Classifier:
 
     intent: Intent = Intent.DOMAIN
     translation: str = ""
+    language: str = ""
 
     async def route(self, text: str, history: tuple[Turn, ...]) -> Route:
         return Route(
@@ -36,7 +38,7 @@ class Classifier:
             score=0.9,
             decided_by="classifier",
             question=text,
-            language="de" if self.translation else "",
+            language="de" if self.translation else self.language,
             search_query=self.translation,
         )
 
@@ -61,11 +63,14 @@ async def ask(
     intent: Intent = Intent.DOMAIN,
     readers: str = "",
     translation: str = "",
+    language: str = "",
+    history: tuple[Turn, ...] = (),
 ) -> Outcome:
     composer = FirstLine()
+    router = Router(None, None, None) if history else Classifier(intent, translation, language)
     desk = Desk(
         ModelProfile(
-            route=Classifier(intent, translation).route,
+            route=router.route,
             reply_generically=Greeter().reply,
             pipeline=Pipeline(index, None, composer, is_word="tower".__eq__),  # type: ignore[arg-type]  # a composer by its methods
         ),
@@ -75,7 +80,7 @@ async def ask(
 
     async def report(stage: Stage, pages: int = 0) -> None: ...
 
-    asked = inquiry(message(text))
+    asked = replace(inquiry(message(text)), history=history)
     if readers:
         audience = replace(asked.audience, principals=frozenset({EVERYONE, Principal(readers)}))
         asked = replace(asked, audience=audience)
@@ -92,6 +97,15 @@ async def test_the_asker_is_told_how_a_mistyped_question_was_read(index: Embedde
     assert mistyped.trace.route.question == "the printer"
     assert clean.remarks == ()
     assert clean.trace.route.question == "the printer"
+
+
+async def test_words_of_another_language_are_not_corrected(index: EmbeddedIndex) -> None:
+    await put(index, page("a", "The printer is on the first floor."), vectors=False)
+
+    outcome = await ask(index, "der prnter", language="de")
+
+    assert outcome.remarks == ()
+    assert outcome.trace.route.question == "der prnter"
 
 
 @pytest.mark.parametrize(
@@ -134,6 +148,29 @@ async def test_a_translated_question_names_a_page_in_the_wikis_words(
     assert outcome.trace.route.intent is intent
 
 
+@pytest.mark.parametrize(
+    ("text", "searched"),
+    [
+        ("printer", "printer"),
+        ("The printers?", "The printers?"),
+        ("scanners", "scanners (printer jams)"),
+        ("ordering?", "ordering? (printer jams)"),
+        ("what about the printer", "what about the printer (jams)"),
+        ("cost?", "cost? (printer jams)"),
+    ],
+)
+async def test_a_word_that_titles_name_is_a_new_question_in_a_conversation(
+    index: EmbeddedIndex, text: str, searched: str
+) -> None:
+    await put(index, page("a", "They print.", title="Printers: ordering"), vectors=False)
+    await put(index, page("b", "They scan.", title="Scanners", readers=HIDDEN), vectors=False)
+    earlier = Turn("user", "the printer jams", InteractionId("one"), own=True)
+
+    outcome = await ask(index, text, history=(earlier,))
+
+    assert outcome.trace.route.question == searched
+
+
 async def test_a_title_that_the_audience_cannot_read_overrules_nothing(
     index: EmbeddedIndex,
 ) -> None:
@@ -156,6 +193,21 @@ async def test_a_word_that_several_titles_share_is_asked_back(index: EmbeddedInd
     assert isinstance(outcome.response, Clarification)
     assert set(outcome.response.options) == {"Annual leave", "Parental leave"}
     assert isinstance((await ask(index, "how does leave work for us")).response, Reply)
+
+
+async def test_pages_that_the_word_itself_names_are_offered_first(index: EmbeddedIndex) -> None:
+    said = tuple(f"Leave and leaving, leave and leaving: {n}." for n in range(3))
+    for title in ("Leaving Cork", "Leaving Porto"):
+        await put(index, replace(page(title, "", title), texts=said), vectors=False)
+    for title in ("Annual leave", "Sick leave"):
+        await put(index, page(title, "Some of us leave each year.", title), vectors=False)
+
+    response = (outcome := await ask(index, "leave")).response
+
+    assert isinstance(response, Clarification)
+    assert set(response.options[:2]) == {"Annual leave", "Sick leave"}
+    assert set(response.options[2:]) == {"Leaving Cork", "Leaving Porto"}
+    assert set(response.options) == {found.title for found in outcome.trace.passages}
 
 
 async def test_a_page_with_the_word_as_its_title_owns_it(index: EmbeddedIndex) -> None:

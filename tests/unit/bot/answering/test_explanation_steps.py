@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 
 import pytest
@@ -33,7 +34,7 @@ from rag.answer.confidence import features
 from rag.answer.extractive import ExtractiveComposer
 from rag.answer.grounded import GroundedComposer
 from rag.ports import Composer, Composition, Vocabulary
-from rag.types import ModelCall
+from rag.types import ModelCall, Passage
 from tests.fakes.builders import route
 from tests.fakes.model_server import answer_json, answer_part
 from tests.fakes.passages import passage
@@ -492,10 +493,17 @@ SIGNAL_PASSAGES = [
 ANSWER = answer_json(answer_part("The fee is 12 euros.", 1))
 
 
-async def signal_text(composer: Composer) -> set[str]:
-    composition = await composer.compose(QUESTION, SIGNAL_PASSAGES)
+GLOSSARY = passage("| Short | Long |\n|---|---|\n| TOIL | Time off in lieu |", page="words.md")
+
+
+async def signal_text(
+    composer: Composer,
+    question: str = QUESTION,
+    passages: Sequence[Passage] = SIGNAL_PASSAGES,
+) -> set[str]:
+    composition = await composer.compose(question, passages)
     assert composition.claims
-    return set(features(QUESTION, SIGNAL_PASSAGES, composition, Vocabulary(10, {})))
+    return set(features(question, passages, composition, Vocabulary(10, {})))
 
 
 def test_what_the_gate_weighs_has_a_name_and_a_phrase_for_when_it_is_poor() -> None:
@@ -505,6 +513,7 @@ def test_what_the_gate_weighs_has_a_name_and_a_phrase_for_when_it_is_poor() -> N
 async def test_what_either_composer_and_the_search_tell_has_a_name_and_nothing_else_has() -> None:
     model = ScriptedModel(lambda _: ANSWER)
     known = await signal_text(ExtractiveComposer(None))
+    known |= await signal_text(ExtractiveComposer(None), "what does TOIL mean", [GLOSSARY])
     known |= await signal_text(GroundedComposer(model, load_prompt("answer")))
 
     assert known | NEEDS_AN_EMBEDDER | {CAREFUL_RULE} == set(SIGNALS)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from bot.answering.gate import (
     CAREFUL_RULE,
+    DEFINED,
     GATE_FILE,
     Gate,
     Judgement,
@@ -132,6 +133,16 @@ def test_a_veto_makes_it_zero_whatever_else_speaks_for_it(against: Mapping[str, 
 
     assert gate(extractive=calibration()).probability(found, "extractive") == 0.0
     assert veto(found) is not None
+
+
+def test_a_definition_that_was_asked_for_makes_an_answer_sure_and_lifts_no_veto() -> None:
+    judge = gate(extractive=calibration(-1.0))
+    defines = {**SURE, "composer_defines_term": 1.0}
+
+    assert judge.judge(SURE, "extractive").level(None) != "sure"
+    assert judge.judge(defines, "extractive").level(None) == "sure"
+    assert judge.probability(defines, "extractive") == DEFINED
+    assert judge.probability({**defines, "has_claims": 0.0}, "extractive") == 0.0
 
 
 def test_no_signal_of_the_search_is_a_veto() -> None:

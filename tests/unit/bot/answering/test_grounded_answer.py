@@ -55,3 +55,12 @@ def test_without_its_pages_an_answer_keeps_no_search_of_a_model() -> None:
     grounded = GroundedAnswer(replace(RETRIEVAL, searches=searches), None)
 
     assert grounded.limited_to_pages(()).retrieval.searches == ()
+
+
+def test_further_pages_that_may_be_offered_are_checked_and_left_out_too() -> None:
+    further = passage(chunk("text", chunk_id="c9", page_id="other.md"))
+    grounded = GroundedAnswer(replace(RETRIEVAL, further=(further,)), None)
+
+    assert [each.id for each in grounded.chunks_to_show] == ["c1", "c9"]
+    assert grounded.limited_to_pages({"other.md"}).retrieval.further == (further,)
+    assert grounded.limited_to_pages(()).retrieval.further == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -17,8 +18,9 @@ from bot.answering.reply_text import (
     suggestions_of,
     without_missing,
 )
-from bot.domain.interactions import Reply
+from bot.domain.interactions import Clarification, Reply
 from rag.parts import Code, ItemList, Omission, Quotation, Table, Translation, paragraph
+from rag.pipeline import Retrieval
 from rag.types import Answer, Citation, Claim, Passage
 from tests.fakes.builders import NOON, chunk, passage
 
@@ -278,8 +280,14 @@ PAYROLL = passage(
 LUNCH = passage(chunk("Lunch is at noon.", chunk_id="c", page_id="lunch.md", title="Lunch"), 0.75)
 
 
+def asked_back(
+    question: str, found: Sequence[Passage], probability: float = 0.4
+) -> Clarification | None:
+    return clarify(Retrieval(question, tuple(found)), probability)
+
+
 def test_a_broad_question_about_two_pages_is_asked_back() -> None:
-    asked = clarify("how do I reset my password", [MAC, LUNCH, PAYROLL], 0.4)
+    asked = asked_back("how do I reset my password", [MAC, LUNCH, PAYROLL], 0.4)
 
     assert asked is not None
     assert asked.options == ("Mac password", "Payroll password")
@@ -287,23 +295,23 @@ def test_a_broad_question_about_two_pages_is_asked_back() -> None:
 
 
 def test_one_fitting_page_leaves_nothing_to_choose() -> None:
-    assert clarify("how do I reset my password", [MAC, LUNCH], 0.4) is None
+    assert asked_back("how do I reset my password", [MAC, LUNCH], 0.4) is None
 
 
 def test_a_detailed_question_is_not_asked_back() -> None:
     detailed = "how do I reset my payroll password after the mac update broke touch id"
 
-    assert clarify(detailed, [MAC, PAYROLL], 0.4) is None
+    assert asked_back(detailed, [MAC, PAYROLL], 0.4) is None
 
 
 def test_a_page_that_scores_far_below_the_best_is_no_candidate() -> None:
     weak = passage(PAYROLL.chunk, 0.1)
 
-    assert clarify("how do I reset my password", [MAC, weak], 0.4) is None
+    assert asked_back("how do I reset my password", [MAC, weak], 0.4) is None
     found_by_a_model = replace(LUNCH, score=0.0)
-    assert clarify("how do I reset my password", [found_by_a_model, MAC, weak], 0.4) is None
+    assert asked_back("how do I reset my password", [found_by_a_model, MAC, weak], 0.4) is None
 
 
 def test_nothing_found_is_nothing_to_choose() -> None:
-    assert clarify("password", [], 0.0) is None
-    assert clarify("", [MAC, PAYROLL], 0.0) is None
+    assert asked_back("password", [], 0.0) is None
+    assert asked_back("", [MAC, PAYROLL], 0.0) is None

@@ -150,6 +150,26 @@ async def test_a_run_goes_on_where_a_failing_model_stopped_it(
     assert server.seen
 
 
+@pytest.mark.parametrize(
+    ("changed", "asked"),
+    [
+        ({"openai_timeout_seconds": 30.0}, 0),
+        ({"openai_reasoning_effort": "high"}, 1),
+        ({"openai_base_url": "http://other.example/v1"}, 1),
+    ],
+    ids=["time limit", "effort", "server"],
+)
+async def test_kept_answers_are_of_the_server_and_effort_in_force(
+    settings: Settings, capsys: Printed, changed: dict[str, object], asked: int
+) -> None:
+    await run_sample_evaluation(settings, [], plan=PLAN[:1], yes=True)
+    capsys.readouterr()
+
+    code = await run_sample_evaluation(settings.model_copy(update=changed), [], plan=PLAN[:1])
+
+    assert ("to ask 1" in capsys.readouterr().out) == (code == 2) == bool(asked)
+
+
 async def test_a_model_that_is_down_stops_before_any_question(
     settings: Settings, server: OpenAIServer
 ) -> None:

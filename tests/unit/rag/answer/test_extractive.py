@@ -204,6 +204,26 @@ async def test_a_row_is_read_with_its_column_heads() -> None:
     assert {"north", "build"} <= row.stems
 
 
+@pytest.mark.parametrize(
+    ("question", "defined"),
+    [
+        ("what does TOIL mean", True),
+        ("what is TOIL", True),
+        ("what does low tide mean", True),
+        ("what is low tide", False),
+        ("how much TOIL is there", False),
+        ("what does TOIL mean for pay", False),
+    ],
+)
+async def test_a_definition_counts_where_its_term_is_asked_for(
+    question: str, *, defined: bool
+) -> None:
+    rows = "| TOIL | Time off in lieu |\n| Low tide | Bookings close |"
+    glossary = passage(f"| Word | Means |\n|---|---|\n{rows}", page="words.md")
+
+    assert ("defines_term" in (await compose(question, glossary)).signals) is defined
+
+
 async def test_a_heading_that_asks_the_same_makes_its_lines_count() -> None:
     pages = [
         passage("A permit is 25 euros.", page="a.md", title="Rules"),
