@@ -16,7 +16,7 @@ from bot.answering.admission import served_policy
 from bot.answering.visibility import ReadableInIndex, ReadablePassages
 from bot.app.components import Components
 from bot.domain.errors import StoreUnavailable
-from bot.domain.messages import Platform, Policy
+from bot.domain.messages import Platform
 from bot.domain.ports import Channel, Directory, KnowsPublicChannels, TellsPeople
 from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
@@ -190,7 +190,6 @@ def _answer_review(
         publisher=publisher,
         by_second=settings.review_by_second,
         now=_utc_now,
-        publisher,
     )
 
 
