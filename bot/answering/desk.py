@@ -142,7 +142,7 @@ class Desk:
             response = await with_nothing_indexed(
                 response, inquiry, trace.route, self._wording, profile.pipeline
             )
-        remarks = () if inquiry.message.overheard else grounded.remarks
+        remarks = () if inquiry.message.overheard else grounded.remarks(trace.route)
         return Outcome(response, trace_with_calls(trace, calls), private, remarks=remarks)
 
     async def _answer(

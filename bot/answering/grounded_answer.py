@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from bot.answering.answer_plan import SearchRequest
 from bot.answering.gate import NOT_JUDGED, Judgement
 from bot.answering.reply_text import found_passages, option_label
+from bot.answering.routing.languages import askers_texts
 from bot.domain.interactions import ConfidenceLevel, ErrorCode, Route, Trace
 from bot.domain.ports import RechecksPermissions
 from rag import telemetry
@@ -66,12 +67,12 @@ class GroundedAnswer:
         """Return whether the answer was composed without a model because the model failed."""
         return self.error is not None and self.answer is not None
 
-    @property
-    def remarks(self) -> tuple[str, ...]:
+    def remarks(self, route: Route) -> tuple[str, ...]:
         """Return the remarks to the asker below the response."""
-        found = self.retrieval
+        found, texts = self.retrieval, askers_texts(route)
         reading = (READ_AS.format(found.question),) if found.corrected else ()
-        return (*reading, MODEL_FAILED) if self.model_failed else reading
+        failed = texts.model_failed if texts else MODEL_FAILED
+        return (*reading, failed) if self.model_failed else reading
 
     @property
     def probability(self) -> float:

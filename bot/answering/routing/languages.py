@@ -73,6 +73,7 @@ class LanguageTexts:
     own: str
     translation: str
     search_only: str
+    model_failed: str
     closing: HandoffClosing
     yes: tuple[str, ...]
 
@@ -192,14 +193,19 @@ def offers() -> tuple[str, ...]:
     return (HANDOFF_QUESTION, *(texts.closing.offer for texts in _texts().values()))
 
 
-def in_askers_language(wording: HandoffWording, route: Route) -> HandoffWording:
-    """Return the wording for a question that can't be searched for in its own language.
+def askers_texts(route: Route) -> LanguageTexts | None:
+    """Return the texts for a question that can't be searched for in its own language.
 
-    Unchanged for one in the wiki's language, or translated into it.
+    None for one in the wiki's language, or translated into it, or in a language without texts.
     """
-    if not route.language or route.search_query or route.language not in _texts():
+    return None if route.search_query else _texts().get(route.language)
+
+
+def in_askers_language(wording: HandoffWording, route: Route) -> HandoffWording:
+    """Return the wording with the texts for the asker (``askers_texts``), if there are some."""
+    texts = askers_texts(route)
+    if texts is None:
         return wording
-    texts = _texts()[route.language]
     wiki = _texts().get(wording.wiki_language)
     why = Template(texts.search_only).substitute(wiki=wiki.own if wiki else wording.wiki_language)
     return replace(wording, not_found=why, uncertain=why, closing=texts.closing)

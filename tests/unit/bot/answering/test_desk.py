@@ -17,6 +17,7 @@ from bot.answering.reply_text import (
     UNSURE_INTRO,
     with_superseded_marks,
 )
+from bot.answering.routing.languages import texts_in
 from bot.domain.handoff import (
     HANDOFF_QUESTION,
     PERSON_REQUEST,
@@ -387,6 +388,14 @@ async def test_what_the_model_fails_to_answer_is_answered_without_it(bench: Benc
     assert (outcome.remarks, plain.remarks) == ((MODEL_FAILED,), ())
     assert outcome.trace.calibration == plain.trace.calibration == "extractive"
     assert any("model_unavailable" in note for note in outcome.trace.notes)
+
+
+async def test_that_the_model_failed_is_told_in_the_askers_language(bench: Bench) -> None:
+    failing = replace(bench.way(FirstLine(name="model", fails=True)), model="gpt-own")
+    bench.others["gpt-own"] = replace(failing, route=FixedRouter(Intent.DOMAIN, "", "de").route)
+    asked = replace(inquiry(message("was ist los")), policy=Policy(model="gpt-own"))
+
+    assert (await bench.handle(asked)).remarks == (texts_in("de").model_failed,)
 
 
 @pytest.mark.parametrize("both_fail", [True, False])

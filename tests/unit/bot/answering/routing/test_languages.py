@@ -110,7 +110,7 @@ def test_in_another_wiki_english_is_the_other_language() -> None:
 def test_every_language_has_its_own_texts(language: str) -> None:
     texts, others = texts_in(language), [texts_in(tag) for tag in TEN if tag != language]
     assert "$wiki" in texts.search_only
-    for name in ("name", "own", "translation", "search_only"):
+    for name in ("name", "own", "translation", "search_only", "model_failed"):
         assert getattr(texts, name)
         assert getattr(texts, name) not in [getattr(each, name) for each in others]
     for said in astuple(texts.closing):
