@@ -28,8 +28,8 @@ from ingestion.records.types import Run
 from ingestion.sync.sync import Folder, sync_folder, sync_source
 from ingestion.types import Progress, Report
 from prompts.files import load_prompt
-from rag.index.embedded.index import EmbeddedIndex, open_index
-from rag.ports import ChatModel
+from rag.index.embedded.index import open_index
+from rag.ports import ChatModel, Embedder, SearchIndex
 from rag.types import ANSWERS_SPACE, EVERYONE, Chunk, Principal, Question, Readers
 from tests.fakes import learning
 from tests.fakes.builders import ALL
@@ -66,8 +66,9 @@ class AnswerRoom:
     """Everything around the answers of one company; the time passes by ``ahead``."""
 
     store: Store
-    index: EmbeddedIndex
+    index: SearchIndex
     data_dir: Path
+    embedder: Embedder | None = None
     groups: dict[str, Collection[Principal]] = field(default_factory=dict)
     by_second: bool = False
     model: ChatModel | None = None
@@ -128,7 +129,7 @@ class AnswerRoom:
             interactions=self.store.interactions,
             drafts=self.drafts,
             library=self.library,
-            near=NearAnswers("default", self.index, None),
+            near=NearAnswers("default", self.index, self.embedder),
             workers=self.store.escalations,
             publisher=self.publisher,
             by_second=self.by_second,
@@ -142,7 +143,11 @@ class AnswerRoom:
         named = " and ".join(",".join(sorted(each)) for each in readers)
         (folder / f"{name}.md").write_text(f"---\nreaders: [[{named}]]\n---\n# {name}\n\nText.\n")
         await sync_folder(
-            Folder(folder, "WIKI"), self.index, None, tenant="default", data_dir=self.data_dir
+            Folder(folder, "WIKI"),
+            self.index,
+            self.embedder,
+            tenant="default",
+            data_dir=self.data_dir,
         )
         (found,) = await self.index.page(
             "default", "WIKI", f"{name}.md", frozenset({EVERYONE, *(p for r in readers for p in r)})
@@ -218,7 +223,7 @@ class AnswerRoom:
         return await sync_source(
             await self.shelf.sources.source(space),
             self.index,
-            None,
+            self.embedder,
             tenant="default",
             leases=FileLeases(self.data_dir, "default"),
             progress=progress,
