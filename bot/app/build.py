@@ -43,6 +43,7 @@ from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.channels import ChannelPage
 from bot.web.board.documents import DocumentPages
 from bot.web.board.gaps import GapPages
+from bot.web.board.insights import InsightsPage
 from bot.web.board.label_queue import LabelsPage
 from bot.web.chat.account import AccountPage
 from bot.web.chat.routes import mount_chat
@@ -264,6 +265,7 @@ def _mount_api(app: web.Application, services: _Services) -> None:
         check_parts=services.context.check_parts,
         readable=ReadableInIndex(services.components.index),
         gaps=api.GapsApi(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps),
+        insights=api.InsightsApi(tenant=settings.tenant, views=services.learning.insights),
         record=api.RecordApi(
             tenant=settings.tenant,
             searches=store.searches,
@@ -321,6 +323,7 @@ def _mount_board(
         next_runs=services.documents.next_runs,
     ).mount(app)
     GapPages(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps).mount(app)
+    InsightsPage(tenant=settings.tenant, views=services.learning.insights).mount(app)
     ChannelPage(
         settings=settings, policies=store.policies, documents=services.documents.documents
     ).mount(app)

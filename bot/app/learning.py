@@ -18,11 +18,12 @@ from bot.domain.messages import Platform, Policy
 from bot.domain.ports import Channel, KnowsPublicChannels, TellsPeople
 from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
-from bot.learning import certificate_watch, label_review
+from bot.learning import certificate_watch, insights, label_review
 from bot.learning.certificate_watch import CertificateWatch
 from bot.learning.gap_checks import GapChecks
 from bot.learning.gap_jobs import GapJob
 from bot.learning.gap_views import GapViews
+from bot.learning.insights import FactCollector, InsightViews
 from bot.learning.jobs import Job, JobRunner
 from bot.learning.label_review import LabelCollector, LabelReview
 from bot.learning.question_words import QuestionWords
@@ -46,6 +47,7 @@ class LearningServices:
     gaps: GapViews
     labels: LabelReview
     certificates: CertificateWatch
+    insights: InsightViews
 
     def mount(self, app: web.Application) -> None:
         """Start and stop the jobs with the server."""
@@ -85,6 +87,7 @@ def build_learning(
         _gap_job(settings, components, store, channels).job(),
         Job(label_review.JOB, _MINUTE, _label_collector(settings, store, channels).run),
         Job(certificate_watch.JOB, _HOUR, certificates.run),
+        Job(insights.JOB, _MINUTE, _fact_collector(settings, store).run),
     )
     return LearningServices(
         JobRunner(settings.tenant, jobs, store.jobs, owner=str(uuid.uuid4()), is_open=is_open),
@@ -92,7 +95,14 @@ def build_learning(
         GapViews(settings.tenant, store.gap_reports, words, readable),
         _label_review(settings, store, words, readable),
         certificates,
+        InsightViews(
+            settings.tenant, store.statistics, store.insights, components.index, settings.zone
+        ),
     )
+
+
+def _fact_collector(settings: Settings, store: Store) -> FactCollector:
+    return FactCollector(settings.tenant, store.gaps, store.insights, store.jobs, now=_utc_now)
 
 
 def _certificate_watch(

@@ -27,6 +27,7 @@ from bot.store.connections import (
 from bot.store.escalations import StoredEscalations
 from bot.store.gap_reports import StoredGapReports
 from bot.store.gaps import StoredGaps
+from bot.store.insights import StoredInsights
 from bot.store.interactions import StoredAskers, StoredGlances, StoredInteractions, StoredThreads
 from bot.store.jobs import StoredJobs
 from bot.store.key_values import (
@@ -133,6 +134,7 @@ class Store:
         self.suspensions = StoredSuspensions(transactions)
         self.gaps = StoredGaps(transactions)
         self.gap_reports = StoredGapReports(transactions, self.gaps)
+        self.insights = StoredInsights(transactions)
 
     async def __aenter__(self) -> Self:
         return self

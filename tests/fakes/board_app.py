@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import cast
 
@@ -22,15 +22,18 @@ from bot.domain.settings_loading import SettingOrigin, load_settings
 from bot.domain.users import SignedIn
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.learning.gap_views import GapViews
+from bot.learning.insights import InsightViews
 from bot.learning.question_words import QuestionWords
 from bot.store.database import Store
 from bot.store.search import StoredSearches
 from bot.web.api.gaps import GapsApi
+from bot.web.api.insights import InsightsApi
 from bot.web.auth.identity import SIGNED_IN
 from bot.web.auth.security import mount_security
 from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.channels import ChannelPage
 from bot.web.board.gaps import GapPages
+from bot.web.board.insights import InsightsPage
 from bot.web.board.layout import mount_layout
 from rag.errors import IndexUnavailable
 from rag.ports import SearchIndex
@@ -220,6 +223,9 @@ def board_app(
     words = QuestionWords(store.escalations, store.notes, readable)
     views = GapViews(tenant, store.gap_reports, words, readable)
     GapPages(tenant=tenant, views=views, states=store.gaps).mount(app)
+    insights = InsightViews(tenant, store.statistics, store.insights, shelf, UTC)
+    InsightsPage(tenant=tenant, views=insights).mount(app)
+    app.router.add_get("/api/v2/insights", InsightsApi(tenant=tenant, views=insights).show)
     gaps = GapsApi(tenant=tenant, views=views, states=store.gaps)
     app.router.add_get("/api/v2/gaps", gaps.list)
     app.router.add_get("/api/v2/gaps/{id}", gaps.one)

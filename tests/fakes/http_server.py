@@ -30,7 +30,7 @@ from ingestion.sync.sync import Folder, sync_folder
 from tests.fakes.bot_ports import MemoryEngine
 from tests.fakes.chat_context import ReadsEverything, documents_api
 from tests.fakes.durable_inbox import SOON, inbox_over, running
-from tests.fakes.learning import gap_views
+from tests.fakes.learning import gap_views, insight_views
 
 Client = TestClient[web.Request, web.Application]
 
@@ -59,6 +59,10 @@ def record_api(store: Store, interactions: Interactions | None = None) -> api.Re
 def gaps_api(store: Store, readable: ReadablePassages | None = None) -> api.GapsApi:
     views = gap_views(store, readable or ReadsEverything())
     return api.GapsApi(tenant="default", views=views, states=store.gaps)
+
+
+def insights_api(store: Store) -> api.InsightsApi:
+    return api.InsightsApi(tenant="default", views=insight_views(store))
 
 
 @asynccontextmanager
@@ -97,6 +101,7 @@ async def serving(
         record=record or record_api(store),
         documents=documents or documents_api(store.audits, settings.data_dir),
         gaps=gaps_api(store, readable),
+        insights=insights_api(store),
         readable=readable or ReadsEverything(),
         ask_seconds=ask_seconds,
     )

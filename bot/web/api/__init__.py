@@ -23,6 +23,7 @@ from bot.domain.ports import Audits, Inbox, Interactions
 from bot.domain.settings import Settings
 from bot.web.api.documents import DOCUMENT_OPERATIONS, DocumentsApi
 from bot.web.api.gaps import GAP_OPERATIONS, GapsApi
+from bot.web.api.insights import INSIGHT_OPERATIONS, InsightsApi
 from bot.web.api.interactions import InteractionsApi, first_version, second_version
 from bot.web.api.operations import (
     INTERACTION_OPERATIONS,
@@ -49,6 +50,7 @@ CURRENT_OPERATIONS = (*INTERACTION_OPERATIONS, *DOCUMENT_OPERATIONS)
 OPERATIONS = (
     *CURRENT_OPERATIONS,
     *GAP_OPERATIONS,
+    *INSIGHT_OPERATIONS,
     *(in_v1(each) for each in CURRENT_OPERATIONS if each.path.startswith(V2)),
 )
 """All operations, in both versions; what is newer than version 2 is in that one alone."""
@@ -177,7 +179,7 @@ def _schemas() -> Json:
     return dict(schemas["$defs"])
 
 
-__all__ = ["DocumentsApi", "GapsApi", "RecordApi", "mount"]
+__all__ = ["DocumentsApi", "GapsApi", "InsightsApi", "RecordApi", "mount"]
 
 DEPRECATED_SINCE = datetime(2026, 11, 23, tzinfo=UTC)
 """The date from which version 1 is deprecated (the ``Deprecation`` header)."""
@@ -196,6 +198,7 @@ def mount(
     record: RecordApi,
     documents: DocumentsApi,
     gaps: GapsApi,
+    insights: InsightsApi,
     readable: ReadablePassages,
     ask_seconds: float = 60.0,
 ) -> None:
@@ -222,7 +225,8 @@ def mount(
     handlers = {
         V1: _handlers(first, record, documents) | {"questions": record.questions_v1},
         V2: _handlers(second, record, documents)
-        | {"document": openapi, "gaps": gaps.list, "gap": gaps.one, "gap_state": gaps.set_state},
+        | {"document": openapi, "gaps": gaps.list, "gap": gaps.one, "gap_state": gaps.set_state}
+        | {"insights": insights.show},
     }
     app.on_response_prepare.append(_add_deprecation_headers)
     for operation in OPERATIONS:

@@ -89,6 +89,7 @@ class Section:
 
 SECTIONS = (
     Section("Overview", "/board"),
+    Section("Insights", "/board/insights"),
     Section("Escalations", "/board/escalations"),
     Section("Questions", "/board/questions"),
     Section("Gaps", "/board/gaps"),

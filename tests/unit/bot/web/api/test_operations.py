@@ -32,6 +32,7 @@ from tests.fakes.http_server import (
     TOKEN,
     Client,
     gaps_api,
+    insights_api,
     record_api,
     serving,
     settings_for,
@@ -57,6 +58,7 @@ def test_every_route_is_documented_and_no_other_is(store: Store, tmp_path: Path)
         record=record_api(store),
         documents=documents_api(store.audits, tmp_path),
         gaps=gaps_api(store),
+        insights=insights_api(store),
         readable=ReadsEverything(),
     )
 
