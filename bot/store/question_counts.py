@@ -16,9 +16,9 @@ from sqlalchemy import (
     Interval,
     Row,
     Select,
-    and_,
     case,
     exists,
+    false,
     func,
     literal,
     not_,
@@ -185,12 +185,20 @@ def _columns(chosen: Selection) -> tuple[ColumnElement[Any], ...]:
         space_key().label("space"),
         InteractionRow.intent.expression,
         InteractionRow.answer_type.expression,
-        and_(to_people, exists().where(own)).label("handed"),
-        and_(level == "unsure", not_(helped)).label("unsure"),
+        _if(to_people, exists().where(own)).label("handed"),
+        _if(level == "unsure", not_(helped)).label("unsure"),
         (level == "partial").label("partial"),
         func.coalesce(QuestionFactRow.by_bot, False).label("by_bot"),
-        and_(answered, or_(QuestionFactRow.followed_at.is_not(None), disliked)).label("followed"),
+        _if(answered, or_(QuestionFactRow.followed_at.is_not(None), disliked)).label("followed"),
     )
+
+
+def _if(condition: ColumnElement[bool], wanted: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Return the SQL expression of "and" that looks at the second only if the first holds.
+
+    SQLite looks at both operands of an AND that is selected, and each is a search here.
+    """
+    return case((condition, wanted), else_=false())
 
 
 def seconds_between(

@@ -278,6 +278,7 @@ class BoardState:
     platforms: Sequence[object] = ()
     sources: dict[str, SettingOrigin] = field(default_factory=dict)
     documents: MemoryDocuments = field(default_factory=MemoryDocuments)
+    pages: Sequence[Chunk] = ()
 
 
 @asynccontextmanager
@@ -299,6 +300,10 @@ async def state_pages(store: Store, settings: Settings, told: BoardState) -> Asy
         platforms=told.platforms,
     )
     ChannelPage(settings=settings, policies=store.policies, documents=told.documents).mount(app)
+    views = InsightViews(
+        settings.tenant, store.statistics, store.insights, TwoPageIndex(told.pages), settings.zone
+    )
+    InsightsPage(tenant=settings.tenant, views=views).mount(app)
     async with TestClient(TestServer(app)) as client:
         client.session.headers["Accept"] = "text/html"
         yield client
