@@ -17,9 +17,10 @@ from bot.answering.visibility import ReadableInIndex
 from bot.app.components import Components, component_checker, gate_path
 from bot.app.confluence import ConfluenceDirectory, confluence_checker
 from bot.app.documents import DocumentServices, build_document_services
-from bot.app.learning import LearningServices, build_learning
+from bot.app.learning import LearningServices, build_learning, digest_schedule, utc_now
 from bot.app.worker import BackgroundWork, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
+from bot.chat.commands.digest_switch import DigestSwitch
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.reindexing import ReindexRuns
 from bot.chat.commands.run_status import RunWatcher
@@ -41,6 +42,7 @@ from bot.web.auth.security import continue_trace, mount_security
 from bot.web.board import layout as board
 from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.channels import ChannelPage
+from bot.web.board.digests import DigestsPage
 from bot.web.board.documents import DocumentPages
 from bot.web.board.gaps import GapPages
 from bot.web.board.insights import InsightsPage
@@ -120,6 +122,9 @@ def _build_commands(
         directory=directory,
         check_parts=check_parts,
         words=QuestionWords(store.escalations, store.notes, ReadableInIndex(components.index)),
+        digests=DigestSwitch(
+            settings.tenant, store.digests, digest_schedule(settings), now=utc_now
+        ),
         served=settings.index_spaces,
         models=tuple(each.name for each in settings.further_models),
         usual_model=settings.openai_model,
@@ -247,6 +252,7 @@ def _build_services(
         components,
         store,
         channels=channels,
+        directory=directory,
         is_open=lambda: background.supervisor.part().state == "ready",
     )
     return _Services(
@@ -323,6 +329,12 @@ def _mount_board(
         next_runs=services.documents.next_runs,
     ).mount(app)
     GapPages(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps).mount(app)
+    DigestsPage(
+        tenant=settings.tenant,
+        record=store.digests,
+        schedule=digest_schedule(settings),
+        mail=settings.smtp_url is not None,
+    ).mount(app)
     InsightsPage(tenant=settings.tenant, views=services.learning.insights).mount(app)
     ChannelPage(
         settings=settings, policies=store.policies, documents=services.documents.documents

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +16,13 @@ from bot.answering.visibility import ReadableInIndex, ReadablePassages
 from bot.app.components import Components
 from bot.domain.errors import StoreUnavailable
 from bot.domain.messages import Platform, Policy
-from bot.domain.ports import Channel, KnowsPublicChannels, TellsPeople
+from bot.domain.ports import Channel, Directory, KnowsPublicChannels, TellsPeople
 from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
-from bot.learning import certificate_watch, insights, label_review
+from bot.learning import certificate_watch, digest, insights, label_review
 from bot.learning.certificate_watch import CertificateWatch
+from bot.learning.digest import EMAIL, DigestJob, DigestWriter, Schedule, SendsDigests
+from bot.learning.digest_mail import DigestMail
 from bot.learning.gap_checks import GapChecks
 from bot.learning.gap_jobs import GapJob
 from bot.learning.gap_views import GapViews
@@ -33,6 +36,7 @@ QUESTIONS_FILE = "questions.jsonl"
 """Name of the operator's labelled questions in the data directory."""
 
 _MINUTE = timedelta(minutes=1)
+_FEW_MINUTES = timedelta(minutes=5)
 _HOUR = timedelta(hours=1)
 
 log = structlog.get_logger(__name__)
@@ -77,32 +81,58 @@ def build_learning(
     store: Store,
     *,
     channels: Sequence[Channel],
+    directory: Directory,
     is_open: Callable[[], bool],
 ) -> LearningServices:
     """Build everything that learns; nothing is started. ``is_open``: the record can be used."""
     readable = ReadableInIndex(components.index)
     words = QuestionWords(store.escalations, store.notes, readable)
     certificates = _certificate_watch(settings, components, store, channels)
+    gaps = GapViews(settings.tenant, store.gap_reports, words, readable)
+    figures = InsightViews(
+        settings.tenant, store.statistics, store.insights, components.index, settings.zone
+    )
+    writer = DigestWriter(
+        settings.tenant, store.digests, gaps, figures, directory, public_url=settings.public_url
+    )
     jobs = (
         _gap_job(settings, components, store, channels).job(),
         Job(label_review.JOB, _MINUTE, _label_collector(settings, store, channels).run),
         Job(certificate_watch.JOB, _HOUR, certificates.run),
         Job(insights.JOB, _MINUTE, _fact_collector(settings, store).run),
+        Job(digest.JOB, _FEW_MINUTES, _digest_job(settings, store, writer, channels).run),
     )
     return LearningServices(
         JobRunner(settings.tenant, jobs, store.jobs, owner=str(uuid.uuid4()), is_open=is_open),
         words,
-        GapViews(settings.tenant, store.gap_reports, words, readable),
+        gaps,
         _label_review(settings, store, words, readable),
         certificates,
-        InsightViews(
-            settings.tenant, store.statistics, store.insights, components.index, settings.zone
-        ),
+        figures,
+    )
+
+
+def digest_schedule(settings: Settings) -> Schedule:
+    """Return when digests are due."""
+    return Schedule(settings.digest_weekday, settings.digest_hour, settings.zone)
+
+
+def _digest_job(
+    settings: Settings, store: Store, writer: DigestWriter, channels: Sequence[Channel]
+) -> DigestJob:
+    senders: dict[Platform, SendsDigests] = {
+        each.platform: each for each in channels if isinstance(each, SendsDigests)
+    }
+    if settings.smtp_url is not None and settings.smtp_from is not None:
+        tls = ssl.create_default_context()
+        senders[EMAIL] = DigestMail(settings.smtp_url, settings.smtp_from, tls)
+    return DigestJob(
+        settings.tenant, store.digests, writer, senders, digest_schedule(settings), now=utc_now
     )
 
 
 def _fact_collector(settings: Settings, store: Store) -> FactCollector:
-    return FactCollector(settings.tenant, store.gaps, store.insights, store.jobs, now=_utc_now)
+    return FactCollector(settings.tenant, store.gaps, store.insights, store.jobs, now=utc_now)
 
 
 def _certificate_watch(
@@ -117,7 +147,7 @@ def _certificate_watch(
         marks=store.jobs,
         audits=store.audits,
         platforms=[each for each in channels if isinstance(each, TellsPeople)],
-        now=_utc_now,
+        now=utc_now,
     )
 
 
@@ -130,7 +160,7 @@ def _label_collector(
         interactions=store.interactions,
         marks=store.jobs,
         channels=_knowing_public_channels(channels),
-        now=_utc_now,
+        now=utc_now,
     )
 
 
@@ -145,7 +175,7 @@ def _label_review(
         readable=readable,
         audits=store.audits,
         questions=settings.data_dir / QUESTIONS_FILE,
-        now=_utc_now,
+        now=utc_now,
     )
 
 
@@ -155,7 +185,8 @@ def _knowing_public_channels(
     return {each.platform: each for each in channels if isinstance(each, KnowsPublicChannels)}
 
 
-def _utc_now() -> datetime:
+def utc_now() -> datetime:
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 

@@ -1,12 +1,16 @@
-"""Settings of what is learned from use: gaps and figures."""
+"""Settings of what is learned from use: gaps, figures, and the weekly digest."""
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from pydantic import Field, field_validator
+from pydantic import Field, SecretStr, field_validator
 
 from bot.domain.model_settings import LanguageModelSettings
+
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
 
 class LearningSettings(LanguageModelSettings):
@@ -27,6 +31,25 @@ class LearningSettings(LanguageModelSettings):
         "`Europe/Berlin`.",
     )
 
+    digest_day: Weekday = Field("monday", description="Day on which the weekly digest is sent.")
+    digest_hour: int = Field(8, ge=0, le=23, description="Hour of that day, in TIME_ZONE.")
+    smtp_url: SecretStr | None = Field(
+        None,
+        description="Mail server that digests are sent with: `smtps://USER:PASSWORD@HOST:465`, or "
+        "`smtp://USER:PASSWORD@HOST:587`, which has to offer STARTTLS; none: no mail is sent.",
+    )
+    smtp_from: str | None = Field(
+        None, pattern=r"^[^@\s]+@[^@\s]+$", description="Sender's address of mails."
+    )
+
+    @field_validator("smtp_url")
+    @classmethod
+    def _know_the_mail_server(cls, value: SecretStr | None) -> SecretStr | None:
+        url = urlsplit(value.get_secret_value()) if value else None
+        if url is not None and (url.scheme not in {"smtp", "smtps"} or not url.hostname):
+            raise ValueError("is no smtp:// or smtps:// URL with a host.")
+        return value
+
     @field_validator("time_zone")
     @classmethod
     def _know_the_zone(cls, value: str) -> str:
@@ -37,6 +60,11 @@ class LearningSettings(LanguageModelSettings):
                 "is no time zone that this system knows. Write one such as Europe/Berlin or UTC."
             ) from error
         return value
+
+    @property
+    def digest_weekday(self) -> int:
+        """The digest's day of the week; Monday is 0."""
+        return get_args(Weekday).index(self.digest_day)
 
     @property
     def zone(self) -> ZoneInfo:

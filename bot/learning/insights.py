@@ -320,9 +320,8 @@ class InsightViews:
     async def of(self, span: Span, scope: Scope, readers: frozenset[Principal]) -> Insights:
         """Return all figures; of pages those that ``readers`` may read."""
         figures = await self._questions.figures(self._tenant, span, scope, self.zone)
-        cited = await self._reports.cited(self._tenant, span, scope, _CANDIDATE_PAGES)
         try:
-            stale, blind = await self._stale(cited, span.until - STALE_AFTER, readers), False
+            stale, blind = await self.stale(span, readers, scope), False
         except RagError:
             stale, blind = [], True
         return Insights(
@@ -333,13 +332,15 @@ class InsightViews:
             blind,
         )
 
-    async def _stale(
-        self,
-        cited: Sequence[tuple[str, str, int]],
-        before: datetime,
-        readers: frozenset[Principal],
+    async def stale(
+        self, span: Span, readers: frozenset[Principal], scope: Scope = EVERYTHING
     ) -> Sequence[CitedPage]:
-        """Return the readable pages that were last changed before a time, most cited first."""
+        """Return the readable pages unchanged for long, by the answers of a span that cite them.
+
+        Raises StoreUnavailable, RagError.
+        """
+        cited = await self._reports.cited(self._tenant, span, scope, _CANDIDATE_PAGES)
+        before = span.until - STALE_AFTER
         read = [self._index.page(self._tenant, space, page, readers) for space, page, _ in cited]
         found: list[CitedPage] = []
         for chunks, (_, _, answers) in zip(await asyncio.gather(*read), cited, strict=True):

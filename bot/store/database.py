@@ -24,6 +24,7 @@ from bot.store.connections import (
     is_damaged,
     set_up_sqlite,
 )
+from bot.store.digests import StoredDigests
 from bot.store.escalations import StoredEscalations
 from bot.store.gap_reports import StoredGapReports
 from bot.store.gaps import StoredGaps
@@ -135,6 +136,7 @@ class Store:
         self.gaps = StoredGaps(transactions)
         self.gap_reports = StoredGapReports(transactions, self.gaps)
         self.insights = StoredInsights(transactions)
+        self.digests = StoredDigests(transactions)
 
     async def __aenter__(self) -> Self:
         return self

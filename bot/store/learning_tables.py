@@ -195,16 +195,22 @@ class CorrectionRow(Table):
 
 
 class DigestRow(Table):
-    """Who gets the weekly digest where; ``sent_week`` is the ISO week of the last one."""
+    """Who gets the weekly digest where: ``target`` is ``platform:address``, or ``email:address``.
+
+    ``person_id`` and ``email`` are of the person who reads it, "" for a channel. ``tried_week`` and
+    ``sent_week`` are the ISO weeks in which sending was last begun and ended.
+    """
 
     __tablename__ = "digests"
 
     tenant: Mapped[str] = mapped_column(String(64), primary_key=True)
     target: Mapped[str] = mapped_column(Text, primary_key=True)
-    kind: Mapped[str] = mapped_column(String(16))
+    person_id: Mapped[str] = mapped_column(Text, server_default="")
+    email: Mapped[str] = mapped_column(Text, server_default="")
     created_by: Mapped[str] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(Utc)
     off: Mapped[bool] = mapped_column(Boolean, server_default=false())
+    tried_week: Mapped[str] = mapped_column(String(8), server_default="")
     sent_week: Mapped[str] = mapped_column(String(8), server_default="")
     failure: Mapped[str] = mapped_column(Text, server_default="")
 

@@ -95,6 +95,7 @@ SECTIONS = (
     Section("Gaps", "/board/gaps"),
     Section("Feedback", "/board/feedback"),
     Section("Labels", "/board/labels"),
+    Section("Digests", "/board/digests"),
     Section("Documents", "/board/documents"),
     Section("Usage", "/board/usage"),
     Section("Parts", "/board/parts"),

@@ -215,10 +215,12 @@ def _digests() -> None:
         "digests",
         sa.Column("tenant", sa.String(64), primary_key=True),
         sa.Column("target", sa.Text, primary_key=True),
-        sa.Column("kind", sa.String(16), nullable=False),
+        sa.Column("person_id", sa.Text, nullable=False, server_default=""),
+        sa.Column("email", sa.Text, nullable=False, server_default=""),
         sa.Column("created_by", sa.Text, nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("off", sa.Boolean, nullable=False, server_default=sa.false()),
+        sa.Column("tried_week", sa.String(8), nullable=False, server_default=""),
         sa.Column("sent_week", sa.String(8), nullable=False, server_default=""),
         sa.Column("failure", sa.Text, nullable=False, server_default=""),
     )
