@@ -333,7 +333,7 @@ def _mount_board(
         tenant=settings.tenant,
         record=store.digests,
         schedule=digest_schedule(settings),
-        mail=settings.smtp_url is not None,
+        mail=settings.smtp_url is not None and settings.smtp_from is not None,
     ).mount(app)
     InsightsPage(tenant=settings.tenant, views=services.learning.insights).mount(app)
     ChannelPage(

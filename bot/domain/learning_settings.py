@@ -47,7 +47,9 @@ class LearningSettings(LanguageModelSettings):
     def _know_the_mail_server(cls, value: SecretStr | None) -> SecretStr | None:
         url = urlsplit(value.get_secret_value()) if value else None
         if url is not None and (url.scheme not in {"smtp", "smtps"} or not url.hostname):
-            raise ValueError("is no smtp:// or smtps:// URL with a host.")
+            raise ValueError(
+                "write smtps://USER:PASSWORD@HOST:465 or smtp://USER:PASSWORD@HOST:587"
+            )
         return value
 
     @field_validator("time_zone")
@@ -57,7 +59,7 @@ class LearningSettings(LanguageModelSettings):
             ZoneInfo(value)
         except (ValueError, OSError) as error:
             raise ValueError(
-                "is no time zone that this system knows. Write one such as Europe/Berlin or UTC."
+                "no such zone is known here; write one such as Europe/Berlin"
             ) from error
         return value
 

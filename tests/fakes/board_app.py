@@ -32,6 +32,7 @@ from bot.web.auth.identity import SIGNED_IN
 from bot.web.auth.security import mount_security
 from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.channels import ChannelPage
+from bot.web.board.digests import DigestsPage
 from bot.web.board.gaps import GapPages
 from bot.web.board.insights import InsightsPage
 from bot.web.board.layout import mount_layout
@@ -40,6 +41,7 @@ from rag.ports import SearchIndex
 from rag.types import EVERYONE, Chunk, ModelCall, PageSummary, Principal
 from tests.fakes.builders import chunk, message, route
 from tests.fakes.chat_context import MemoryDocuments
+from tests.fakes.digests import MONDAY_MORNING
 
 Client = TestClient[web.Request, web.Application]
 WHO: web.AppKey[str] = web.AppKey("who", str)
@@ -223,6 +225,7 @@ def board_app(
     words = QuestionWords(store.escalations, store.notes, readable)
     views = GapViews(tenant, store.gap_reports, words, readable)
     GapPages(tenant=tenant, views=views, states=store.gaps).mount(app)
+    DigestsPage(tenant=tenant, record=store.digests, schedule=MONDAY_MORNING, mail=True).mount(app)
     insights = InsightViews(tenant, store.statistics, store.insights, shelf, UTC)
     InsightsPage(tenant=tenant, views=insights).mount(app)
     app.router.add_get("/api/v2/insights", InsightsApi(tenant=tenant, views=insights).show)
