@@ -307,7 +307,7 @@ def _mount_chat(app: web.Application, services: _Services) -> None:
         starters=settings.chat_starters,
         placeholder=settings.chat_placeholder,
     )
-    AccountPage(settings.tenant, services.learning.words).mount(app)
+    AccountPage(settings.tenant, services.learning.words, store.digests).mount(app)
 
 
 def _mount_board(
@@ -332,6 +332,7 @@ def _mount_board(
     DigestsPage(
         tenant=settings.tenant,
         record=store.digests,
+        pages=services.learning.insights,
         schedule=digest_schedule(settings),
         mail=settings.smtp_url is not None and settings.smtp_from is not None,
     ).mount(app)

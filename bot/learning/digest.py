@@ -42,8 +42,9 @@ log = structlog.get_logger(__name__)
 class Subscription:
     """Who gets the digest where: ``target`` is ``platform:address``, or ``email:address``.
 
-    ``person_id`` and ``email`` are of the person who reads it, "" for a channel. ``failure`` is why
-    the last one could not be sent, "" if it could.
+    ``person_id`` and ``email`` are of the person who reads it, "" for a channel. ``owner``: it has
+    only the pages whose last editor has this name; "" for all. ``failure`` is why the last one
+    could not be sent, "" if it could.
     """
 
     target: str
@@ -51,6 +52,7 @@ class Subscription:
     created_at: datetime
     person_id: str = ""
     email: str = ""
+    owner: str = ""
     off: bool = False
     tried_week: str = ""
     sent_week: str = ""
@@ -219,25 +221,30 @@ class DigestWriter:
 
     async def write(self, wanted: Subscription, until: datetime) -> Digest:
         """Return the digest of the week before a time. Raises StoreUnavailable, RagError."""
-        viewer, week = await self._viewer(wanted), Span(until - _WEEK, until)
-        open_ = GapQuery(week, frozenset({"new", "taken"}))
+        viewer, since = await self._viewer(wanted), until - _WEEK
+        open_ = GapQuery(Span(since, until), frozenset({"new", "taken"}))
         found = (await self._gaps.listed(open_, viewer, limit=MOST_GAPS)).gaps
-        over = GapQuery(Span(until - _QUARTER, until), frozenset({"closed"}), recent_first=True)
-        closed = (await self._gaps.listed(over, viewer, limit=_CLOSED_SEEN)).gaps
         month = Span(until - timedelta(days=30), until)
         stale = await self._pages.stale(month, viewer.reader.principals)
-        live = await self._record.answers_live_since(self._tenant, week.since)
+        day = f"{until:%A}, {until.day} {until:%B}"
+        if wanted.owner:
+            own = (("Pages of yours to mend:", list(_page_lines(found, stale, wanted.owner))),)
+            return _digest(f"Frontdesk, your pages, the week to {day}", own, _OWNERS_ENDING)
+        waiting = await self._record.open_since(self._tenant)
         sections = (
             ("What people asked and the wiki lacks:", list(map(self._gap_line, found))),
             ("Pages to mend:", list(_page_lines(found, stale))),
-            ("Cases that wait:", list(self._case_lines(await self._waiting(), until))),
-            ("What improved:", list(_improved(closed, week.since, live))),
+            ("Cases that wait:", list(self._case_lines(waiting, until))),
+            ("What improved:", await self._improved(viewer, since, until)),
         )
-        kept = tuple((heading, tuple(lines)) for heading, lines in sections if lines)
-        day = f"{until:%A}, {until.day} {until:%B}"
-        return Digest(
-            f"Frontdesk, the week to {day}", kept, _ENDING.get(wanted.platform, _USUAL_ENDING)
-        )
+        ending = _ENDING.get(wanted.platform, _USUAL_ENDING)
+        return _digest(f"Frontdesk, the week to {day}", sections, ending)
+
+    async def _improved(self, viewer: Viewer, since: datetime, until: datetime) -> list[str]:
+        over = GapQuery(Span(until - _QUARTER, until), frozenset({"closed"}), recent_first=True)
+        closed = (await self._gaps.listed(over, viewer, limit=_CLOSED_SEEN)).gaps
+        live = await self._record.answers_live_since(self._tenant, since)
+        return list(_improved(closed, since, live))
 
     async def _viewer(self, wanted: Subscription) -> Viewer:
         person = wanted.reader
@@ -245,9 +252,6 @@ class DigestWriter:
             return Viewer(frozenset(), Reader(EVERYONE_PRINCIPALS))
         principals = await self._directory.principals(self._tenant, person) | {EVERYONE}
         return Viewer(frozenset({person.id, person_key(person)}), Reader(principals))
-
-    async def _waiting(self) -> Sequence[datetime]:
-        return await self._record.open_since(self._tenant)
 
     def _gap_line(self, gap: ShownGap) -> str:
         near = f"words not shown, near \u201c{gap.pages[0].title}\u201d" if gap.pages else ""
@@ -276,12 +280,22 @@ _ENDING: Mapping[Platform, str] = {
     "slack": "No more of these here: /frontdesk digest off",
     EMAIL: "No more of these: switch it off on the board, under Digests.",
 }
+_OWNERS_ENDING = "No more of these: switch it off in Frontdesk's web chat, under /me."
 _USUAL_ENDING = "No more of these here: write \u201cdigest off\u201d to me."
 
 
-def _page_lines(gaps: Sequence[ShownGap], stale: Sequence[CitedPage]) -> Iterator[str]:
+def _digest(subject: str, sections: Sequence[tuple[str, Sequence[str]]], ending: str) -> Digest:
+    kept = tuple((heading, tuple(lines)) for heading, lines in sections if lines)
+    return Digest(subject, kept, ending)
+
+
+def _page_lines(
+    gaps: Sequence[ShownGap], stale: Sequence[CitedPage], owner: str = ""
+) -> Iterator[str]:
     """Yield pages near what is lacking, then old ones that answer much, each with its owner."""
-    near = {each.url: each for gap in gaps for each in gap.pages[:1]}
+    pages = [each for gap in gaps for each in gap.pages[:1]]
+    near = {each.url: each for each in pages if not owner or each.owner == owner}
+    stale = [each for each in stale if not owner or each.page.owner == owner]
     for page in list(near.values())[:MOST_PAGES]:
         yield f"\u2022 {page.title} ({_owner(page)}), near what was not answered"
     for cited in [each for each in stale if each.page.url not in near][:MOST_PAGES]:

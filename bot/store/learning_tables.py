@@ -197,8 +197,9 @@ class CorrectionRow(Table):
 class DigestRow(Table):
     """Who gets the weekly digest where: ``target`` is ``platform:address``, or ``email:address``.
 
-    ``person_id`` and ``email`` are of the person who reads it, "" for a channel. ``tried_week`` and
-    ``sent_week`` are the ISO weeks in which sending was last begun and ended.
+    ``person_id`` and ``email`` are of the person who reads it, "" for a channel. ``owner``: it has
+    only the pages of this last editor. ``tried_week`` and ``sent_week`` are the ISO weeks in which
+    sending was last begun and ended.
     """
 
     __tablename__ = "digests"
@@ -207,6 +208,7 @@ class DigestRow(Table):
     target: Mapped[str] = mapped_column(Text, primary_key=True)
     person_id: Mapped[str] = mapped_column(Text, server_default="")
     email: Mapped[str] = mapped_column(Text, server_default="")
+    owner: Mapped[str] = mapped_column(Text, server_default="")
     created_by: Mapped[str] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(Utc)
     off: Mapped[bool] = mapped_column(Boolean, server_default=false())

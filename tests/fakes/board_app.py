@@ -225,9 +225,11 @@ def board_app(
     words = QuestionWords(store.escalations, store.notes, readable)
     views = GapViews(tenant, store.gap_reports, words, readable)
     GapPages(tenant=tenant, views=views, states=store.gaps).mount(app)
-    DigestsPage(tenant=tenant, record=store.digests, schedule=MONDAY_MORNING, mail=True).mount(app)
     insights = InsightViews(tenant, store.statistics, store.insights, shelf, UTC)
     InsightsPage(tenant=tenant, views=insights).mount(app)
+    DigestsPage(
+        tenant=tenant, record=store.digests, pages=insights, schedule=MONDAY_MORNING, mail=True
+    ).mount(app)
     app.router.add_get("/api/v2/insights", InsightsApi(tenant=tenant, views=insights).show)
     gaps = GapsApi(tenant=tenant, views=views, states=store.gaps)
     app.router.add_get("/api/v2/gaps", gaps.list)

@@ -217,6 +217,7 @@ def _digests() -> None:
         sa.Column("target", sa.Text, primary_key=True),
         sa.Column("person_id", sa.Text, nullable=False, server_default=""),
         sa.Column("email", sa.Text, nullable=False, server_default=""),
+        sa.Column("owner", sa.Text, nullable=False, server_default=""),
         sa.Column("created_by", sa.Text, nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("off", sa.Boolean, nullable=False, server_default=sa.false()),

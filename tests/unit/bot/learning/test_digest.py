@@ -213,6 +213,28 @@ async def test_old_pages_open_cases_and_what_improved_are_told(store: Store) -> 
     assert "1 gap answered now: \u201cpark a bicycle\u201d" in told
 
 
+async def test_an_owner_gets_their_own_pages_alone(store: Store) -> None:
+    old = datetime(2026, 1, 5, tzinfo=UTC)
+    mine = replace(OPEN, updated_at=old, updated_by="Zoe Editor")
+    closed = replace(CLOSED, updated_at=old, updated_by="Zoe Editor")
+    theirs = replace(OPEN, page_id="p2", id="p2-0", title="Other", updated_at=old, updated_by="Al")
+    held = (mine, closed, theirs)
+    cited = tuple(replace(source(each), space=each.space) for each in held)
+    await asked(store, "where is the vpn", response=replace(SURE, sources=cited))
+    await waiting_case(store)
+    await collect_facts(store)
+    zoe = replace(INES, target="email:zoe@x.example", email="zoe@x.example", owner="Zoe Editor")
+    now = datetime.now(UTC) + timedelta(seconds=1)
+
+    told = await writer(store, held).write(zoe, now)
+
+    assert [heading for heading, _ in told.sections] == ["Pages of yours to mend:"]
+    assert mine.title in told.text()
+    assert closed.title not in told.text()
+    assert "Other" not in told.text()
+    assert (await writer(store, held).write(replace(zoe, owner="Bo"), now)).empty
+
+
 async def test_cases_that_wait_are_told_by_age(store: Store) -> None:
     for name, days in (("a", 0), ("b", 3), ("c", 30), ("d", 31)):
         opened = DUE - timedelta(days=days, hours=1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -10,8 +12,9 @@ from bot.domain.messages import Person
 from bot.learning.digest import Subscription
 from bot.store.database import Store
 from bot.web.board.digests import PATH
-from tests.fakes.board_app import PEOPLE, BoardBrowser
+from tests.fakes.board_app import OPEN, PEOPLE, SURE, BoardBrowser, TwoPageIndex, ask, board, source
 from tests.fakes.builders import NOON
+from tests.fakes.learning import collect_facts
 
 CHANNEL = Subscription("slack:C1", "Anna", NOON)
 BENS = Subscription("email:ben@acme.example", "Ada", NOON, email="ben@acme.example")
@@ -75,3 +78,27 @@ async def test_an_expert_gets_mail_at_their_own_address_alone(
 
 async def test_askers_see_none(desk: BoardBrowser) -> None:
     await desk.of("mika").get(PATH, 403)
+
+
+async def test_admins_see_owners_who_are_not_told_and_tell_them(
+    tmp_path: Path, store: Store
+) -> None:
+    page = replace(OPEN, updated_at=datetime(2026, 1, 5, tzinfo=UTC), updated_by="Zoe Editor")
+    cited = (replace(source(OPEN), space=OPEN.space),)
+    await ask(store, response=replace(SURE, sources=cited))
+    await collect_facts(store)
+
+    async with board(tmp_path, store, TwoPageIndex([page])) as desk:
+        admin = desk.of("admin")
+        assert "Zoe Editor" not in await desk.get(PATH)
+        assert "Tell Zoe Editor" in await admin.get(PATH)
+        tell = {"email": "zoe@acme.example", "owner": "Zoe Editor"}
+        await desk.of("ben").post(PATH, 403, htmx=False, **tell)
+        await admin.post(PATH, 303, htmx=False, **tell)
+        assert "Tell Zoe Editor" not in await admin.get(PATH)
+        await admin.post(PATH, 303, htmx=False, email="bo@acme.example")
+        await admin.post(PATH, 409, htmx=False, email="bo@acme.example", owner="Bo")
+
+    found = await store.digests.one("default", "email:zoe@acme.example")
+    assert found is not None
+    assert found.owner == "Zoe Editor"
