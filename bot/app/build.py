@@ -17,9 +17,10 @@ from bot.answering.visibility import ReadableInIndex
 from bot.app.components import Components, component_checker, gate_path
 from bot.app.confluence import ConfluenceDirectory, answer_publisher, confluence_checker
 from bot.app.documents import DocumentServices, build_document_services
-from bot.app.learning import LearningServices, build_learning
+from bot.app.learning import LearningServices, build_learning, digest_schedule, utc_now
 from bot.app.worker import BackgroundWork, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
+from bot.chat.commands.digest_switch import DigestSwitch
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.reindexing import ReindexRuns
 from bot.chat.commands.run_status import RunWatcher
@@ -44,8 +45,10 @@ from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.answers import AnswerPages
 from bot.web.board.channels import ChannelPage
 from bot.web.board.corrections import CorrectionsPage
+from bot.web.board.digests import DigestsPage
 from bot.web.board.documents import DocumentPages
 from bot.web.board.gaps import GapPages
+from bot.web.board.insights import InsightsPage
 from bot.web.board.label_queue import LabelsPage
 from bot.web.chat.account import AccountPage
 from bot.web.chat.routes import mount_chat
@@ -122,6 +125,9 @@ def _build_commands(
         directory=directory,
         check_parts=check_parts,
         words=QuestionWords(store.escalations, store.notes, ReadableInIndex(components.index)),
+        digests=DigestSwitch(
+            settings.tenant, store.digests, digest_schedule(settings), now=utc_now
+        ),
         served=settings.index_spaces,
         models=tuple(each.name for each in settings.further_models),
         usual_model=settings.openai_model,
@@ -277,6 +283,7 @@ def _mount_api(app: web.Application, services: _Services) -> None:
         readable=ReadableInIndex(services.components.index),
         gaps=api.GapsApi(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps),
         answers=api.ReviewedAnswersApi(tenant=settings.tenant, review=services.learning.answers),
+        insights=api.InsightsApi(tenant=settings.tenant, views=services.learning.insights),
         record=api.RecordApi(
             tenant=settings.tenant,
             searches=store.searches,
@@ -312,7 +319,7 @@ def _mount_chat(app: web.Application, services: _Services) -> None:
         starters=settings.chat_starters,
         placeholder=settings.chat_placeholder,
     )
-    AccountPage(settings.tenant, services.learning.words).mount(app)
+    AccountPage(settings.tenant, services.learning.words, store.digests).mount(app)
 
 
 def _mount_board(
@@ -338,6 +345,14 @@ def _mount_board(
     CorrectionsPage(
         tenant=settings.tenant, reports=store.corrections, index=services.components.index
     ).mount(app)
+    DigestsPage(
+        tenant=settings.tenant,
+        record=store.digests,
+        pages=services.learning.insights,
+        schedule=digest_schedule(settings),
+        mail=settings.smtp_url is not None and settings.smtp_from is not None,
+    ).mount(app)
+    InsightsPage(tenant=settings.tenant, views=services.learning.insights).mount(app)
     ChannelPage(
         settings=settings, policies=store.policies, documents=services.documents.documents
     ).mount(app)

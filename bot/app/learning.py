@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from bot.domain.messages import Platform
 from bot.domain.ports import Channel, Directory, KnowsPublicChannels, TellsPeople
 from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
-from bot.learning import answer_library, certificate_watch, label_review
+from bot.learning import answer_library, certificate_watch, digest, insights, label_review
 from bot.learning.answer_drafts import AnswerDrafts, DraftWriter
 from bot.learning.answer_library import AnswerLibrary
 from bot.learning.answer_review import AnswerReview, NearAnswers
@@ -31,9 +32,12 @@ from bot.learning.corrections import (
     ListsActiveRuns,
     QuoteFates,
 )
+from bot.learning.digest import EMAIL, DigestJob, DigestWriter, Schedule, SendsDigests
+from bot.learning.digest_mail import DigestMail
 from bot.learning.gap_checks import GapChecks
 from bot.learning.gap_jobs import GapJob
 from bot.learning.gap_views import GapViews
+from bot.learning.insights import FactCollector, InsightViews
 from bot.learning.jobs import Job, JobRunner
 from bot.learning.label_review import LabelCollector, LabelReview
 from bot.learning.publishing import Publishes
@@ -47,6 +51,7 @@ QUESTIONS_FILE = "questions.jsonl"
 """Name of the operator's labelled questions in the data directory."""
 
 _MINUTE = timedelta(minutes=1)
+_FEW_MINUTES = timedelta(minutes=5)
 _HOUR = timedelta(hours=1)
 
 log = structlog.get_logger(__name__)
@@ -62,7 +67,8 @@ class LearningServices:
     labels: LabelReview
     certificates: CertificateWatch
     answers: AnswerReview
-    publisher: Publishes | None = None
+    insights: InsightViews
+    publisher: Publishes | None
 
     def mount(self, app: web.Application) -> None:
         """Start and stop the jobs with the server."""
@@ -107,17 +113,26 @@ def build_learning(
     words = QuestionWords(store.escalations, store.notes, readable)
     certificates = _certificate_watch(settings, components, store, channels)
     answers = _answer_library(settings, store, library)
+    gaps = GapViews(settings.tenant, store.gap_reports, words, readable)
+    figures = InsightViews(
+        settings.tenant, store.statistics, store.insights, components.index, settings.zone
+    )
+    writer = DigestWriter(
+        settings.tenant, store.digests, gaps, figures, directory, public_url=settings.public_url
+    )
     jobs = (
         _gap_job(settings, components, store, channels).job(),
         Job(label_review.JOB, _MINUTE, _label_collector(settings, store, channels).run),
         Job(certificate_watch.JOB, _HOUR, certificates.run),
         Job(answer_library.JOB, _MINUTE / 2, answers.run),
         *_correction_jobs(settings, components, store, channels, directory, runs),
+        Job(insights.JOB, _MINUTE, _fact_collector(settings, store).run),
+        Job(digest.JOB, _FEW_MINUTES, _digest_job(settings, store, writer, channels).run),
     )
     return LearningServices(
         JobRunner(settings.tenant, jobs, store.jobs, owner=str(uuid.uuid4()), is_open=is_open),
         words,
-        GapViews(settings.tenant, store.gap_reports, words, readable),
+        gaps,
         _label_review(settings, store, words, readable),
         certificates,
         _answer_review(
@@ -128,6 +143,7 @@ def build_learning(
             library=answers,
             publisher=publisher,
         ),
+        figures,
         publisher,
     )
 
@@ -140,7 +156,7 @@ def _answer_library(settings: Settings, store: Store, library: Library) -> Answe
         library=library,
         marks=store.jobs,
         signed=settings.answers_signed,
-        now=_utc_now,
+        now=utc_now,
     )
 
 
@@ -166,7 +182,7 @@ def _answer_drafts(
         channels=_knowing_public_channels(channels),
         writer=None if usual is None else DraftWriter(usual.chat, prompt, store.usage),
         lasts=timedelta(days=settings.answer_days),
-        now=_utc_now,
+        now=utc_now,
     )
 
 
@@ -189,8 +205,31 @@ def _answer_review(
         workers=store.escalations,
         publisher=publisher,
         by_second=settings.review_by_second,
-        now=_utc_now,
+        now=utc_now,
     )
+
+
+def digest_schedule(settings: Settings) -> Schedule:
+    """Return when digests are due."""
+    return Schedule(settings.digest_weekday, settings.digest_hour, settings.zone)
+
+
+def _digest_job(
+    settings: Settings, store: Store, writer: DigestWriter, channels: Sequence[Channel]
+) -> DigestJob:
+    senders: dict[Platform, SendsDigests] = {
+        each.platform: each for each in channels if isinstance(each, SendsDigests)
+    }
+    if settings.smtp_url is not None and settings.smtp_from is not None:
+        tls = ssl.create_default_context()
+        senders[EMAIL] = DigestMail(settings.smtp_url, settings.smtp_from, tls)
+    return DigestJob(
+        settings.tenant, store.digests, writer, senders, digest_schedule(settings), now=utc_now
+    )
+
+
+def _fact_collector(settings: Settings, store: Store) -> FactCollector:
+    return FactCollector(settings.tenant, store.gaps, store.insights, store.jobs, now=utc_now)
 
 
 def _certificate_watch(
@@ -205,7 +244,7 @@ def _certificate_watch(
         marks=store.jobs,
         audits=store.audits,
         platforms=[each for each in channels if isinstance(each, TellsPeople)],
-        now=_utc_now,
+        now=utc_now,
     )
 
 
@@ -218,7 +257,7 @@ def _label_collector(
         interactions=store.interactions,
         marks=store.jobs,
         channels=_knowing_public_channels(channels),
-        now=_utc_now,
+        now=utc_now,
     )
 
 
@@ -233,7 +272,7 @@ def _label_review(
         readable=readable,
         audits=store.audits,
         questions=settings.data_dir / QUESTIONS_FILE,
-        now=_utc_now,
+        now=utc_now,
     )
 
 
@@ -280,7 +319,8 @@ def _knowing_public_channels(
     return {each.platform: each for each in channels if isinstance(each, KnowsPublicChannels)}
 
 
-def _utc_now() -> datetime:
+def utc_now() -> datetime:
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 

@@ -1,18 +1,18 @@
 """Reports over the record: figures by day, usage sums, policies, audited acts, retention.
 
-Figures count within a span of UTC days, and are marked as shortened above a maximum.
+Figures count within a span of days, and are marked as shortened above a maximum.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import cached_property
 from typing import Literal
 
 from bot.domain.messages import Intent, Policy
-from bot.domain.usage import day_of
 
 Dimension = Literal["day", "model", "channel", "person", "tenant"]
 """Key of the usage sums; a day is a UTC day such as ``2026-11-22``."""
@@ -114,7 +114,7 @@ _KINDS: Mapping[str, QuestionKind] = {
     "SILENT": "silent",
 }
 
-MOST_QUESTIONS = 50_000
+MOST_QUESTIONS = 100_000
 """Maximum number of questions counted in a span, the newest; and of votes."""
 
 MOST_CASES = 5_000
@@ -129,40 +129,108 @@ class Percentiles:
     p95: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
-    """One UTC day: its questions by result, and the thumbs given on it."""
+NEEDED_THE_WIKI: frozenset[QuestionKind] = frozenset({"answered", "unsure", "escalated", "offered"})
+"""Questions that the wiki should answer; small talk, questions back and refusals are not."""
 
-    day: date
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Questions by result.
+
+    ``partial`` are those of "answered" that were answered in part. ``needed`` are those of people
+    that needed the wiki (NEEDED_THE_WIKI), ``deflected`` those of them that were answered and not
+    followed, within a day, by a request for a person, a thumb down, or the same question again.
+    """
+
     kinds: Mapping[QuestionKind, int]
-    up: int = 0
-    down: int = 0
+    partial: int = 0
+    needed: int = 0
+    deflected: int = 0
 
     @property
     def asked(self) -> int:
         return sum(count for kind, count in self.kinds.items() if kind != "silent")
 
+    def of(self, kind: QuestionKind) -> int:
+        """Return the number of questions with a result."""
+        return self.kinds.get(kind, 0)
+
+    @property
+    def deflection(self) -> float | None:
+        """The share of ``needed`` that needed no person; None if there are none."""
+        return self.deflected / self.needed if self.needed else None
+
+
+NO_QUESTIONS = Tally({})
+
+
+def sum_of(tallies: Iterable[Tally]) -> Tally:
+    """Return the sum of some tallies."""
+    kinds: Counter[QuestionKind] = Counter()
+    others: Counter[str] = Counter()
+    for each in tallies:
+        kinds.update(each.kinds)
+        others.update(partial=each.partial, needed=each.needed, deflected=each.deflected)
+    return Tally(kinds, others["partial"], others["needed"], others["deflected"])
+
 
 @dataclass(frozen=True, slots=True)
+class Day:
+    """One day: its questions by result, and the thumbs given on it."""
+
+    day: date
+    questions: Tally = NO_QUESTIONS
+    up: int = 0
+    down: int = 0
+
+
+Grouping = Literal["channel", "space", "intent"]
+GROUPINGS: tuple[Grouping, ...] = ("channel", "space", "intent")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which questions are counted; None: all.
+
+    ``channel`` is ``platform:channel``, "" for all private conversations together. ``space`` is
+    that of the best page that was found, "" for none.
+    """
+
+    channel: str | None = None
+    space: str | None = None
+    intent: str | None = None
+
+
+EVERYTHING = Scope()
+
+
+@dataclass(frozen=True)
 class Figures:
     """Figures of a span by day, including days without a question.
 
-    Withdrawn questions are left out. ``claiming``, ``replying`` and ``resolving`` are durations
-    since the opening of the cases that were opened in the span. ``shortened``: there were more
-    than MOST_QUESTIONS questions or votes, or MOST_CASES cases; only the newest are counted.
+    Withdrawn questions are left out. ``groups`` are the same questions by channel, space and
+    intent, keyed as in ``Scope``. ``claiming``, ``replying`` and ``resolving`` are durations since
+    the opening of the cases that were opened in the span. ``shortened``: there were more than
+    MOST_QUESTIONS questions or votes, or MOST_CASES cases; only the newest are counted.
     """
 
     span: Span
     days: tuple[Day, ...]
+    groups: Mapping[Grouping, Mapping[str, Tally]] = field(default_factory=dict)
     answering: Percentiles = Percentiles()
     claiming: Percentiles = Percentiles()
     replying: Percentiles = Percentiles()
     resolving: Percentiles = Percentiles()
     shortened: bool = False
 
+    @cached_property
+    def total(self) -> Tally:
+        """All questions."""
+        return sum_of(day.questions for day in self.days)
+
     @property
     def asked(self) -> int:
-        return sum(day.asked for day in self.days)
+        return self.total.asked
 
     @property
     def up(self) -> int:
@@ -174,17 +242,7 @@ class Figures:
 
     def of(self, kind: QuestionKind) -> int:
         """Return the number of questions with a result."""
-        return sum(day.kinds.get(kind, 0) for day in self.days)
-
-    @property
-    def without_person(self) -> float | None:
-        """The share of questions to the wiki that it answered; None if there are none.
-
-        A guess that got no thumb up counts as not answered.
-        """
-        answered = self.of("answered")
-        needed = answered + self.of("unsure") + self.of("escalated") + self.of("offered")
-        return answered / needed if needed else None
+        return self.total.of(kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,9 +262,20 @@ class DeliveryFailures:
     news: int = 0
 
 
-def last_days(now: datetime, days: int) -> Span:
-    """Return the span of the last UTC days up to now; today is the last of them."""
-    return Span(day_of(now) - timedelta(days=days - 1), now)
+def last_days(now: datetime, days: int, zone: tzinfo = UTC) -> Span:
+    """Return the span of the last days up to now; today is the last of them."""
+    return Span(midnight(now.astimezone(zone).date() - timedelta(days=days - 1), zone), now)
+
+
+def span_of(first: date, last: date, now: datetime, zone: tzinfo = UTC) -> Span:
+    """Return the span of some days, both included, up to now."""
+    ended = midnight(last + timedelta(days=1), zone) - timedelta(microseconds=1)
+    return Span(midnight(first, zone), min(ended, now))
+
+
+def midnight(day: date, zone: tzinfo) -> datetime:
+    """Return when a day begins somewhere, in UTC."""
+    return datetime.combine(day, time(), zone).astimezone(UTC)
 
 
 def earlier_span(span: Span, days: int) -> Span:
@@ -215,10 +284,28 @@ def earlier_span(span: Span, days: int) -> Span:
     return Span(span.since - earlier, span.until - earlier)
 
 
-def days_in(span: Span) -> tuple[date, ...]:
-    """Return the UTC days that a span overlaps."""
-    first, last = day_of(span.since).date(), day_of(span.until).date()
+def days_in(span: Span, zone: tzinfo = UTC) -> tuple[date, ...]:
+    """Return the days that a span overlaps; it ends within the last one."""
+    first, last = span.since.astimezone(zone).date(), span.until.astimezone(zone).date()
     return tuple(first + timedelta(days=n) for n in range((last - first).days + 1))
+
+
+def offsets(span: Span, zone: tzinfo) -> tuple[tuple[datetime, timedelta], ...]:
+    """Return from when on which offset from UTC gives the right day of a span's times, in order.
+
+    Where clocks change within a day, both offsets give that day around noon: there it changes here.
+    """
+    found: list[tuple[datetime, timedelta]] = []
+    for day in days_in(span, zone):
+        begin = midnight(day, zone)
+        for at in (begin, begin + _HALF_DAY):
+            offset = at.astimezone(zone).utcoffset() or timedelta()
+            if not found or found[-1][1] != offset:
+                found.append((at, offset))
+    return tuple(found)
+
+
+_HALF_DAY = timedelta(hours=12)
 
 
 def kind_of(answer_type: str, intent: str, *, handed: bool, unsure: bool = False) -> QuestionKind:
@@ -245,13 +332,14 @@ def percentiles_of(seconds: Sequence[float]) -> Percentiles:
 
 
 def by_day(
-    span: Span, kinds: Mapping[date, Mapping[QuestionKind, int]], votes: Mapping[date, Counter[str]]
+    days: Iterable[date], asked: Mapping[date, Tally], votes: Mapping[date, Counter[str]]
 ) -> tuple[Day, ...]:
-    """Join counts by day into one row for each day of a span."""
+    """Join counts by day into one row for each day."""
     none: Counter[str] = Counter()
-    thumbs = {day: votes.get(day, none) for day in days_in(span)}
+    thumbs = {day: votes.get(day, none) for day in days}
     return tuple(
-        Day(day, kinds.get(day, {}), given["up"], given["down"]) for day, given in thumbs.items()
+        Day(day, asked.get(day, NO_QUESTIONS), given["up"], given["down"])
+        for day, given in thumbs.items()
     )
 
 

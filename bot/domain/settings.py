@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
-from bot.domain.model_settings import NESTED, LanguageModelSettings
+from bot.domain.learning_settings import LearningSettings
+from bot.domain.model_settings import NESTED
 from bot.domain.urls import is_local_host, with_driver
 
 NOT_FOUND = "I couldn't find that in our wiki."
@@ -22,7 +23,7 @@ EXAMPLES = (
 ESCALATION = "I'm not sure enough to answer that from our wiki."
 
 
-class Settings(LanguageModelSettings):
+class Settings(LearningSettings):
     """Conventional variable names; every field is documented in docs/settings.md."""
 
     model_config = SettingsConfigDict(

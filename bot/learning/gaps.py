@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bot.domain.interactions import Clarification, Escalation, Interaction, Reply
+from bot.domain.interactions import Clarification, Escalation, Interaction, Reply, Trace
 from bot.domain.messages import FoundPassage, Intent, InteractionId
 from bot.domain.record_reports import Span
 from bot.learning.question_words import Spread, person_key
@@ -219,6 +219,18 @@ def normalised(question: str) -> str:
     return " ".join(question.casefold().split()).strip(" .?!\u2026")
 
 
+def same_question(first: Trace, second: Trace) -> bool:
+    """Return whether two questions are the same: in words, or near enough with the same numbers."""
+    words = [normalised(each.route.question) for each in (first, second)]
+    if words[0] == words[1]:
+        return True
+    if second.vector is None or _numbers(words[0]) != _numbers(words[1]):
+        return False
+    before = recorded_vector(first.vector, second.vector.embedder)
+    now = recorded_vector(second.vector, second.vector.embedder)
+    return before is not None and now is not None and float(before @ now) >= SAME
+
+
 def spread_of(members: Sequence[GapMember]) -> Mapping[InteractionId, Spread]:
     """Return how far each question of one gap is known.
 
@@ -228,8 +240,7 @@ def spread_of(members: Sequence[GapMember]) -> Mapping[InteractionId, Spread]:
     if not members:
         return {}
     words = [normalised(each.question) for each in members]
-    numbers = [" ".join(sorted(_WITH_DIGIT.findall(each))) for each in words]
-    same = _equal(words) | (_near(members) & _equal(numbers))
+    same = _equal(words) | (_near(members) & _equal([_numbers(each) for each in words]))
     people = sorted({each.person for each in members} - {""})
     asked = np.array([[each.person == person for person in people] for each in members])
     askers = (same.astype(np.float32) @ asked.reshape(len(members), -1) > 0).sum(axis=1)
@@ -254,6 +265,10 @@ def by_nearness(members: Sequence[GapMember]) -> Sequence[GapMember]:
     middle = vectors.mean(axis=0)
     ranked = sorted(zip(-(vectors @ middle), held, strict=True), key=lambda each: float(each[0]))
     return [*(each for _, each in ranked), *(each for each in newest if each not in held)]
+
+
+def _numbers(words: str) -> str:
+    return " ".join(sorted(_WITH_DIGIT.findall(words)))
 
 
 def _equal(texts: Sequence[str]) -> Pairs:

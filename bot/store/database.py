@@ -25,9 +25,11 @@ from bot.store.connections import (
     set_up_sqlite,
 )
 from bot.store.corrections import StoredCorrections
+from bot.store.digests import StoredDigests
 from bot.store.escalations import StoredEscalations
 from bot.store.gap_reports import StoredGapReports
 from bot.store.gaps import StoredGaps
+from bot.store.insights import StoredInsights
 from bot.store.interactions import StoredAskers, StoredGlances, StoredInteractions, StoredThreads
 from bot.store.jobs import StoredJobs
 from bot.store.key_values import (
@@ -137,6 +139,8 @@ class Store:
         self.corrections = StoredCorrections(transactions)
         self.gaps = StoredGaps(transactions)
         self.gap_reports = StoredGapReports(transactions, self.gaps)
+        self.insights = StoredInsights(transactions)
+        self.digests = StoredDigests(transactions)
 
     async def __aenter__(self) -> Self:
         return self

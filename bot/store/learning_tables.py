@@ -206,16 +206,24 @@ class CorrectionRow(Table):
 
 
 class DigestRow(Table):
-    """Who gets the weekly digest where; ``sent_week`` is the ISO week of the last one."""
+    """Who gets the weekly digest where: ``target`` is ``platform:address``, or ``email:address``.
+
+    ``person_id`` and ``email`` are of the person who reads it, "" for a channel. ``owner``: it has
+    only the pages of this last editor. ``tried_week`` and ``sent_week`` are the ISO weeks in which
+    sending was last begun and ended.
+    """
 
     __tablename__ = "digests"
 
     tenant: Mapped[str] = mapped_column(String(64), primary_key=True)
     target: Mapped[str] = mapped_column(Text, primary_key=True)
-    kind: Mapped[str] = mapped_column(String(16))
+    person_id: Mapped[str] = mapped_column(Text, server_default="")
+    email: Mapped[str] = mapped_column(Text, server_default="")
+    owner: Mapped[str] = mapped_column(Text, server_default="")
     created_by: Mapped[str] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(Utc)
     off: Mapped[bool] = mapped_column(Boolean, server_default=false())
+    tried_week: Mapped[str] = mapped_column(String(8), server_default="")
     sent_week: Mapped[str] = mapped_column(String(8), server_default="")
     failure: Mapped[str] = mapped_column(Text, server_default="")
 
@@ -258,5 +266,50 @@ class ShadowDraftRow(Table):
     reviewed_at: Mapped[datetime | None] = mapped_column(Utc)
 
 
-WITH_WORDS = (GapQuestionRow, LabelRow, CitedQuoteRow, WebhookEventRow, ShadowDraftRow)
-"""The tables that may hold words of a question or its answer: emptied when it is withdrawn."""
+class QuestionFactRow(Table):
+    """What figures need to know of a question beside its row; no words.
+
+    ``private``: only its asker reads the conversation. ``space`` is that of the best page found, ""
+    for none. ``followed_at`` is when, within a day, its asker asked for a person there or asked the
+    same again.
+    """
+
+    __tablename__ = "question_facts"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+    interaction_id: Mapped[str] = mapped_column(
+        ForeignKey(_INTERACTION, ondelete="CASCADE"), primary_key=True
+    )
+    tenant: Mapped[str] = mapped_column(String(64))
+    private: Mapped[bool] = mapped_column(Boolean)
+    by_bot: Mapped[bool] = mapped_column(Boolean)
+    space: Mapped[str] = mapped_column(Text)
+    followed_at: Mapped[datetime | None] = mapped_column(Utc)
+
+
+class CitedPageRow(Table):
+    """A page that an answer cited; ``asked_at`` is when its question was asked."""
+
+    __tablename__ = "cited_pages"
+    __table_args__ = (Index("ix_cited_pages_asked", "tenant", "asked_at", "space", "page"),)
+
+    interaction_id: Mapped[str] = mapped_column(
+        ForeignKey(_INTERACTION, ondelete="CASCADE"), primary_key=True
+    )
+    space: Mapped[str] = mapped_column(Text, primary_key=True)
+    page: Mapped[str] = mapped_column(Text, primary_key=True)
+    tenant: Mapped[str] = mapped_column(String(64))
+    asked_at: Mapped[datetime] = mapped_column(Utc)
+
+
+WITH_WORDS = (
+    GapQuestionRow,
+    LabelRow,
+    CitedQuoteRow,
+    WebhookEventRow,
+    ShadowDraftRow,
+    QuestionFactRow,
+    CitedPageRow,
+)
+"""The tables with words of a question or its answer, or their pages: emptied when it is withdrawn.
+"""

@@ -7,40 +7,38 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Row,
-    Select,
-    and_,
-    case,
-    exists,
-    func,
-    not_,
-    select,
-)
+from sqlalchemy import ColumnElement, Select, case, func, select
 
 from bot.domain.handoff import question_of_person_request
 from bot.domain.json_codec import Codec
 from bot.domain.messages import Message
 from bot.domain.record_reports import (
-    HAND_OVER,
+    EVERYTHING,
     MOST_CASES,
     MOST_QUESTIONS,
     DeliveryFailures,
     Figures,
     Percentiles,
-    QuestionKind,
+    Scope,
     Span,
     WaitingCases,
     by_day,
-    kind_of,
+    days_in,
     percentiles_of,
 )
 from bot.store.connections import Transactions
-from bot.store.queries import not_withdrawn, utc_day
+from bot.store.learning_tables import QuestionFactRow
+from bot.store.question_counts import (
+    Selection,
+    Tallies,
+    count_questions,
+    seconds_between,
+    select_hand_overs,
+    select_questions,
+)
 from bot.store.tables import (
     EscalationRow,
     EscalationStepRow,
@@ -49,68 +47,22 @@ from bot.store.tables import (
     NoticeRow,
 )
 
-_ALL_STATES = ("open", "claimed", "answered", "resolved", "declined", "reopened")
+ALL_STATES = ("open", "claimed", "answered", "resolved", "declined", "reopened")
 """All states, listed in the condition because the index begins with the state."""
 
 _TIMED_ANSWERS = ("RAG", "CLARIFICATION", "ESCALATION_REQUIRED")
 """Answer types that needed a search; small talk and refusals are fast and would skew times."""
 
-_DAY_SECONDS = 86_400
 
-
-def count_kinds(
-    dialect: str, tenant: str, span: Span, most: int
-) -> Select[str, str, str, bool, bool, int]:
-    """Return the query that counts the newest ``most`` questions by day, answer type and intent.
-
-    Also by ``handed``, whether the question was itself escalated, and ``unsure``, whether the
-    answer was a guess without a thumbs-up. Button presses that escalate a question
-    (bot.domain.record_reports.HAND_OVER) are not counted as questions.
-    """
-    asked = (
-        select(*_kind_columns(dialect))
-        .where(*_asked_in_span(tenant, span), InteractionRow.answer_type != HAND_OVER)
-        .order_by(InteractionRow.created_at.desc())
-        .limit(most)
-        .subquery()
-    )
-    key = asked.c.day, asked.c.answer_type, asked.c.intent, asked.c.handed, asked.c.unsure
-    return select(*key, func.count().label("total")).group_by(*key)
-
-
-def select_hand_overs(tenant: str, since: datetime, most: int) -> Select[str]:
-    """Return the query for the newest button presses by which questions were escalated."""
-    return (
-        select(InteractionRow.message)
-        .join(EscalationRow, EscalationRow.interaction_id == InteractionRow.id)
-        .where(
-            InteractionRow.tenant == tenant,
-            InteractionRow.created_at >= since,
-            InteractionRow.answer_type == HAND_OVER,
-            not_withdrawn(),
-        )
-        .order_by(InteractionRow.created_at.desc())
-        .limit(most)
-    )
-
-
-def select_kinds_of(
-    dialect: str, tenant: str, span: Span, ids: Sequence[str]
-) -> Select[str, str, str, bool, bool]:
-    """Return the query for the kinds of some questions, as before a press escalated them."""
-    return select(*_kind_columns(dialect)).where(
-        *_asked_in_span(tenant, span), InteractionRow.id.in_(ids)
-    )
-
-
-def count_votes(dialect: str, tenant: str, span: Span, most: int) -> Select[str, str, int]:
+def count_votes(chosen: Selection, most: int) -> Select[str, str, int]:
     """Return the query that counts the newest ``most`` votes by day and vote."""
     given = (
-        select(utc_day(dialect, FeedbackRow.given_at.expression).label("day"), FeedbackRow.vote)
+        select(chosen.day(FeedbackRow.given_at.expression).label("day"), FeedbackRow.vote)
         .where(
-            FeedbackRow.tenant == tenant,
-            FeedbackRow.given_at >= span.since,
-            FeedbackRow.given_at < span.until,
+            FeedbackRow.tenant == chosen.tenant,
+            FeedbackRow.given_at >= chosen.span.since,
+            FeedbackRow.given_at < chosen.span.until,
+            *chosen.among(FeedbackRow.interaction_id.expression),
         )
         .order_by(FeedbackRow.given_at.desc())
         .limit(most)
@@ -119,17 +71,16 @@ def count_votes(dialect: str, tenant: str, span: Span, most: int) -> Select[str,
     return select(given.c.day, given.c.vote, func.count()).group_by(given.c.day, given.c.vote)
 
 
-def select_answer_times(
-    dialect: str, tenant: str, span: Span, most: int
-) -> Select[int, float | None, float | None]:
+def select_answer_times(chosen: Selection, most: int) -> Select[int, float | None, float | None]:
     """Return the query for the number of timed answers and the 50th and 95th percentile.
 
     Seconds from question to outcome, by the nearest-rank method.
     """
     came, ended = InteractionRow.created_at.expression, InteractionRow.finished_at.expression
     finished = (
-        select(_seconds_between(dialect, came, ended).label("took"))
-        .where(*_asked_in_span(tenant, span), InteractionRow.answer_type.in_(_TIMED_ANSWERS))
+        select(seconds_between(chosen.dialect, came, ended).label("took"))
+        .outerjoin(QuestionFactRow, QuestionFactRow.interaction_id == InteractionRow.id)
+        .where(*chosen.asked(), InteractionRow.answer_type.in_(_TIMED_ANSWERS))
         .order_by(came.desc())
         .limit(most)
         .subquery()
@@ -147,7 +98,7 @@ def select_answer_times(
 
 
 def select_case_times(
-    tenant: str, span: Span, most: int
+    chosen: Selection, most: int
 ) -> Select[datetime, datetime | None, datetime | None, datetime | None]:
     """Return the query for when cases were opened, claimed, replied to and resolved.
 
@@ -159,10 +110,11 @@ def select_case_times(
     opened = (
         select(case_.interaction_id, case_.state, case_.opened_at)
         .where(
-            case_.tenant == tenant,
-            case_.state.in_(_ALL_STATES),
-            case_.opened_at >= span.since,
-            case_.opened_at < span.until,
+            case_.tenant == chosen.tenant,
+            case_.state.in_(ALL_STATES),
+            case_.opened_at >= chosen.span.since,
+            case_.opened_at < chosen.span.until,
+            *chosen.among(case_.interaction_id.expression),
         )
         .order_by(case_.opened_at.desc())
         .limit(most)
@@ -191,7 +143,10 @@ def count_cases_in(tenant: str, states: Sequence[str]) -> Select[int, datetime |
 def count_undelivered_answers(tenant: str, span: Span) -> Select[int]:
     """Return the query that counts the answers that could not be posted."""
     return select(func.count()).where(
-        *_asked_in_span(tenant, span), InteractionRow.status == "failed"
+        InteractionRow.tenant == tenant,
+        InteractionRow.created_at >= span.since,
+        InteractionRow.created_at < span.until,
+        InteractionRow.status == "failed",
     )
 
 
@@ -203,7 +158,7 @@ def count_failed_notices(tenant: str, span: Span) -> Select[int]:
         .join(EscalationRow, EscalationRow.interaction_id == NoticeRow.interaction_id)
         .where(
             EscalationRow.tenant == tenant,
-            EscalationRow.state.in_(_ALL_STATES),
+            EscalationRow.state.in_(ALL_STATES),
             EscalationRow.opened_at >= span.since,
             EscalationRow.opened_at < span.until,
             NoticeRow.due_at.is_(None),
@@ -215,47 +170,6 @@ def count_failed_notices(tenant: str, span: Span) -> Select[int]:
 def select_any_question(tenant: str) -> Select[str]:
     """Return the query for any one question of a tenant."""
     return select(InteractionRow.id).where(InteractionRow.tenant == tenant).limit(1)
-
-
-def _kind_columns(
-    dialect: str,
-) -> tuple[
-    ColumnElement[str],
-    ColumnElement[str],
-    ColumnElement[str],
-    ColumnElement[bool],
-    ColumnElement[bool],
-]:
-    guess = InteractionRow.confidence_level == "unsure"
-    helped = exists().where(
-        FeedbackRow.interaction_id == InteractionRow.id, FeedbackRow.vote == "up"
-    )
-    own = EscalationRow.interaction_id == InteractionRow.id
-    to_people = InteractionRow.answer_type == "ESCALATION_REQUIRED"
-    return (
-        utc_day(dialect, InteractionRow.created_at.expression).label("day"),
-        InteractionRow.answer_type.expression,
-        InteractionRow.intent.expression,
-        and_(to_people, exists().where(own)).label("handed"),
-        and_(guess, not_(helped)).label("unsure"),
-    )
-
-
-def _asked_in_span(tenant: str, span: Span) -> tuple[ColumnElement[bool], ...]:
-    return (
-        InteractionRow.tenant == tenant,
-        InteractionRow.created_at >= span.since,
-        InteractionRow.created_at < span.until,
-        not_withdrawn(),
-    )
-
-
-def _seconds_between(
-    dialect: str, since: ColumnElement[datetime], until: ColumnElement[datetime | None]
-) -> ColumnElement[float]:
-    if dialect == "postgresql":
-        return func.date_part("epoch", until - since)
-    return (func.julianday(until) - func.julianday(since)) * _DAY_SECONDS
 
 
 _IDS_PER_STATEMENT = 500
@@ -280,17 +194,21 @@ class StoredStatistics:
         self._cases = most_cases
         self._messages = Codec(Message)
 
-    async def figures(self, tenant: str, span: Span) -> Figures:
+    async def figures(
+        self, tenant: str, span: Span, scope: Scope = EVERYTHING, zone: tzinfo = UTC
+    ) -> Figures:
         """Return the figures of a span: questions and votes per day, and response times."""
-        dialect, most = self._transactions.dialect, self._questions
-        kinds = await self._kinds(tenant, span)
-        votes = await self._votes(count_votes(dialect, tenant, span, most))
-        lives = await self._transactions.rows(select_case_times(tenant, span, self._cases))
-        seen = max(_total(kinds), _total(votes))
+        most = self._questions
+        chosen = Selection(self._transactions.dialect, tenant, span, scope, zone)
+        asked = await self._questions_of(chosen)
+        votes = await self._votes(count_votes(chosen, most))
+        lives = await self._transactions.rows(select_case_times(chosen, self._cases))
+        seen = max(asked.seen, sum(each.total() for each in votes.values()))
         return Figures(
             span=span,
-            days=by_day(span, kinds, votes),
-            answering=await self._answering(tenant, span),
+            days=by_day(days_in(span, zone), asked.days(), votes),
+            groups=asked.groups(),
+            answering=await self._answering(chosen),
             claiming=_times_since_opened(lives, "claimed_at"),
             replying=_times_since_opened(lives, "replied_at"),
             resolving=_times_since_opened(lives, "resolved_at"),
@@ -317,31 +235,25 @@ class StoredStatistics:
         """Return whether the tenant has any stored question."""
         return bool(await self._transactions.rows(select_any_question(tenant)))
 
-    async def _answering(self, tenant: str, span: Span) -> Percentiles:
-        dialect, most = self._transactions.dialect, self._questions
-        ((count, half, most_of),) = await self._transactions.rows(
-            select_answer_times(dialect, tenant, span, most)
-        )
+    async def _answering(self, chosen: Selection) -> Percentiles:
+        statement = select_answer_times(chosen, self._questions)
+        ((count, half, most_of),) = await self._transactions.rows(statement)
         return Percentiles(count, float(half or 0), float(most_of or 0)) if count else Percentiles()
 
-    async def _kinds(self, tenant: str, span: Span) -> Mapping[date, Counter[QuestionKind]]:
-        """Count questions by day and kind; one escalated by a press counts as escalated."""
-        dialect, most = self._transactions.dialect, self._questions
-        counted: defaultdict[date, Counter[QuestionKind]] = defaultdict(Counter)
-        kinds = count_kinds(dialect, tenant, span, most)
-        for row in await self._transactions.rows(kinds):
-            counted[date.fromisoformat(row.day)][_kind_of_row(row)] += row.total
-        for ids in _batches(await self._pressed(tenant, span)):
-            before = select_kinds_of(dialect, tenant, span, ids)
-            for asked in await self._transactions.rows(before):
-                counted[date.fromisoformat(asked.day)][_kind_of_row(asked)] -= 1
-                counted[date.fromisoformat(asked.day)]["escalated"] += 1
-        # Unary plus drops counts that are zero or negative.
-        return {day: +kinds for day, kinds in counted.items()}
+    async def _questions_of(self, chosen: Selection) -> Tallies:
+        """Count questions; one that was escalated by a press counts as escalated."""
+        counted = Tallies()
+        for row in await self._transactions.rows(count_questions(chosen, self._questions)):
+            counted.add(row)
+        for ids in _batches(await self._pressed(chosen)):
+            for row in await self._transactions.rows(select_questions(chosen, ids)):
+                counted.hand_over(row)
+        return counted
 
-    async def _pressed(self, tenant: str, span: Span) -> Sequence[str]:
+    async def _pressed(self, chosen: Selection) -> Sequence[str]:
         """Return the ids of the questions that were escalated by a button press."""
-        rows = await self._transactions.rows(select_hand_overs(tenant, span.since, self._questions))
+        pressed = select_hand_overs(chosen.tenant, chosen.span.since, self._questions)
+        rows = await self._transactions.rows(pressed)
         below = (question_of_person_request(self._messages.decode(row.message)) for row in rows)
         return [each for each in below if each is not None]
 
@@ -352,18 +264,10 @@ class StoredStatistics:
         return counted
 
 
-def _kind_of_row(row: Row[*tuple[Any, ...]]) -> QuestionKind:
-    return kind_of(row.answer_type, row.intent, handed=bool(row.handed), unsure=bool(row.unsure))
-
-
 def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
     return (
         ids[start : start + _IDS_PER_STATEMENT] for start in range(0, len(ids), _IDS_PER_STATEMENT)
     )
-
-
-def _total(counted: Mapping[date, Counter[Any]]) -> int:
-    return sum(each.total() for each in counted.values())
 
 
 def _times_since_opened(rows: Sequence[Any], step: str) -> Percentiles:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from bot.domain.health import ComponentStatus
 from bot.store.database import Store
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Look, in_looks, visiting
 from tests.fakes.board_app import BoardState, state_pages
+from tests.fakes.builders import chunk
 from tests.fakes.chat_context import MemoryDocuments, document
 from tests.fakes.http_server import settings_for
+from tests.fakes.learning import collect_facts
 from tests.fakes.record_rows import fill
 
 pytestmark = [
@@ -27,6 +30,8 @@ pytestmark = [
 PATHS = (
     "/board",
     "/board?days=90",
+    "/board/insights",
+    "/board/insights?days=90&space=IT",
     "/board/usage?by=model",
     "/board/parts",
     "/board/settings",
@@ -45,11 +50,16 @@ PARTS = (
 @pytest_asyncio.fixture(loop_scope="session")
 async def url(store: Store, tmp_path: Path) -> AsyncIterator[str]:
     await fill(store, datetime.now(UTC), days=30, a_day=20)
+    await collect_facts(store)
     await store.audits.append("default", "cli:anna", "policy", "slack:C0123", detail="IT, HR")
     indexed = MemoryDocuments()
     for space in ("HR", "IT", "OFFICE"):
         indexed.kept[space, "a.md"] = document(space, "a.md")
-    told = BoardState(PARTS, documents=indexed)
+    changed = datetime(2026, 2, 1, tzinfo=UTC)
+    page = replace(
+        chunk("It is so.", page_id="vpn.md", title="VPN"), updated_at=changed, updated_by="Zoe"
+    )
+    told = BoardState(PARTS, documents=indexed, pages=[page])
     async with state_pages(store, settings_for(tmp_path), told) as client:
         yield str(client.make_url("/"))
 
@@ -116,7 +126,7 @@ async def test_a_command_is_copied(chromium: Browser, url: str) -> None:
 
 
 async def test_the_figures_of_a_chart_open_as_a_table(chromium: Browser, url: str) -> None:
-    async with visiting(chromium, f"{url}board?days=30", PHONE, also=url) as visit:
+    async with visiting(chromium, f"{url}board/insights?days=30", PHONE, also=url) as visit:
         fold = visit.page.get_by_role("figure").first
         await expect(fold.get_by_role("table")).to_be_hidden()
         await fold.get_by_text("Figures by day").click()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import cast
 
@@ -22,21 +22,26 @@ from bot.domain.settings_loading import SettingOrigin, load_settings
 from bot.domain.users import SignedIn
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.learning.gap_views import GapViews
+from bot.learning.insights import InsightViews
 from bot.learning.question_words import QuestionWords
 from bot.store.database import Store
 from bot.store.search import StoredSearches
 from bot.web.api.gaps import GapsApi
+from bot.web.api.insights import InsightsApi
 from bot.web.auth.identity import SIGNED_IN
 from bot.web.auth.security import mount_security
 from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.channels import ChannelPage
+from bot.web.board.digests import DigestsPage
 from bot.web.board.gaps import GapPages
+from bot.web.board.insights import InsightsPage
 from bot.web.board.layout import mount_layout
 from rag.errors import IndexUnavailable
 from rag.ports import SearchIndex
 from rag.types import EVERYONE, Chunk, ModelCall, PageSummary, Principal
 from tests.fakes.builders import chunk, message, route
 from tests.fakes.chat_context import MemoryDocuments
+from tests.fakes.digests import MONDAY_MORNING
 
 Client = TestClient[web.Request, web.Application]
 WHO: web.AppKey[str] = web.AppKey("who", str)
@@ -220,6 +225,12 @@ def board_app(
     words = QuestionWords(store.escalations, store.notes, readable)
     views = GapViews(tenant, store.gap_reports, words, readable)
     GapPages(tenant=tenant, views=views, states=store.gaps).mount(app)
+    insights = InsightViews(tenant, store.statistics, store.insights, shelf, UTC)
+    InsightsPage(tenant=tenant, views=insights).mount(app)
+    DigestsPage(
+        tenant=tenant, record=store.digests, pages=insights, schedule=MONDAY_MORNING, mail=True
+    ).mount(app)
+    app.router.add_get("/api/v2/insights", InsightsApi(tenant=tenant, views=insights).show)
     gaps = GapsApi(tenant=tenant, views=views, states=store.gaps)
     app.router.add_get("/api/v2/gaps", gaps.list)
     app.router.add_get("/api/v2/gaps/{id}", gaps.one)
@@ -272,6 +283,7 @@ class BoardState:
     platforms: Sequence[object] = ()
     sources: dict[str, SettingOrigin] = field(default_factory=dict)
     documents: MemoryDocuments = field(default_factory=MemoryDocuments)
+    pages: Sequence[Chunk] = ()
 
 
 @asynccontextmanager
@@ -293,6 +305,10 @@ async def state_pages(store: Store, settings: Settings, told: BoardState) -> Asy
         platforms=told.platforms,
     )
     ChannelPage(settings=settings, policies=store.policies, documents=told.documents).mount(app)
+    views = InsightViews(
+        settings.tenant, store.statistics, store.insights, TwoPageIndex(told.pages), settings.zone
+    )
+    InsightsPage(tenant=settings.tenant, views=views).mount(app)
     async with TestClient(TestServer(app)) as client:
         client.session.headers["Accept"] = "text/html"
         yield client

@@ -109,7 +109,8 @@ async def chat_app(
         starters=("vpn says error 809",),
     )
     readable = readable or ReadsEverything()
-    AccountPage("default", QuestionWords(store.escalations, store.notes, readable)).mount(app)
+    words = QuestionWords(store.escalations, store.notes, readable)
+    AccountPage("default", words, store.digests).mount(app)
     async with running(opened):
         yield app
 

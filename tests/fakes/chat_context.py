@@ -14,6 +14,7 @@ from bot.answering.gate import load_gate
 from bot.answering.private_answers import PrivateAnswers
 from bot.answering.visibility import ReadablePassages, RecordedPassage
 from bot.chat.adapters import ChatContext
+from bot.chat.commands.digest_switch import DigestSwitch
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.reindexing import ReindexRuns
 from bot.chat.commands.run_status import RunWatcher
@@ -35,7 +36,8 @@ from ingestion.library import Added, LibraryDocument, Space
 from ingestion.records.types import Failure, Run
 from rag.errors import IndexUnavailable
 from rag.types import EVERYONE, Chunk, Principal
-from tests.fakes.builders import chunk
+from tests.fakes.builders import NOON, chunk
+from tests.fakes.digests import MONDAY_MORNING
 
 WHEN = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 RUN = Run(
@@ -388,4 +390,5 @@ def _orders(store: Store, shelf: MemoryDocuments, tenant: str) -> CommandExecuto
         directory=VouchedDirectory(),
         check_parts=_all_well,
         words=QuestionWords(store.escalations, store.notes, ReadsEverything()),
+        digests=DigestSwitch(tenant, store.digests, MONDAY_MORNING, now=lambda: NOON),
     )

@@ -34,7 +34,7 @@ from tests.fakes.bot_ports import MemoryEngine
 from tests.fakes.chat_context import ReadsEverything, documents_api
 from tests.fakes.durable_inbox import SOON, inbox_over, running
 from tests.fakes.ingestion import MemoryIndex
-from tests.fakes.learning import gap_views
+from tests.fakes.learning import gap_views, insight_views
 
 Client = TestClient[web.Request, web.Application]
 
@@ -69,6 +69,10 @@ def answers_api(store: Store, data_dir: Path) -> api.ReviewedAnswersApi:
     """The part of the API for answers by people, over an empty index."""
     room = AnswerRoom(store, cast("EmbeddedIndex", MemoryIndex()), data_dir)
     return api.ReviewedAnswersApi(tenant="default", review=room.review)
+
+
+def insights_api(store: Store) -> api.InsightsApi:
+    return api.InsightsApi(tenant="default", views=insight_views(store))
 
 
 @asynccontextmanager
@@ -108,6 +112,7 @@ async def serving(
         documents=documents or documents_api(store.audits, settings.data_dir),
         gaps=gaps_api(store, readable),
         answers=answers_api(store, settings.data_dir),
+        insights=insights_api(store),
         readable=readable or ReadsEverything(),
         ask_seconds=ask_seconds,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import count
 
 from bot.answering.visibility import ReadablePassages
@@ -25,13 +25,14 @@ from bot.domain.usage import UsageLimits
 from bot.learning.gap_checks import GapChecks
 from bot.learning.gap_jobs import GapJob
 from bot.learning.gap_views import GapViews
+from bot.learning.insights import FactCollector, InsightViews, ReadsPages
 from bot.learning.question_words import QuestionWords
 from bot.store.database import Store
 from ingestion.errors import IngestionError
 from ingestion.types import PublishableAnswer
 from rag.ports import Embedder
 from rag.types import Chunk, ModelCall
-from tests.fakes.board_app import source
+from tests.fakes.board_app import TwoPageIndex, source
 from tests.fakes.builders import message
 from tests.fakes.rag_ports import WordEmbedder
 
@@ -187,6 +188,32 @@ def gap_job(
         night=night,
         settled=timedelta(0),
     )
+
+
+def fact_collector(store: Store) -> FactCollector:
+    """Return the job as the server runs it, over a real record."""
+    return FactCollector(
+        "default",
+        store.gaps,
+        store.insights,
+        store.jobs,
+        now=lambda: datetime.now(UTC) + timedelta(seconds=1),
+        settled=timedelta(0),
+    )
+
+
+def insight_views(
+    store: Store, index: ReadsPages | None = None, zone: tzinfo = UTC
+) -> InsightViews:
+    pages = index or TwoPageIndex()
+    return InsightViews("default", store.statistics, store.insights, pages, zone)
+
+
+async def collect_facts(store: Store) -> None:
+    """Record the facts of all questions."""
+    job = fact_collector(store)
+    while await job.run():
+        pass
 
 
 async def run(job: GapJob, now: datetime | None = None) -> None:

@@ -296,9 +296,9 @@ class BusyRecord:
         if luck < 0.56:
             text, answer, title = self._drawn.choice(KNOWN)
             page = f"{title.lower()}.md"
-            source = Source(
-                page, page, title, f"/pages/IT/{page}", "", answer, None, 0.9, "f", page
-            )
+            space = "HR" if title in {"Leave", "Travel"} else "IT"
+            place = f"/pages/{space}/{page}"
+            source = Source(page, page, title, place, "", answer, None, 0.9, "f", page, space=space)
             sure = self._drawn.uniform(0.66, 0.99)
             return self._traced(Reply(f"{answer} [1]", "answer", (source,), sure), text), text
         if luck < 0.68:

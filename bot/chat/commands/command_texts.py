@@ -87,6 +87,7 @@ def help_text(spelling: CommandSyntax, *, admin: bool) -> str:
     if admin:
         lines += [
             f"{command}settings: what this channel allows",
+            f"{command}digest on: once a week what the wiki lacks, here; off: stop that",
             f"{reindexing('SPACE')}: bring a space up to date; or one page by its address, or all",
             f"{reindexing('SPACE', '--dry-run')}: only say what would change",
             f"{reindexing('status')}: how far the runs are",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TypeVar, assert_never
 
 import structlog
@@ -24,12 +25,14 @@ from bot.chat.commands.channel_settings import (
     read_form,
 )
 from bot.chat.commands.command_texts import SHARES, SHARES_NOT, help_text, status_text
+from bot.chat.commands.digest_switch import DigestSwitch
 from bot.chat.commands.reindexing import ReindexRuns
 from bot.chat.commands.run_status import RunStatus, RunWatcher
 from bot.chat.commands.types import (
     Admins,
     CommandCaller,
     CommandSyntax,
+    DigestRequest,
     Done,
     HelpRequest,
     InGroup,
@@ -109,8 +112,10 @@ class CommandSenders:
     spelling: CommandSyntax
     in_group: InGroup | None = None
 
-    async def caller(self, reference: str, *, alone: bool = True) -> CommandCaller:
-        """Return the caller; ``alone``: nobody else will read the reply.
+    async def caller(
+        self, reference: str, *, alone: bool = True, channel: str = ""
+    ) -> CommandCaller:
+        """Return the caller; ``alone``: nobody else will read the reply; ``channel``: where.
 
         Raises ActionRejected for guests, bots and people of other organisations, DeliveryFailed.
         """
@@ -118,7 +123,7 @@ class CommandSenders:
         if person is None:
             raise ActionRejected(NOT_FOR_OUTSIDERS)
         return CommandCaller(
-            person, self.platform, self.admins, self.spelling, self.in_group, alone
+            person, self.platform, self.admins, self.spelling, self.in_group, alone, channel
         )
 
 
@@ -165,6 +170,7 @@ class CommandExecutor:
         directory: Looks up what a colleague may read.
         check_parts: Returns the status of every component.
         words: Records who lets others see their questions.
+        digests: Records who gets the weekly digest.
         served: Spaces that may be answered from at all; None is all.
         models: Models that a channel can choose beside ``usual_model`` (None: no model).
     """
@@ -176,6 +182,7 @@ class CommandExecutor:
     directory: Directory
     check_parts: CheckComponents
     words: QuestionWords
+    digests: DigestSwitch
     served: frozenset[str] | None = None
     models: tuple[str, ...] = ()
     usual_model: str | None = None
@@ -198,6 +205,8 @@ class CommandExecutor:
                 return await self.cancel(request, by)
             case ShareRequest():
                 return await self.share(request, by)
+            case DigestRequest():
+                return await self.digest(request, by)
             case _:
                 assert_never(request)
 
@@ -227,6 +236,17 @@ class CommandExecutor:
             return Done((SHARES if shares else SHARES_NOT).format(command=by.spelling.command))
 
         return await _or_refused(set_and_tell)
+
+    async def digest(self, request: DigestRequest, by: CommandCaller) -> Done | Refused:
+        """Send the weekly digest where the command was given, or stop that.
+
+        Whoever gets it in a direct conversation may stop it; all else is for admins.
+        """
+        own = not by.channel and request.wanted is not True
+        change = partial(self.digests.change, request, by)
+        if own:
+            return await _or_refused(change)
+        return await self._allowed(by, "digest", change)
 
     async def reindex(self, request: ReindexRequest, by: CommandCaller) -> Started | Refused:
         """Start a run; the result's id can be followed."""

@@ -16,6 +16,7 @@ from bot.chat.commands.types import (
     AskRequest,
     CommandRequest,
     CommandSyntax,
+    DigestRequest,
     HelpRequest,
     InvalidCommand,
     PageByUrl,
@@ -107,6 +108,8 @@ _WHY_IN_WORDS = re.compile(
 
 _SHARING = re.compile(r"/?share my questions(?: (on|off))?[ .!?]*", re.IGNORECASE)
 
+_DIGEST = re.compile(r"/?digest(?: (on|off))?[ .!?]*", re.IGNORECASE)
+
 _LIKENESS = 0.85
 """From this similarity on, a word counts as a misspelt command."""
 
@@ -159,14 +162,20 @@ def asks_why(text: str) -> bool:
     return _WHY_IN_WORDS.fullmatch(" ".join(text.split())) is not None
 
 
-def _whole_phrase(text: str) -> WhyRequest | ShareRequest | None:
+def _whole_phrase(text: str) -> WhyRequest | ShareRequest | DigestRequest | None:
     """Return the command that a whole text is in words; None if it is none."""
     if asks_why(text):
         return WhyRequest()
-    found = _SHARING.fullmatch(" ".join(text.split()))
-    if found is None:
-        return None
-    return ShareRequest(None if found[1] is None else found[1].casefold() == "on")
+    said = " ".join(text.split())
+    if found := _SHARING.fullmatch(said):
+        return ShareRequest(_switch(found[1]))
+    if found := _DIGEST.fullmatch(said):
+        return DigestRequest(_switch(found[1]))
+    return None
+
+
+def _switch(word: str | None) -> bool | None:
+    return None if word is None else word.casefold() == "on"
 
 
 def parse_reindex_text(text: str, spelling: CommandSyntax) -> CommandRequest | InvalidCommand:

@@ -95,8 +95,20 @@ class ShareRequest:
     shares: bool | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class DigestRequest:
+    """Send the weekly digest here, or stop that; None only asks which of them holds."""
+
+    wanted: bool | None = None
+
+
 TextRequest = (
-    HelpRequest | StatusRequest | ReindexStatusRequest | ReindexCancelRequest | ShareRequest
+    HelpRequest
+    | StatusRequest
+    | ReindexStatusRequest
+    | ReindexCancelRequest
+    | ShareRequest
+    | DigestRequest
 )
 """Commands whose only result is text."""
 
@@ -144,6 +156,8 @@ class CommandCaller:
     ``platform`` precedes the person's id in the audit log. ``admins`` are the platform's;
     ``in_group`` checks membership in admin groups that the person's principals don't include.
     ``alone``: nobody else reads the reply. Otherwise no page is named, as readers may lack access.
+    ``channel`` is where the command was given, in the platform's own id; "" for a direct
+    conversation.
     """
 
     person: Person
@@ -152,6 +166,7 @@ class CommandCaller:
     spelling: CommandSyntax = CommandSyntax()
     in_group: InGroup | None = None
     alone: bool = True
+    channel: str = ""
 
     @property
     def actor(self) -> str:

@@ -28,7 +28,7 @@ from bot.platforms.slack.members import Colleagues, MentionNames
 from bot.platforms.slack.messages.intake import Files
 from bot.platforms.slack.messages.progress import AgentSessions, ProgressStatus, ReplyOrder
 from bot.platforms.slack.messages.replies import CommandReplies, PrivateReplies, Replies
-from bot.platforms.slack.notices import AskerNotices
+from bot.platforms.slack.notices import AskerNotices, Digests
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.metadata import ts_of
 from bot.platforms.slack.people_channel import PeopleChannel
@@ -65,8 +65,9 @@ class SlackChannel:
     """Slack as a channel: delivers replies, shows progress, posts cards and notices.
 
     Implements Channel, Withdraws, CorrectsReplies, TakesTurns, Introduces, Fetches, TellsState and
-    TellsPeople of bot.domain.ports, and Tells, AsksPeople, ShowsCases and LinksBack of
-    bot.escalations.ports. What takes more than a call of the client is in a class of its own.
+    TellsPeople of bot.domain.ports, Tells, AsksPeople, ShowsCases and LinksBack of
+    bot.escalations.ports, and SendsDigests of bot.learning.digest. What takes more than a call of
+    the client is in a class of its own.
     """
 
     def __init__(self, client: SlackClient, settings: Settings, notes: Notes) -> None:
@@ -103,6 +104,7 @@ class SlackChannel:
         self.card_of, self.remind = self.people.card_of, self.people.remind
         self.tell_people = self.people.tell
         self.correct, self.note = self._replies.correct, self.private_replies.note
+        self.send_digest = Digests(client).send_digest
 
     @property
     def platform(self) -> Literal["slack"]:

@@ -17,20 +17,23 @@ from slack_bolt.app.async_app import AsyncApp
 from bot.chat.actions import ActionTargets, interaction_named
 from bot.chat.response_view import web_url
 from bot.domain.cases import Act, Case, Notice
-from bot.domain.errors import BotError
+from bot.domain.errors import BotError, DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.domain.markdown import clip, split
-from bot.domain.messages import Message
+from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
 from bot.escalations.asker_notices import LatestNotice, buttons_with, notice_text
 from bot.escalations.case_view import CaseButton, platform_of, reminder_text
 from bot.escalations.casework import Casework
+from bot.learning.digest import Sending
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
 from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.members import is_shared_channel
 from bot.platforms.slack.payloads.actions import ASKER_CLOSE, ASKER_REOPEN
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.markup import bold, escaped
 from bot.platforms.slack.payloads.metadata import (
+    MessageLabel,
     Place,
     PostedParts,
     label_of,
@@ -38,6 +41,7 @@ from bot.platforms.slack.payloads.metadata import (
     parts_of,
     thread_of,
     ts_of,
+    ts_since,
 )
 from bot.platforms.slack.rendering import (
     SECTION_LIMIT,
@@ -232,3 +236,41 @@ class AskerButtons:
         case_id = interaction_named(press.value)
         actor = await self.targets.asker(case_id, press.presser)
         await self.casework.act(self.targets.tenant, case_id, act, actor)
+
+
+_SHARED = "Another company reads this channel, so no digest is sent there."
+
+
+class Digests:
+    """Sends digests to channels and people. Implements bot.learning.digest.SendsDigests.
+
+    One of an earlier attempt is looked up by its metadata.
+    """
+
+    def __init__(self, client: SlackClient) -> None:
+        self._client = client
+
+    async def send_digest(self, address: str, sending: Sending) -> None:
+        """Post a digest, unless it is there. Raises DeliveryFailed, DeliveryRefused."""
+        person = address.startswith(("U", "W"))
+        if not person and is_shared_channel(await self._client.conversations_info(address)):
+            raise DeliveryRefused(_SHARED)
+        channel = await self._client.conversations_open(address) if person else address
+        place = Place(channel, None, since=ts_since(sending.since))
+        key = InteractionId(sending.key)
+        if sending.again and await self._client.find_messages(place, key):
+            return
+        label = MessageLabel(sending.key, key, "1", total=1)
+        await self._client.chat_post_message(place, _digest_forms(sending), label, kind="notice")
+
+
+def _digest_forms(sending: Sending) -> MessageForms:
+    digest = sending.digest
+    parts = [
+        f"{bold(heading)}\n" + "\n".join(map(with_links, lines))
+        for heading, lines in digest.sections
+    ]
+    shown = (bold(digest.subject), *(clip(part, SECTION_LIMIT) for part in parts))
+    text = escaped(digest.text())
+    blocks = (*map(section, shown), context(escaped(digest.ending)))
+    return (MessageForm(text, blocks), MessageForm(text))

@@ -180,7 +180,8 @@ class SlashCommands:
 
     async def _execute(self, command: Command) -> MessageForm | None:
         """Execute a command; return the reply, None if a modal shows it."""
-        by = await self.senders.caller(command.user)
+        channel = "" if command.is_direct else command.channel
+        by = await self.senders.caller(command.user, channel=channel)
         match request := command.request():
             case InvalidCommand(text):
                 return plain_message(text)

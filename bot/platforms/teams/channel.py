@@ -51,7 +51,7 @@ from bot.platforms.teams.messages.intake import Files
 from bot.platforms.teams.messages.private_replies import PrivateReplies
 from bot.platforms.teams.messages.replies import PostedActivities, Replies
 from bot.platforms.teams.messages.streams import Streams
-from bot.platforms.teams.notices import AskerNotices
+from bot.platforms.teams.notices import AskerNotices, Digests
 from bot.platforms.teams.payloads.activity import question_link
 from bot.platforms.teams.people_channel import PeopleChannel
 from bot.platforms.teams.rendering.labels import sensitivity_of
@@ -122,8 +122,8 @@ class TeamsChannel:
     """Teams as a platform of the bot.
 
     Implements `Channel`, `OpensPlaceholders`, `Withdraws`, `CorrectsReplies`, `Introduces` and
-    `Fetches` of bot.domain.ports, and `Tells`, `AsksPeople`, `ShowsCases` and `LinksBack` of
-    bot.escalations.ports.
+    `Fetches` of bot.domain.ports, `Tells`, `AsksPeople`, `ShowsCases` and `LinksBack` of
+    bot.escalations.ports, and `SendsDigests` of bot.learning.digest.
     """
 
     def __init__(
@@ -171,6 +171,7 @@ class TeamsChannel:
         self.remind = people.remind
         self.tell_people = people.tell
         self.correct, self.note = replies.correct, self._private_replies.note
+        self.send_digest = Digests(client, self.outside_readers).send_digest
 
     @property
     def platform(self) -> Literal["teams"]:

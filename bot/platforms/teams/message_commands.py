@@ -136,7 +136,8 @@ class MessageCommands:
         self, message: Message, command: CommandRequest | InvalidCommand
     ) -> tuple[Json, ...]:
         """Run a command; return the messages that report its result."""
-        by = await self.senders.caller(message.reply_to, alone=message.private)
+        channel = "" if message.private else message.thread.channel
+        by = await self.senders.caller(message.reply_to, alone=message.private, channel=channel)
         match command:
             case InvalidCommand(text) | AskRequest(text):
                 return text_messages(text)

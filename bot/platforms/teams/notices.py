@@ -12,6 +12,7 @@ from functools import partial
 from bot.chat.actions import ActionTargets
 from bot.chat.response_view import web_url
 from bot.domain.cases import Act, Notice
+from bot.domain.errors import DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.domain.markdown import clip, disarm, plain_code, split
 from bot.domain.messages import InteractionId, Message
@@ -19,8 +20,10 @@ from bot.domain.ports import Notes
 from bot.escalations.asker_notices import LatestNotice, buttons_with, notice_text, remark_on
 from bot.escalations.case_view import CaseButton, buttons_for_asker, last_act
 from bot.escalations.casework import Casework
+from bot.learning.digest import Sending
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.dispatch import Dispatch
+from bot.platforms.teams.members import OutsideReaders
 from bot.platforms.teams.messages.replies import PostedActivities
 from bot.platforms.teams.payloads.actions import ASKER_ACTIONS, Press
 from bot.platforms.teams.payloads.activity import Json
@@ -158,3 +161,44 @@ class AskerButtons:
         did = last_act(view.steps)
         offers = buttons_for_asker(view.case.status.state)
         return card_answer(asker_card(press.about, offers, remark_on(did) if did else ""))
+
+
+_OUTSIDERS = "People of other organisations read along there, so no digest is sent there."
+_NO_CHAT = "There is no chat with this person: they removed the app, or never added it."
+
+
+class Digests:
+    """Sends digests to channels and chats. Implements bot.learning.digest.SendsDigests.
+
+    Teams can't be searched: after a doubtful attempt a digest says that it may be there twice.
+    """
+
+    def __init__(self, client: TeamsClient, outside_readers: OutsideReaders) -> None:
+        self._client = client
+        self._outside_readers = outside_readers
+
+    async def send_digest(self, address: str, sending: Sending) -> None:
+        """Post a digest. Raises DeliveryFailed, DeliveryRefused."""
+        conversations = self._client.conversations
+        in_channel = address.startswith("19:")
+        there = await (
+            conversations.channel(address) if in_channel else conversations.chat_with(address)
+        )
+        if there is None:
+            raise DeliveryRefused(_NO_CHAT)
+        if in_channel and await self._outside_readers.outside(there):
+            raise DeliveryRefused(_OUTSIDERS)
+        for activity in _digest_activities(sending):
+            await self._client.send(there, activity)
+
+
+def _digest_activities(sending: Sending) -> tuple[Json, ...]:
+    digest = sending.digest
+    parts = [
+        "\n\n".join((f"**{teams_plain(heading)}**", *map(with_links, lines)))
+        for heading, lines in digest.sections
+    ]
+    twice = ("_This may be here twice._",) if sending.again else ()
+    whole = (f"**{teams_plain(digest.subject)}**", *twice, *parts, teams_plain(digest.ending))
+    pieces = split("\n\n".join(whole), CONTENT_BUDGET, size)
+    return tuple(_activity(part, n, len(pieces)) for n, part in enumerate(pieces, start=1))

@@ -23,6 +23,7 @@ from bot.domain.ports import Audits, Inbox, Interactions
 from bot.domain.settings import Settings
 from bot.web.api.documents import DOCUMENT_OPERATIONS, DocumentsApi
 from bot.web.api.gaps import GAP_OPERATIONS, GapsApi
+from bot.web.api.insights import INSIGHT_OPERATIONS, InsightsApi
 from bot.web.api.interactions import InteractionsApi, first_version, second_version
 from bot.web.api.operations import (
     INTERACTION_OPERATIONS,
@@ -51,6 +52,7 @@ OPERATIONS = (
     *CURRENT_OPERATIONS,
     *GAP_OPERATIONS,
     *ANSWER_OPERATIONS,
+    *INSIGHT_OPERATIONS,
     *(in_v1(each) for each in CURRENT_OPERATIONS if each.path.startswith(V2)),
 )
 """All operations, in both versions; what is newer than version 2 is in that one alone."""
@@ -179,7 +181,7 @@ def _schemas() -> Json:
     return dict(schemas["$defs"])
 
 
-__all__ = ["DocumentsApi", "GapsApi", "RecordApi", "ReviewedAnswersApi", "mount"]
+__all__ = ["DocumentsApi", "GapsApi", "InsightsApi", "RecordApi", "ReviewedAnswersApi", "mount"]
 
 DEPRECATED_SINCE = datetime(2026, 11, 23, tzinfo=UTC)
 """The date from which version 1 is deprecated (the ``Deprecation`` header)."""
@@ -199,6 +201,7 @@ def mount(
     documents: DocumentsApi,
     gaps: GapsApi,
     answers: ReviewedAnswersApi,
+    insights: InsightsApi,
     readable: ReadablePassages,
     ask_seconds: float = 60.0,
 ) -> None:
@@ -231,7 +234,8 @@ def mount(
             "answer": answers.one,
             "keep_answer": answers.keep,
             "answer_act": answers.act,
-        },
+        }
+        | {"insights": insights.show},
     }
     app.on_response_prepare.append(_add_deprecation_headers)
     for operation in OPERATIONS:

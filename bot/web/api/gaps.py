@@ -219,8 +219,8 @@ def _gap(shown: ShownGap) -> Gap:
         questions_before=summary.before,
         questions_in_all=summary.total,
         last_asked_at=summary.last_at,
-        pages=[_page(each) for each in shown.pages],
-        answered_by=None if shown.answered_by is None else _page(shown.answered_by),
+        pages=[page_of(each) for each in shown.pages],
+        answered_by=None if shown.answered_by is None else page_of(shown.answered_by),
     )
 
 
@@ -232,7 +232,8 @@ def _with_questions(details: GapDetails) -> GapWithQuestions:
     return GapWithQuestions(**dict(_gap(details.gap)), asked=asked, hidden=details.hidden)
 
 
-def _page(page: NearPage) -> GapPage:
+def page_of(page: NearPage) -> GapPage:
+    """Return a page near a gap, or of figures, as it is sent."""
     return GapPage(
         title=page.title,
         url=page.url,

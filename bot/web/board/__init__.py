@@ -86,7 +86,11 @@ def mount_state_pages(
     """
     tenant, router = settings.tenant, app.router
     overview_page = overview.OverviewPage(
-        statistics=record.statistics, usage=record.usage, check_parts=check_parts, tenant=tenant
+        statistics=record.statistics,
+        usage=record.usage,
+        check_parts=check_parts,
+        tenant=tenant,
+        zone=settings.zone,
     )
     router.add_get(overview.PATH, overview_page.page)
     usage_page = usage.UsagePage(usage=record.usage, tenant=tenant)

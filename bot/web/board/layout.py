@@ -89,6 +89,7 @@ class Section:
 
 SECTIONS = (
     Section("Overview", "/board"),
+    Section("Insights", "/board/insights"),
     Section("Escalations", "/board/escalations"),
     Section("Questions", "/board/questions"),
     Section("Gaps", "/board/gaps"),
@@ -96,6 +97,7 @@ SECTIONS = (
     Section("Feedback", "/board/feedback"),
     Section("Labels", "/board/labels"),
     Section("Corrections", "/board/corrections"),
+    Section("Digests", "/board/digests"),
     Section("Documents", "/board/documents"),
     Section("Usage", "/board/usage"),
     Section("Parts", "/board/parts"),

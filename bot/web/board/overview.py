@@ -1,10 +1,10 @@
-"""The board's first page: open concerns, and a span of days in words, tiles and charts."""
+"""The board's first page: open concerns, and a span of days in words and tiles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, datetime, tzinfo
 
 from aiohttp import web
 
@@ -15,7 +15,6 @@ from bot.domain.record_reports import (
     DeliveryFailures,
     Figures,
     Percentiles,
-    QuestionKind,
     UsageSum,
     WaitingCases,
     earlier_span,
@@ -24,34 +23,13 @@ from bot.domain.record_reports import (
 from bot.store.limits import StoredUsage
 from bot.store.statistics import StoredStatistics
 from bot.web.auth.identity import require_role
-from bot.web.board.figures import (
-    Chart,
-    Series,
-    compared,
-    count,
-    duration,
-    percent,
-    plural,
-    stacked,
-    usd,
-)
+from bot.web.board.figures import compared, count, duration, percent, plural, usd
 from bot.web.board.layout import days_asked_for, render_page, span_choices, utc_now
 
 SHORTENED_NOTE = (
     f"There is more than is counted: of a span only the newest {MOST_QUESTIONS:,} questions, as "
     f"many votes, and {MOST_CASES:,} escalations are."
 )
-
-KIND_LABELS: Mapping[QuestionKind, str] = {
-    "answered": "Answered from the wiki",
-    "unsure": "A guess, no thumb up",
-    "generic": "General",
-    "clarified": "Asked back",
-    "escalated": "Went to people",
-    "offered": "A person offered, not taken",
-    "refused": "Refused by a limit",
-    "open": "Still open",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +59,8 @@ def span_context(spans: ComparedSpan) -> dict[str, object]:
     return {
         "words": " ".join(_summary(spans)),
         "tiles": _tiles(spans),
-        "charts": _charts(spans) if spans.now.asked else (),
-        "lives": _case_durations(spans.now),
         "shortened": SHORTENED_NOTE if shortened else "",
     }
-
-
-def sums_by_day(days: Sequence[date], sums: Sequence[UsageSum]) -> Sequence[UsageSum]:
-    """Return one sum for each day; zeros for days without a call."""
-    by_key = {each.key: each for each in sums}
-    return [by_key.get(str(day), UsageSum(str(day), 0, 0, 0, 0.0, 0)) for day in days]
 
 
 def _summary(spans: ComparedSpan) -> Iterator[str]:
@@ -106,11 +76,10 @@ def _question_summary(spans: ComparedSpan) -> Iterator[str]:
         yield f"Nobody asked anything in the last {days} days; in the {days} before it was {came}."
         return
     yield f"In the last {days} days {plural(new.asked, 'question')} came in, {_comparison(spans)}."
-    if new.without_person is not None:
-        share = percent(new.without_person)
-        earlier = old.without_person
+    share, earlier = new.total.deflection, old.total.deflection
+    if share is not None:
         before = "" if earlier is None else f" (before: {percent(earlier)})"
-        yield f"Of those that needed the wiki, {share} were answered without a person{before}."
+        yield f"Of those that needed the wiki, {percent(share)} needed no person{before}."
     if new.answering.count:
         yield f"Half of the answers took at most {duration(new.answering.p50)}."
 
@@ -140,8 +109,9 @@ def _tiles(spans: ComparedSpan) -> Sequence[Tile]:
         ),
         Tile(
             "Without a person",
-            percent(new.without_person),
-            _figure_before(spans, lambda then: percent(then.without_person)),
+            percent(new.total.deflection),
+            _figure_before(spans, lambda then: percent(then.total.deflection)),
+            "/board/insights",
         ),
         Tile(
             "Went to people",
@@ -181,68 +151,6 @@ def _thumbs(figures: Figures) -> str:
     return percent(figures.up / votes if votes else None)
 
 
-def _charts(spans: ComparedSpan) -> Sequence[Chart]:
-    figures = spans.now
-    return [_questions(figures), _votes(figures), _costs(figures, spans.usage_now)]
-
-
-def _questions(figures: Figures) -> Chart:
-    days = [each.day for each in figures.days]
-    seen = [
-        Series(name, f"tone-{kind}", tuple(each.kinds.get(kind, 0) for each in figures.days))
-        for kind, name in KIND_LABELS.items()
-        if figures.of(kind)
-    ]
-    busiest = max(figures.days, key=lambda each: each.asked)
-    summary = (
-        f"{plural(figures.asked, 'question')}; most on {_on(busiest.day)}, {count(busiest.asked)}."
-    )
-    return stacked("Questions by day", summary, days, seen)
-
-
-def _votes(figures: Figures) -> Chart:
-    series = [
-        Series("Thumbs up", "tone-answered", tuple(each.up for each in figures.days)),
-        Series("Thumbs down", "tone-escalated", tuple(each.down for each in figures.days)),
-    ]
-    up, down = plural(figures.up, "thumb"), count(figures.down)
-    summary = f"{up} up, {down} down." if figures.up + figures.down else "No votes in these days."
-    return stacked("Feedback by day", summary, [each.day for each in figures.days], series)
-
-
-def _costs(figures: Figures, usage_now: Sequence[UsageSum]) -> Chart:
-    days = [each.day for each in figures.days]
-    return cost_chart(days, sums_by_day(days, usage_now))
-
-
-def cost_chart(days: Sequence[date], sums: Sequence[UsageSum]) -> Chart:
-    """Return the chart of cost by day."""
-    total, calls = _cost(sums), sum(each.calls for each in sums)
-    unpriced = sum(each.unpriced_calls for each in sums)
-    more = f" {plural(unpriced, 'call')} of unknown price are not in it." if unpriced else ""
-    summary = f"{usd(total)} for {plural(calls, 'call')}.{more}" if calls else "No model was asked."
-    series = [Series("Cost", "tone-answered", tuple(each.cost_usd for each in sums))]
-    return stacked("Cost of models by day, USD", summary, days, series, usd, "{:.4g}".format)
-
-
-def _case_durations(figures: Figures) -> Sequence[tuple[str, str, str, str]]:
-    """Return a row per step: its name, its count, and its median and 95th percentile duration."""
-    steps = [
-        ("until somebody claims it", figures.claiming),
-        ("until the first reply", figures.replying),
-        ("until it is resolved", figures.resolving),
-    ]
-    return [
-        (name, count(each.count), duration(each.p50), duration(each.p95))
-        for name, each in steps
-        if each.count
-    ]
-
-
-def _on(day: date) -> str:
-    return f"{day:%A}, {day.day} {day:%B}"
-
-
 PATH = "/board"
 _WEEK = 7
 _LIMITS = "limits"
@@ -266,6 +174,7 @@ class OverviewPage:
     usage: StoredUsage
     check_parts: CheckComponents
     tenant: str
+    zone: tzinfo = UTC
     clock: Callable[[], datetime] = utc_now
 
     async def page(self, request: web.Request) -> web.Response:
@@ -275,6 +184,8 @@ class OverviewPage:
         begun = await self.statistics.any_question(self.tenant)
         context = {
             "begun": begun,
+            "days": days,
+            "zone": str(self.zone),
             "concerns": await self._concerns(at),
             "spans": span_choices(days, PATH),
             **(span_context(await self._compare(days, at)) if begun else {}),
@@ -282,12 +193,12 @@ class OverviewPage:
         return render_page(request, "board/overview.html", context)
 
     async def _compare(self, days: int, at: datetime) -> ComparedSpan:
-        span = last_days(at, days)
+        span = last_days(at, days, self.zone)
         earlier = earlier_span(span, days)
         return ComparedSpan(
             days=days,
-            now=await self.statistics.figures(self.tenant, span),
-            then=await self.statistics.figures(self.tenant, earlier),
+            now=await self.statistics.figures(self.tenant, span, zone=self.zone),
+            then=await self.statistics.figures(self.tenant, earlier, zone=self.zone),
             usage_now=await self.usage.sums(span, "day", self.tenant),
             usage_before=await self.usage.sums(earlier, "day", self.tenant),
         )

@@ -12,6 +12,7 @@ from aiohttp import web
 from bot.domain.record_reports import UsageSum, days_in, last_days
 from bot.store.limits import StoredUsage
 from bot.web.auth.identity import require_role
+from bot.web.board.day_charts import cost_chart, sums_by_day
 from bot.web.board.figures import Chart, Series, count, plural, stacked, usd
 from bot.web.board.layout import (
     Choice,
@@ -21,7 +22,6 @@ from bot.web.board.layout import (
     span_choices,
     utc_now,
 )
-from bot.web.board.overview import cost_chart, sums_by_day
 
 PATH = "/board/usage"
 CSV_PATH = "/board/usage.csv"

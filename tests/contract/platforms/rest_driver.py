@@ -26,7 +26,7 @@ from tests.contract.platforms.driver import (
     Vote,
 )
 from tests.fakes.chat_context import ReadsEverything, documents_api
-from tests.fakes.http_server import answers_api, gaps_api, record_api
+from tests.fakes.http_server import answers_api, gaps_api, insights_api, record_api
 
 _ASK_SECONDS = 0.3
 """Short, so that the cases in which the answer is awaited elsewhere do not last."""
@@ -72,6 +72,7 @@ class OnRest:
             documents=documents_api(store.audits, self.settings.data_dir),
             gaps=gaps_api(store),
             answers=answers_api(store, self.settings.data_dir),
+            insights=insights_api(store),
             readable=ReadsEverything(),
             ask_seconds=_ASK_SECONDS,
         )

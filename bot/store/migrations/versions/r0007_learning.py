@@ -20,6 +20,8 @@ _NEW = (
     "digests",
     "webhook_events",
     "shadow_drafts",
+    "question_facts",
+    "cited_pages",
 )
 
 
@@ -36,6 +38,8 @@ def upgrade() -> None:
     _digests()
     _webhook_events()
     _shadow_drafts()
+    _question_facts()
+    _cited_pages()
 
 
 def downgrade() -> None:
@@ -216,10 +220,13 @@ def _digests() -> None:
         "digests",
         sa.Column("tenant", sa.String(64), primary_key=True),
         sa.Column("target", sa.Text, primary_key=True),
-        sa.Column("kind", sa.String(16), nullable=False),
+        sa.Column("person_id", sa.Text, nullable=False, server_default=""),
+        sa.Column("email", sa.Text, nullable=False, server_default=""),
+        sa.Column("owner", sa.Text, nullable=False, server_default=""),
         sa.Column("created_by", sa.Text, nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("off", sa.Boolean, nullable=False, server_default=sa.false()),
+        sa.Column("tried_week", sa.String(8), nullable=False, server_default=""),
         sa.Column("sent_week", sa.String(8), nullable=False, server_default=""),
         sa.Column("failure", sa.Text, nullable=False, server_default=""),
     )
@@ -262,3 +269,38 @@ def _shadow_drafts() -> None:
         sa.Column("reviewed_at", sa.DateTime(timezone=True)),
     )
     op.create_index("ix_shadow_drafts_channel", "shadow_drafts", ["tenant", "channel", "at"])
+
+
+def _question_facts() -> None:
+    op.create_table(
+        "question_facts",
+        sa.Column(
+            "interaction_id",
+            sa.String(36),
+            sa.ForeignKey("interactions.id", ondelete="CASCADE"),
+            primary_key=True,
+        ),
+        sa.Column("tenant", sa.String(64), nullable=False),
+        sa.Column("private", sa.Boolean, nullable=False),
+        sa.Column("by_bot", sa.Boolean, nullable=False),
+        sa.Column("space", sa.Text, nullable=False),
+        sa.Column("followed_at", sa.DateTime(timezone=True)),
+        sqlite_with_rowid=False,
+    )
+
+
+def _cited_pages() -> None:
+    op.create_table(
+        "cited_pages",
+        sa.Column(
+            "interaction_id",
+            sa.String(36),
+            sa.ForeignKey("interactions.id", ondelete="CASCADE"),
+            primary_key=True,
+        ),
+        sa.Column("space", sa.Text, primary_key=True),
+        sa.Column("page", sa.Text, primary_key=True),
+        sa.Column("tenant", sa.String(64), nullable=False),
+        sa.Column("asked_at", sa.DateTime(timezone=True), nullable=False),
+    )
+    op.create_index("ix_cited_pages_asked", "cited_pages", ["tenant", "asked_at", "space", "page"])

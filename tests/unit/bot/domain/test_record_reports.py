@@ -7,6 +7,7 @@ import json
 import math
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -18,12 +19,15 @@ from bot.domain.record_reports import (
     Percentiles,
     QuestionKind,
     Span,
+    Tally,
     by_day,
     days_in,
     earlier_span,
     kind_of,
     last_days,
+    offsets,
     percentiles_of,
+    span_of,
 )
 from bot.domain.record_search import Cursor, decode_cursor, encode_cursor
 from tests.fakes.builders import NOON
@@ -64,18 +68,15 @@ def test_what_became_of_it_is_named(answer_type: str, intent: str, kind: Questio
     assert kind_of(answer_type, intent, handed=False) == kind
 
 
-def test_an_offer_that_nobody_took_was_not_answered_either() -> None:
-    day = Day(NOON.date(), {"answered": 2, "escalated": 1, "offered": 1})
+def test_what_was_left_alone_is_not_asked() -> None:
+    found = Figures(WEEK, (Day(NOON.date(), Tally({"answered": 3, "escalated": 1, "silent": 40})),))
 
-    assert Figures(WEEK, (day,)).without_person == 0.5
+    assert (found.asked, found.of("silent")) == (4, 40)
 
 
-def test_what_was_left_alone_is_neither_asked_nor_answered_nor_escalated() -> None:
-    day = Day(NOON.date(), {"answered": 3, "escalated": 1, "silent": 40})
-    found = Figures(WEEK, (day,))
-
-    assert (day.asked, found.asked, found.of("silent")) == (4, 4, 40)
-    assert found.without_person == 0.75
+def test_deflection_is_a_share_of_what_needed_the_wiki() -> None:
+    assert Tally({"generic": 5}).deflection is None
+    assert Tally({"generic": 5, "answered": 3}, needed=4, deflected=3).deflection == 0.75
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1))
@@ -94,17 +95,35 @@ def test_without_any_duration_there_is_no_spread() -> None:
 
 def test_days_without_a_question_are_days_too() -> None:
     today = NOON.date()
-    days = by_day(WEEK, {today: Counter({"answered": 3})}, {today: Counter({"down": 1})})
+    days = by_day(days_in(WEEK), {today: Tally({"answered": 3})}, {today: Counter({"down": 1})})
 
-    assert [day.asked for day in days] == [0, 0, 0, 0, 0, 0, 3]
+    assert [day.questions.asked for day in days] == [0, 0, 0, 0, 0, 0, 3]
     assert (days[-1].up, days[-1].down) == (0, 1)
 
 
-def test_small_talk_and_questions_back_say_nothing_of_who_needed_a_person() -> None:
-    day = Day(NOON.date(), {"answered": 3, "escalated": 1, "generic": 5, "clarified": 2})
+BERLIN = ZoneInfo("Europe/Berlin")
 
-    assert Figures(WEEK, (day,)).without_person == 0.75
-    assert Figures(WEEK, (Day(NOON.date(), {"generic": 5}),)).without_person is None
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/St_Johns", "Asia/Kathmandu", "UTC"])
+def test_each_half_hour_of_a_year_has_the_offset_that_gives_its_day(zone: str) -> None:
+    there = ZoneInfo(zone)
+    span = span_of(date(2026, 1, 1), date(2026, 12, 31), datetime(2027, 2, 1, tzinfo=UTC), there)
+    found = offsets(span, there)
+
+    for half_hour in range(365 * 48):
+        at = span.since + timedelta(minutes=30 * half_hour)
+        offset = [each for since, each in found if since <= at][-1]
+        assert (at + offset).date() == at.astimezone(there).date()
+
+
+def test_a_day_of_the_operator_ends_before_the_next_one() -> None:
+    day = date(2026, 3, 29)
+    span = span_of(day, day, NOON, BERLIN)
+
+    assert span.since == datetime(2026, 3, 28, 23, tzinfo=UTC)
+    assert span.until < datetime(2026, 3, 29, 22, tzinfo=UTC)
+    assert days_in(span, BERLIN) == (day,)
+    assert span_of(NOON.date(), NOON.date(), NOON).until == NOON
 
 
 ZONES = st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))])

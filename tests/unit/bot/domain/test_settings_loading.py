@@ -212,3 +212,14 @@ def test_budgets_hold_only_where_there_is_a_model(model: str | None, limits: Usa
 def test_a_limit_below_nothing_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingInvalid, match=next(iter(wrong)).upper()):
         load_settings(_env_file=None, **wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"time_zone": "Mars/Olympus"}, {"smtp_url": "mail.example"}, {"smtp_from": "desk"}]
+)
+def test_what_figures_and_digests_need_is_checked_at_the_start(wrong: dict[str, str]) -> None:
+    with pytest.raises(SettingInvalid, match=next(iter(wrong)).upper()):
+        load_settings(_env_file=None, **wrong)
+
+    right = load_settings(_env_file=None, time_zone="Europe/Berlin", digest_day="wednesday")
+    assert (right.zone.key, right.digest_weekday) == ("Europe/Berlin", 2)

@@ -15,12 +15,14 @@ from bot.domain.handoff import PERSON_REQUEST, person_request_id
 from bot.domain.interactions import Escalation, Outcome, Reply, Response, Trace, Vote, new_feedback
 from bot.domain.messages import Intent
 from bot.domain.record_reports import (
+    NEEDED_THE_WIKI,
     Day,
     DeliveryFailures,
     Figures,
     Percentiles,
     QuestionKind,
     Span,
+    Tally,
     WaitingCases,
     days_in,
     earlier_span,
@@ -31,6 +33,7 @@ from bot.domain.record_reports import (
 from bot.domain.record_search import QuestionQuery
 from bot.store import statistics
 from bot.store.database import Store, open_store, sqlite_url
+from bot.store.question_counts import Selection, count_questions
 from bot.store.statistics import StoredStatistics
 from bot.store.tables import (
     EscalationRow,
@@ -79,8 +82,14 @@ def _day(
         if r["created_at"].date() == day
     ]
     votes = [row["vote"] for row in thumbs if row["given_at"].date() == day]
+    return Day(day, _tally(found), votes.count("up"), votes.count("down"))
+
+
+def _tally(found: list[QuestionKind]) -> Tally:
+    """Without facts nothing is known to have followed an answer, and no thumb is among them."""
     kinds = {kind: found.count(kind) for kind in set(found)}
-    return Day(day, kinds, votes.count("up"), votes.count("down"))
+    needed = sum(kind in NEEDED_THE_WIKI for kind in found)
+    return Tally(kinds, 0, needed, 0)
 
 
 def _since_opened(record: BusyRecord, span: Span, wanted: str) -> Percentiles:
@@ -99,7 +108,9 @@ def _since_opened(record: BusyRecord, span: Span, wanted: str) -> Percentiles:
 def rounded(found: Figures) -> Figures:
     """SQLite counts days as a float: to a tenth of a millisecond."""
     took = found.answering
-    return replace(found, answering=Percentiles(took.count, round(took.p50, 3), round(took.p95, 3)))
+    timed = Percentiles(took.count, round(took.p50, 3), round(took.p95, 3))
+    days = tuple(replace(day, questions=replace(day.questions, deflected=0)) for day in found.days)
+    return replace(found, days=days, groups={}, answering=timed)
 
 
 @pytest.mark.parametrize("span", [WEEK, earlier_span(WEEK, 7), MONTH])
@@ -137,7 +148,7 @@ async def test_a_hand_over_by_button_counts_once(store: Store) -> None:
 
     figures = await store.statistics.figures("default", week)
     assert (figures.asked, figures.of("answered"), figures.of("escalated")) == (4, 2, 2)
-    assert figures.without_person == 0.5
+    assert figures.total.deflection == 0.5
 
     await asked_and(store, "e", OFFER, pressed=False)
     await asked_and(store, "f", found, pressed=True)
@@ -175,7 +186,7 @@ async def test_a_guess_is_answered_once_somebody_found_it_helpful(
 
     assert [each.level for each in listed.items] == ["partial", "unsure"]
     assert figures.of(kind) == (2 if kind == "answered" else 1)
-    assert figures.without_person == (1.0 if kind == "answered" else 0.5)
+    assert figures.total.deflection == (1.0 if votes == ("up",) else 0.5)
 
 
 async def test_a_guess_that_was_handed_on_counts_once(store: Store) -> None:
@@ -234,7 +245,7 @@ async def test_beyond_the_limit_the_newest_are_counted_and_it_is_said(store: Sto
 
     found = await StoredStatistics(store.transactions, most_questions=2).figures("default", WEEK)
 
-    assert [day.asked for day in found.days] == [0, 0, 0, 0, 0, 1, 1]
+    assert [day.questions.asked for day in found.days] == [0, 0, 0, 0, 0, 1, 1]
     assert found.shortened is True
 
 
@@ -285,15 +296,14 @@ async def test_what_could_not_be_delivered_is_counted(store: Store) -> None:
 
 async def test_counting_reads_an_index_and_no_texts(tmp_path: Path) -> None:
     store = await open_store(sqlite_url(tmp_path))
+    chosen = Selection("sqlite", "default", MONTH)
     for statement in (
-        statistics.count_kinds("sqlite", "default", MONTH, 10),
-        statistics.select_answer_times("sqlite", "default", MONTH, 10),
+        count_questions(chosen, 10),
+        statistics.select_answer_times(chosen, 10),
     ):
         plan = await explained(store, statement)
         assert "USING COVERING INDEX ix_interactions_searched" in plan
-    assert "ix_feedback_given" in await explained(
-        store, statistics.count_votes("sqlite", "default", MONTH, 10)
-    )
+    assert "ix_feedback_given" in await explained(store, statistics.count_votes(chosen, 10))
     await store.close()
 
 

@@ -26,6 +26,7 @@ from bot.chat.commands.channel_settings import (
     describe_changes,
     read_form,
 )
+from bot.chat.commands.digest_switch import DigestSwitch
 from bot.chat.commands.executor import CommandExecutor, is_admin, parse_admins, refusal_text
 from bot.chat.commands.reindexing import ReindexRuns
 from bot.chat.commands.run_status import RunWatcher
@@ -33,6 +34,7 @@ from bot.chat.commands.types import (
     Admins,
     AllSpaces,
     CommandCaller,
+    DigestRequest,
     Done,
     Refused,
     ReindexCancelRequest,
@@ -52,6 +54,7 @@ from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry
 from rag.types import EVERYONE, Principal
+from tests.fakes.builders import NOON
 from tests.fakes.chat_context import (
     RUNNING,
     FakeGroups,
@@ -62,6 +65,7 @@ from tests.fakes.chat_context import (
     command_caller,
     document,
 )
+from tests.fakes.digests import MONDAY_MORNING, MemoryDigests
 from tests.fakes.http_server import (
     PAGES,
     TOKEN,
@@ -95,6 +99,7 @@ def orders(
     policies: MemoryPolicies | None = None,
     audits: MemoryAudits | None = None,
     served: frozenset[str] | None = None,
+    digests: MemoryDigests | None = None,
 ) -> CommandExecutor:
     kept = kept or shelf()
     return CommandExecutor(
@@ -107,6 +112,7 @@ def orders(
         directory=VouchedDirectory(),
         check_parts=parts,
         words=QuestionWords(NoWorkers(), MemoryNotes(), ReadsPages()),
+        digests=DigestSwitch("default", digests or MemoryDigests(), MONDAY_MORNING, lambda: NOON),
         served=served,
         models=("small",),
         usual_model="gpt",
@@ -507,3 +513,38 @@ async def test_what_is_ordered_is_done_told_and_audited(client: Client, settings
         ("scribe:anna", "reindex", "IT"),
         ("scribe:anna", "reindex", "IT"),
     ]
+
+
+CHANNEL_ADMIN, MINE = replace(ADMIN, channel="C9"), replace(OTHER, channel="")
+
+
+async def test_admins_switch_the_digest_of_a_channel() -> None:
+    kept = MemoryDigests()
+    done = orders(digests=kept)
+
+    on = await done.answer(DigestRequest(wanted=True), CHANNEL_ADMIN)
+    off = await done.answer(DigestRequest(wanted=False), CHANNEL_ADMIN)
+
+    assert kept.acts == [
+        (CHANNEL_ADMIN.actor, "digest on", "slack:C9"),
+        (CHANNEL_ADMIN.actor, "digest off", "slack:C9"),
+    ]
+    assert "this channel" in on.text
+    assert "this channel" in off.text
+    assert kept.kept["slack:C9"].reader is None
+
+
+async def test_others_switch_their_own_digest_off_and_nothing_else() -> None:
+    kept = MemoryDigests()
+    done = orders(digests=kept)
+    await done.answer(DigestRequest(wanted=True), ADMIN)
+    kept.kept["slack:U2"] = replace(kept.kept["slack:U1"], target="slack:U2")
+
+    assert isinstance(await done.answer(DigestRequest(wanted=False), MINE), Done)
+    in_channel = replace(OTHER, channel="C9")
+    for refused in (DigestRequest(wanted=True), DigestRequest()):
+        assert isinstance(await done.answer(refused, in_channel), Refused)
+    assert isinstance(await done.answer(DigestRequest(wanted=True), MINE), Refused)
+
+    assert kept.kept["slack:U2"].off
+    assert not kept.kept["slack:U1"].off

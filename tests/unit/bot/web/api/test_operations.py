@@ -33,6 +33,7 @@ from tests.fakes.http_server import (
     Client,
     answers_api,
     gaps_api,
+    insights_api,
     record_api,
     serving,
     settings_for,
@@ -59,6 +60,7 @@ def test_every_route_is_documented_and_no_other_is(store: Store, tmp_path: Path)
         documents=documents_api(store.audits, tmp_path),
         gaps=gaps_api(store),
         answers=answers_api(store, tmp_path),
+        insights=insights_api(store),
         readable=ReadsEverything(),
     )
 

@@ -17,15 +17,18 @@ from hypothesis import strategies as st
 
 from bot.domain.health import ComponentStatus
 from bot.domain.record_reports import (
+    NEEDED_THE_WIKI,
     Day,
     Figures,
     Percentiles,
     QuestionKind,
+    Tally,
     days_in,
     earlier_span,
     last_days,
 )
 from bot.store.database import Store
+from bot.web.board.day_charts import OUTCOMES
 from bot.web.board.figures import (
     BOTTOM,
     LEFT,
@@ -41,7 +44,7 @@ from bot.web.board.figures import (
     stacked,
     usd,
 )
-from bot.web.board.overview import KIND_LABELS, SHORTENED_NOTE, ComparedSpan, span_context
+from bot.web.board.overview import SHORTENED_NOTE, ComparedSpan, span_context
 from tests.fakes.board_app import BoardState, Client, state_pages
 from tests.fakes.builders import NOON
 from tests.fakes.http_server import BEARER, TOKEN, settings_for
@@ -181,7 +184,9 @@ WEEK = last_days(NOON, 7)
 def figures(kinds: Mapping[QuestionKind, int]) -> Figures:
     """All of a week's questions came on its last day."""
     *quiet, last = days_in(WEEK)
-    return Figures(WEEK, (*(Day(day, {}) for day in quiet), Day(last, kinds)))
+    needed = sum(kinds.get(kind, 0) for kind in NEEDED_THE_WIKI)
+    tally = Tally(kinds, needed=needed, deflected=kinds.get("answered", 0))
+    return Figures(WEEK, (*map(Day, quiet), Day(last, tally)))
 
 
 def words(now: Figures, then: Figures) -> str:
@@ -209,13 +214,13 @@ def test_a_span_is_told_against_the_one_before(asked: int, earlier: int, said: s
 def test_a_share_of_nothing_before_is_told_too() -> None:
     now, then = figures({"answered": 3, "escalated": 1}), figures({"escalated": 2})
 
-    assert "75 % were answered without a person (before: 0 %)" in words(now, then)
+    assert "75 % needed no person (before: 0 %)" in words(now, then)
 
 
 def test_a_share_that_was_not_before_is_not_compared() -> None:
     now, then = figures({"answered": 1}), figures({"generic": 2})
 
-    assert "100 % were answered without a person." in words(now, then)
+    assert "100 % needed no person." in words(now, then)
 
 
 def test_times_are_told_only_where_something_was_timed() -> None:
@@ -248,7 +253,7 @@ def test_what_was_left_alone_is_told_beside_the_questions() -> None:
 
 
 def test_every_kind_of_outcome_has_a_name() -> None:
-    assert set(KIND_LABELS) == set(get_args(QuestionKind)) - {"silent"}
+    assert set(OUTCOMES) == set(get_args(QuestionKind)) - {"silent"}
 
 
 @pytest.fixture
@@ -276,7 +281,7 @@ async def test_an_empty_record_says_what_will_be_here_and_how_to_begin(client: C
     assert "<svg" not in shown.partition("</header>")[2]
 
 
-async def test_a_busy_week_is_words_figures_and_charts(store: Store, client: Client) -> None:
+async def test_a_busy_week_is_words_and_figures(store: Store, client: Client) -> None:
     record = await fill(store, datetime.now(UTC), days=14, a_day=20)
 
     shown = await page(client)
@@ -284,18 +289,14 @@ async def test_a_busy_week_is_words_figures_and_charts(store: Store, client: Cli
     asked = int(re.search(r"In the last 7 days ([\d,]+) questions came in", shown)[1])  # type: ignore[index]  # it is there
     assert 0 < asked < sum(len(rows) for rows in record.rows.values())
     assert f'<p class="value">{asked}</p>' in shown
-    assert shown.count('role="img"') == 3
-    assert shown.count('<tr><th scope="row">20') == 3 * 7
-    assert "until the first reply" in shown
 
 
-async def test_a_span_without_questions_draws_nothing(store: Store, client: Client) -> None:
+async def test_a_span_without_questions_says_so(store: Store, client: Client) -> None:
     await add_interaction(store, "old", at=datetime.now(UTC) - timedelta(days=10))
 
     shown = await page(client)
 
     assert "Nobody asked anything in the last 7 days; in the 7 before it was 1 question." in shown
-    assert 'role="img"' not in shown
     assert "1 question came in" in await page(client, "/board?days=30")
 
 

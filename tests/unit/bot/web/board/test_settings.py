@@ -42,6 +42,7 @@ def test_every_setting_is_listed_and_no_secret_is_told(tmp_path: Path) -> None:
         if "SecretStr" in str(field.annotation) and name != "database_url"
     }
     secrets |= {"slack_bot_token": "xoxb-topsecret", "slack_app_token": "xapp-topsecret"}
+    secrets["smtp_url"] = "smtps://desk:topsecret@mail.example"
     settings = settings_for(
         tmp_path,
         **secrets,

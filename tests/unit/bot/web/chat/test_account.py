@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+from bot.domain.messages import Person
+from bot.learning.digest import Subscription
 from bot.learning.question_words import Asked, QuestionWords, Viewer
 from bot.store.database import Store
+from bot.web.chat import account
+from tests.fakes.builders import NOON
 from tests.fakes.chat_app import Browser
 from tests.fakes.chat_context import ReadsEverything
 from tests.unit.bot.learning.test_question_words import LENA
@@ -31,3 +37,19 @@ async def test_a_switch_lets_others_see_ones_own_questions_alone(
     await browser.post("/me", 303, share="off")
     assert not await is_known()
     await browser.post("/me", 422, share="perhaps")
+
+
+async def test_a_digest_by_mail_ends_by_a_word(
+    browser: Browser, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(account, "person_of", lambda _: Person("zoe", email="Zoe@acme.example"))
+    mail = Subscription("email:zoe@acme.example", "Ada", NOON, email="zoe@acme.example")
+    await store.digests.subscribe("default", mail, actor="board:root")
+
+    assert "Stop the digest" in await browser.get("/me")
+    await browser.post("/me", 303, digest="off")
+
+    assert "Stop the digest" not in await browser.get("/me")
+    found = await store.digests.one("default", mail.target)
+    assert found is not None
+    assert found.off

@@ -18,9 +18,11 @@ from bot.domain.interactions import PostedRef
 from bot.domain.messages import Message, Thread
 from bot.domain.settings import Settings
 from bot.escalations.ports import AsksPeople, Tells
+from bot.learning.digest import SendsDigests
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.notices import notice_messages, with_links
 from tests.fakes.desk import HANDED_OVER, delivery
+from tests.fakes.digests import sending
 from tests.fakes.escalations import ANNA, notice_of
 from tests.fakes.slack import names
 from tests.fakes.slack.blocks import BLOCK_TYPES, refusal
@@ -284,3 +286,41 @@ async def test_the_asker_closes_it_there(scene: CaseScenario) -> None:
     case = await scene.store.escalations.get("acme", asked.interaction_id)
     assert case is not None
     assert case.status.state == "resolved"
+
+
+def digests_in(slack: FakeSlack, place: str) -> list[str]:
+    return [post.shown for post in slack.posts if post.channel == place]
+
+
+@pytest.mark.parametrize(("address", "place"), [(HELP, HELP), (names.ALICE, DIRECT)])
+async def test_a_digest_is_posted_with_no_live_words(
+    slack: FakeSlack, channel: SlackChannel, address: str, place: str
+) -> None:
+    assert isinstance(channel, SendsDigests)
+    await channel.send_digest(address, sending())
+
+    (post,) = [each for each in slack.posts if each.channel == place]
+    sent = json.dumps(post.payload)
+    assert "*What the wiki lacks:*" in post.shown
+    assert "<!channel>" not in sent
+    assert "&lt;!channel&gt;" in sent
+    assert "<https://desk.example.com/board>" in post.shown
+
+
+async def test_a_digest_of_a_doubtful_attempt_is_looked_up(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    await channel.send_digest(HELP, sending())
+    await channel.send_digest(HELP, sending(again=True))
+    assert len(digests_in(slack, HELP)) == 1
+
+    await channel.send_digest(HELP, sending(again=True, key="digest:2026-W49:x"))
+    assert len(digests_in(slack, HELP)) == 2
+
+
+async def test_no_digest_goes_where_another_company_reads(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    with pytest.raises(DeliveryRefused):
+        await channel.send_digest(names.SHARED, sending())
+    assert digests_in(slack, names.SHARED) == []

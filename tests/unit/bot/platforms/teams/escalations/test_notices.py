@@ -13,12 +13,15 @@ from bot.domain.cases import Actor
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.escalations.ports import AsksPeople, LinksBack, ShowsCases, Tells
+from bot.learning.digest import SendsDigests
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.notices import with_links
 from tests.fakes.desk import delivery
+from tests.fakes.digests import sending
 from tests.fakes.escalations import ANNA, notice_of
-from tests.fakes.teams.activities import CHANNEL, CHAT, question
+from tests.fakes.teams.activities import CHANNEL, CHAT, in_channel, question
 from tests.fakes.teams.exchange import Fault
+from tests.fakes.teams.names import GUESTS
 from tests.fakes.teams.server import FakeTeams
 from tests.unit.bot.platforms.teams.conftest import Restart
 
@@ -168,3 +171,35 @@ async def test_a_question_that_does_not_say_where_to_answer_is_refused(
     asked = replace(question(teams), reply_to="")
     with pytest.raises(DeliveryRefused, match="no conversation"):
         await channel.tell(asked, notice_of(asked))
+
+
+@pytest.fixture
+async def known(teams: FakeTeams, noted_restart: Restart) -> TeamsChannel:
+    """Return a channel that knows where Teams is reached."""
+    channel = noted_restart()
+    await channel.client.conversations.note(in_channel(teams, "<at>Help</at> hello"))
+    return channel
+
+
+async def test_a_digest_is_posted_with_no_live_words(teams: FakeTeams, known: TeamsChannel) -> None:
+    assert isinstance(known, SendsDigests)
+    await known.send_digest(CHANNEL, sending())
+    await known.send_digest(CHANNEL, sending(again=True))
+
+    first, second = teams.messages
+    text = first.activity["text"]
+    assert first.conversation.startswith(CHANNEL)
+    assert "**What the wiki lacks:**" in text
+    assert "[https://desk.example.com/board](https://desk.example.com/board)" in text
+    assert "<!channel>" not in text
+    assert "twice" not in text
+    assert "twice" in second.activity["text"]
+
+
+async def test_no_digest_goes_where_outsiders_read_or_nobody_does(
+    teams: FakeTeams, known: TeamsChannel
+) -> None:
+    for nowhere in (GUESTS, "11111111-2222-3333-4444-555555555555"):
+        with pytest.raises(DeliveryRefused):
+            await known.send_digest(nowhere, sending())
+    assert teams.messages == []

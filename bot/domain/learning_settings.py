@@ -1,0 +1,73 @@
+"""Settings of what is learned from use: gaps, figures, and the weekly digest."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from pydantic import Field, SecretStr, field_validator
+
+from bot.domain.model_settings import LanguageModelSettings
+
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+
+
+class LearningSettings(LanguageModelSettings):
+    """What is counted, asked again and told; docs/learning.md."""
+
+    gap_questions_per_night: int = Field(
+        200,
+        ge=0,
+        description="Questions of gaps that are asked again each night, to see whether they are "
+        "answered now; 0: none.",
+    )
+    learning_hour: int = Field(
+        2, ge=0, le=23, description="Hour (UTC) from which what is done once a night is done."
+    )
+    time_zone: str = Field(
+        "UTC",
+        description="Where the days of figures begin, and whose clock the digest follows, such as "
+        "`Europe/Berlin`.",
+    )
+
+    digest_day: Weekday = Field("monday", description="Day on which the weekly digest is sent.")
+    digest_hour: int = Field(8, ge=0, le=23, description="Hour of that day, in TIME_ZONE.")
+    smtp_url: SecretStr | None = Field(
+        None,
+        description="Mail server that digests are sent with: `smtps://USER:PASSWORD@HOST:465`, or "
+        "`smtp://USER:PASSWORD@HOST:587`, which has to offer STARTTLS; none: no mail is sent.",
+    )
+    smtp_from: str | None = Field(
+        None, pattern=r"^[^@\s]+@[^@\s]+$", description="Sender's address of mails."
+    )
+
+    @field_validator("smtp_url")
+    @classmethod
+    def _know_the_mail_server(cls, value: SecretStr | None) -> SecretStr | None:
+        url = urlsplit(value.get_secret_value()) if value else None
+        if url is not None and (url.scheme not in {"smtp", "smtps"} or not url.hostname):
+            raise ValueError(
+                "write smtps://USER:PASSWORD@HOST:465 or smtp://USER:PASSWORD@HOST:587"
+            )
+        return value
+
+    @field_validator("time_zone")
+    @classmethod
+    def _know_the_zone(cls, value: str) -> str:
+        try:
+            ZoneInfo(value)
+        except (ValueError, OSError) as error:
+            raise ValueError(
+                "no such zone is known here; write one such as Europe/Berlin"
+            ) from error
+        return value
+
+    @property
+    def digest_weekday(self) -> int:
+        """The digest's day of the week; Monday is 0."""
+        return get_args(Weekday).index(self.digest_day)
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.time_zone)

@@ -1,0 +1,375 @@
+"""The weekly digest: what it says to whom, when it is due, and the job that sends it once.
+
+A channel reads what all its members may read; a person what they may read. Words of questions are
+shown by the one rule (bot.learning.question_words). Sending is recorded before and after: what was
+begun and not ended is looked up where the platform can be searched, else sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from typing import Protocol, runtime_checkable
+
+import structlog
+
+from bot.answering.asker_identity import EVERYONE_PRINCIPALS, Reader
+from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.formatting import counted
+from bot.domain.messages import Person, Platform
+from bot.domain.ports import Directory
+from bot.domain.record_reports import EVERYTHING, Scope, Span
+from bot.learning.gap_views import NearPage, ShownGap
+from bot.learning.gaps import GapQuery
+from bot.learning.insights import CitedPage
+from bot.learning.question_words import Viewer, person_key
+from rag.types import EVERYONE, Principal
+
+JOB = "digest"
+TRIED_FOR = timedelta(days=1)
+"""So long after it was due a digest is sent, and tried again after a failure."""
+
+EMAIL = "email"
+MOST_GAPS, MOST_PAGES = 5, 5
+_CLOSED_SEEN = 50
+_WEEK, _QUARTER = timedelta(days=7), timedelta(days=90)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Who gets the digest where: ``target`` is ``platform:address``, or ``email:address``.
+
+    ``person_id`` and ``email`` are of the person who reads it, "" for a channel. ``owner``: it has
+    only the pages whose last editor has this name; "" for all. ``failure`` is why the last one
+    could not be sent, "" if it could.
+    """
+
+    target: str
+    created_by: str
+    created_at: datetime
+    person_id: str = ""
+    email: str = ""
+    owner: str = ""
+    off: bool = False
+    tried_week: str = ""
+    sent_week: str = ""
+    failure: str = ""
+
+    @property
+    def platform(self) -> Platform:
+        return self.target.partition(":")[0]
+
+    @property
+    def address(self) -> str:
+        return self.target.partition(":")[2]
+
+    @property
+    def reader(self) -> Person | None:
+        """The person who reads it; None for a channel."""
+        if not (self.person_id or self.email):
+            return None
+        return Person(self.person_id or self.email, email=self.email or None)
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A digest in plain text: a subject, and sections of a heading and lines."""
+
+    subject: str
+    sections: tuple[tuple[str, tuple[str, ...]], ...]
+    ending: str
+
+    @property
+    def empty(self) -> bool:
+        return not self.sections
+
+    def text(self) -> str:
+        """Return all of it."""
+        parts = ["\n".join((heading, *lines)) for heading, lines in self.sections]
+        return "\n\n".join((self.subject, *parts, self.ending))
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A digest on its way; ``key`` is the same at every attempt.
+
+    ``since`` is before the first attempt. ``again``: an earlier attempt may have succeeded.
+    """
+
+    key: str
+    digest: Digest
+    since: datetime
+    again: bool
+
+
+@runtime_checkable
+class SendsDigests(Protocol):
+    """Optional capability of a channel, and of mail: send a digest to an address."""
+
+    @property
+    def platform(self) -> Platform: ...
+
+    async def send_digest(self, address: str, sending: Sending) -> None:
+        """Send it once, in plain text; look for an earlier attempt's first where that is possible.
+
+        Raises DeliveryFailed, DeliveryRefused where people from outside read along.
+        """
+        ...
+
+
+class DigestRecord(Protocol):
+    """The record of digests. Raises StoreUnavailable."""
+
+    async def subscribe(self, tenant: str, wanted: Subscription, *, actor: str) -> None:
+        """Send digests there from the next one on, with an audit entry."""
+        ...
+
+    async def unsubscribe(self, tenant: str, target: str, *, actor: str) -> bool:
+        """Send none there, with an audit entry; return whether any were sent there."""
+        ...
+
+    async def one(self, tenant: str, target: str) -> Subscription | None: ...
+
+    async def listed(self, tenant: str) -> Sequence[Subscription]: ...
+
+    async def tried(self, tenant: str, target: str, week: str) -> None: ...
+
+    async def ended(self, tenant: str, target: str, week: str, failure: str = "") -> None: ...
+
+    async def failed(self, tenant: str, target: str, failure: str) -> None: ...
+
+    async def open_since(self, tenant: str) -> Sequence[datetime]:
+        """Return when the unsettled cases were opened, oldest first."""
+        ...
+
+    async def answers_live_since(self, tenant: str, since: datetime) -> int:
+        """Return how many reviewed answers are used since a time."""
+        ...
+
+
+class ListsGaps(Protocol):
+    """The gaps as a viewer may see them. Raises StoreUnavailable."""
+
+    async def listed(
+        self, query: GapQuery, viewer: Viewer, *, limit: int, offset: int = 0
+    ) -> GapsFound: ...
+
+
+class GapsFound(Protocol):
+    """A part of the list of gaps."""
+
+    @property
+    def gaps(self) -> tuple[ShownGap, ...]: ...
+
+
+class FindsStalePages(Protocol):
+    """Old pages that answer much. Raises StoreUnavailable, RagError."""
+
+    async def stale(
+        self, span: Span, readers: frozenset[Principal], scope: Scope = EVERYTHING
+    ) -> Sequence[CitedPage]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When digests are due: an hour of a weekday (Monday is 0) of a zone."""
+
+    weekday: int
+    hour: int
+    zone: tzinfo
+
+    def last(self, now: datetime) -> tuple[str, datetime]:
+        """Return the ISO week and the time of the digest that was due last."""
+        day = now.astimezone(self.zone).date()
+        day -= timedelta(days=(day.weekday() - self.weekday) % 7)
+        due = datetime.combine(day, time(self.hour), self.zone).astimezone(UTC)
+        if due > now:
+            day -= _WEEK
+            due = datetime.combine(day, time(self.hour), self.zone).astimezone(UTC)
+        year, week, _ = day.isocalendar()
+        return f"{year}-W{week:02}", due
+
+    def next(self, now: datetime) -> datetime:
+        """Return when the next digest is due, in the zone."""
+        _, due = self.last(now)
+        day = due.astimezone(self.zone).date() + _WEEK
+        return datetime.combine(day, time(self.hour), self.zone)
+
+
+class DigestWriter:
+    """Writes digests of one tenant; ``public_url`` is where the board is, None if not known."""
+
+    def __init__(
+        self,
+        tenant: str,
+        record: DigestRecord,
+        gaps: ListsGaps,
+        pages: FindsStalePages,
+        directory: Directory,
+        *,
+        public_url: str | None,
+    ) -> None:
+        self._tenant = tenant
+        self._record = record
+        self._gaps = gaps
+        self._pages = pages
+        self._directory = directory
+        self._public_url = public_url
+
+    async def write(self, wanted: Subscription, until: datetime) -> Digest:
+        """Return the digest of the week before a time. Raises StoreUnavailable, RagError."""
+        viewer, since = await self._viewer(wanted), until - _WEEK
+        open_ = GapQuery(Span(since, until), frozenset({"new", "taken"}))
+        found = (await self._gaps.listed(open_, viewer, limit=MOST_GAPS)).gaps
+        month = Span(until - timedelta(days=30), until)
+        stale = await self._pages.stale(month, viewer.reader.principals)
+        day = f"{until:%A}, {until.day} {until:%B}"
+        if wanted.owner:
+            own = (("Pages of yours to mend:", list(_page_lines(found, stale, wanted.owner))),)
+            return _digest(f"Frontdesk, your pages, the week to {day}", own, _OWNERS_ENDING)
+        waiting = await self._record.open_since(self._tenant)
+        sections = (
+            ("What people asked and the wiki lacks:", list(map(self._gap_line, found))),
+            ("Pages to mend:", list(_page_lines(found, stale))),
+            ("Cases that wait:", list(self._case_lines(waiting, until))),
+            ("What improved:", await self._improved(viewer, since, until)),
+        )
+        ending = _ENDING.get(wanted.platform, _USUAL_ENDING)
+        return _digest(f"Frontdesk, the week to {day}", sections, ending)
+
+    async def _improved(self, viewer: Viewer, since: datetime, until: datetime) -> list[str]:
+        over = GapQuery(Span(until - _QUARTER, until), frozenset({"closed"}), recent_first=True)
+        closed = (await self._gaps.listed(over, viewer, limit=_CLOSED_SEEN)).gaps
+        live = await self._record.answers_live_since(self._tenant, since)
+        return list(_improved(closed, since, live))
+
+    async def _viewer(self, wanted: Subscription) -> Viewer:
+        person = wanted.reader
+        if person is None:
+            return Viewer(frozenset(), Reader(EVERYONE_PRINCIPALS))
+        principals = await self._directory.principals(self._tenant, person) | {EVERYONE}
+        return Viewer(frozenset({person.id, person_key(person)}), Reader(principals))
+
+    def _gap_line(self, gap: ShownGap) -> str:
+        near = f"words not shown, near \u201c{gap.pages[0].title}\u201d" if gap.pages else ""
+        name = f"\u201c{gap.name}\u201d" if gap.name else near or "words not shown"
+        asked = counted(gap.summary.questions, "question")
+        people = counted(gap.summary.people, "person", "people")
+        return f"\u2022 {name}: {asked} by {people}{self._link(f'/board/gaps/{gap.summary.id}')}"
+
+    def _case_lines(self, opened: Sequence[datetime], now: datetime) -> Iterator[str]:
+        if not opened:
+            return
+        ages = [now - at for at in opened]
+        old = sum(age > _WEEK for age in ages)
+        fresh = sum(age <= timedelta(days=1) for age in ages)
+        link = self._link("/board/escalations")
+        yield (
+            f"\u2022 {len(ages)} in all: {fresh} of the last day, {len(ages) - fresh - old} up to "
+            f"a week old, {old} older{link}"
+        )
+
+    def _link(self, path: str) -> str:
+        return f" {self._public_url}{path}" if self._public_url else ""
+
+
+_ENDING: Mapping[Platform, str] = {
+    "slack": "No more of these here: /frontdesk digest off",
+    EMAIL: "No more of these: switch it off on the board, under Digests.",
+}
+_OWNERS_ENDING = "No more of these: switch it off in Frontdesk's web chat, under /me."
+_USUAL_ENDING = "No more of these here: write \u201cdigest off\u201d to me."
+
+
+def _digest(subject: str, sections: Sequence[tuple[str, Sequence[str]]], ending: str) -> Digest:
+    kept = tuple((heading, tuple(lines)) for heading, lines in sections if lines)
+    return Digest(subject, kept, ending)
+
+
+def _page_lines(
+    gaps: Sequence[ShownGap], stale: Sequence[CitedPage], owner: str = ""
+) -> Iterator[str]:
+    """Yield pages near what is lacking, then old ones that answer much, each with its owner."""
+    pages = [each for gap in gaps for each in gap.pages[:1]]
+    near = {each.url: each for each in pages if not owner or each.owner == owner}
+    stale = [each for each in stale if not owner or each.page.owner == owner]
+    for page in list(near.values())[:MOST_PAGES]:
+        yield f"\u2022 {page.title} ({_owner(page)}), near what was not answered"
+    for cited in [each for each in stale if each.page.url not in near][:MOST_PAGES]:
+        changed = cited.page.updated_at
+        since = f", unchanged since {changed.day} {changed:%B %Y}" if changed else ""
+        answers = counted(cited.answers, "answer")
+        yield f"\u2022 {cited.page.title} ({_owner(cited.page)}){since}, cited by {answers}"
+
+
+def _owner(page: NearPage) -> str:
+    return f"{page.space}, last edited by {page.owner}" if page.owner else page.space
+
+
+def _improved(closed: Sequence[ShownGap], since: datetime, live: int) -> Iterator[str]:
+    lately = [each for each in closed if each.summary.state_at >= since]
+    named = [f"\u201c{each.name}\u201d" for each in lately if each.name]
+    if lately:
+        which = f": {', '.join(named[:MOST_GAPS])}" if named else ""
+        yield f"\u2022 {counted(len(lately), 'gap')} answered now{which}"
+    if live:
+        yield f"\u2022 {counted(live, 'answer')} of your people given by Frontdesk"
+
+
+class DigestJob:
+    """Sends each digest that is due, once."""
+
+    def __init__(
+        self,
+        tenant: str,
+        record: DigestRecord,
+        writer: DigestWriter,
+        senders: Mapping[Platform, SendsDigests],
+        schedule: Schedule,
+        *,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._tenant = tenant
+        self._record = record
+        self._writer = writer
+        self._senders = senders
+        self._schedule = schedule
+        self._now = now
+
+    async def run(self) -> bool:
+        """Send what is due; return False, for nothing is left to do at once."""
+        now = self._now()
+        week, due = self._schedule.last(now)
+        if now - due > TRIED_FOR:
+            return False
+        for each in await self._record.listed(self._tenant):
+            if not each.off and each.sent_week != week and each.created_at < due:
+                await self._send(each, week, due)
+        return False
+
+    async def _send(self, wanted: Subscription, week: str, due: datetime) -> None:
+        tenant, target = self._tenant, wanted.target
+        sender = self._senders.get(wanted.platform)
+        if sender is None:
+            await self._record.ended(tenant, target, week, f"{wanted.platform} is not set up.")
+            return
+        digest = await self._writer.write(wanted, due)
+        if digest.empty:
+            await self._record.ended(tenant, target, week)
+            return
+        again = wanted.tried_week == week
+        await self._record.tried(tenant, target, week)
+        sending = Sending(f"digest:{week}:{target}", digest, due, again)
+        try:
+            await sender.send_digest(wanted.address, sending)
+        except DeliveryRefused as error:
+            log.warning("digest.refused", platform=wanted.platform, why=str(error))
+            await self._record.ended(tenant, target, week, str(error))
+        except DeliveryFailed as error:
+            log.warning("digest.not_sent", platform=wanted.platform, why=str(error))
+            await self._record.failed(tenant, target, str(error))
+        else:
+            await self._record.ended(tenant, target, week)
