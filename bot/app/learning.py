@@ -18,7 +18,9 @@ from bot.domain.messages import Platform, Policy
 from bot.domain.ports import Channel, KnowsPublicChannels, TellsPeople
 from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
-from bot.learning import certificate_watch, label_review
+from bot.escalations.casework import Casework
+from bot.learning import case_webhook, certificate_watch, label_review
+from bot.learning.case_webhook import CaseWebhook
 from bot.learning.certificate_watch import CertificateWatch
 from bot.learning.gap_checks import GapChecks
 from bot.learning.gap_jobs import GapJob
@@ -33,6 +35,7 @@ QUESTIONS_FILE = "questions.jsonl"
 
 _MINUTE = timedelta(minutes=1)
 _HOUR = timedelta(hours=1)
+_WEBHOOK_EVERY = timedelta(seconds=5)
 
 log = structlog.get_logger(__name__)
 
@@ -85,6 +88,7 @@ def build_learning(
         _gap_job(settings, components, store, channels).job(),
         Job(label_review.JOB, _MINUTE, _label_collector(settings, store, channels).run),
         Job(certificate_watch.JOB, _HOUR, certificates.run),
+        *_case_webhook_jobs(settings, store, readable),
     )
     return LearningServices(
         JobRunner(settings.tenant, jobs, store.jobs, owner=str(uuid.uuid4()), is_open=is_open),
@@ -109,6 +113,26 @@ def _certificate_watch(
         platforms=[each for each in channels if isinstance(each, TellsPeople)],
         now=_utc_now,
     )
+
+
+def _case_webhook_jobs(
+    settings: Settings, store: Store, readable: ReadablePassages
+) -> Sequence[Job]:
+    """Return the job that sends steps of cases to the webhook, none without one."""
+    endpoint = case_webhook.endpoint_of(settings)
+    if endpoint is None:
+        return ()
+    webhook = CaseWebhook(
+        settings.tenant,
+        endpoint=endpoint,
+        events=store.webhook_events,
+        casework=Casework(
+            cases=store.escalations, interactions=store.interactions, readable=readable
+        ),
+        now=_utc_now,
+        public_url=settings.public_url,
+    )
+    return (Job(case_webhook.JOB, _WEBHOOK_EVERY, webhook.run),)
 
 
 def _label_collector(

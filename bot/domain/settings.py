@@ -146,6 +146,16 @@ class Settings(LanguageModelSettings):
         2, ge=0, le=23, description="Hour (UTC) from which what is done once a night is done."
     )
 
+    # A webhook for ticket systems: docs/webhooks.md
+    case_webhook_url: SecretStr | None = Field(
+        None,
+        description="Where each step of a question that went to people is posted: https://…; "
+        "http:// on this machine only.",
+    )
+    case_webhook_secret: SecretStr | None = Field(
+        None, description="Signs what is posted there: whsec_ and 24 to 64 bytes in base64."
+    )
+
     # Limits
     rate_per_user_per_minute: int = Field(
         10, ge=0, description="Messages of one person within 60 seconds; 0: no limit."

@@ -44,6 +44,7 @@ from bot.store.notices import StoredNotices
 from bot.store.retention import StoredRetention
 from bot.store.search import StoredSearches
 from bot.store.statistics import StoredStatistics
+from bot.store.webhook_events import StoredWebhookEvents
 from bot.store.work import StoredWork
 
 
@@ -133,6 +134,7 @@ class Store:
         self.suspensions = StoredSuspensions(transactions)
         self.gaps = StoredGaps(transactions)
         self.gap_reports = StoredGapReports(transactions, self.gaps)
+        self.webhook_events = StoredWebhookEvents(transactions)
 
     async def __aenter__(self) -> Self:
         return self

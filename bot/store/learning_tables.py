@@ -210,9 +210,10 @@ class DigestRow(Table):
 
 
 class WebhookEventRow(Table):
-    """A step of a case to be sent to the configured webhook; ``due_at`` is null once settled.
+    """A step of a case for the webhook, with the case's state after it; no words of the question.
 
-    ``number`` is the step's within its case: events of one case are sent in order.
+    ``number`` is the step's within its case: events of one case are sent in order. ``due_at`` is
+    null once it is sent or given up, ``queued_at`` since when it is tried.
     """
 
     __tablename__ = "webhook_events"
@@ -223,10 +224,13 @@ class WebhookEventRow(Table):
     )
     number: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
     tenant: Mapped[str] = mapped_column(String(64))
-    event: Mapped[str] = mapped_column(Text)
+    state: Mapped[str] = mapped_column(String(16))
+    owner_name: Mapped[str] = mapped_column(Text, server_default="")
+    at: Mapped[datetime] = mapped_column(Utc)
+    queued_at: Mapped[datetime] = mapped_column(Utc)
     due_at: Mapped[datetime | None] = mapped_column(Utc)
     attempts: Mapped[int] = mapped_column(Integer, server_default="0")
-    settled_at: Mapped[datetime | None] = mapped_column(Utc)
+    sent_at: Mapped[datetime | None] = mapped_column(Utc)
     failure: Mapped[str] = mapped_column(Text, server_default="")
 
 

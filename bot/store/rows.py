@@ -253,6 +253,20 @@ def opening_row(escalation: Mapping[str, object]) -> dict[str, object]:
     }
 
 
+def opening_event_row(escalation: Mapping[str, object]) -> dict[str, object]:
+    """Return the webhook's event of an opened escalation, from its row."""
+    at = escalation["opened_at"]
+    return {
+        "interaction_id": escalation["interaction_id"],
+        "number": 1,
+        "tenant": escalation["tenant"],
+        "state": escalation["state"],
+        "at": at,
+        "queued_at": at,
+        "due_at": at,
+    }
+
+
 def posted_ref_of(channel: str | None, ref_id: str | None) -> PostedRef | None:
     """Return the reference of a post from its columns; None if it was not posted."""
     return None if channel is None or ref_id is None else PostedRef(channel, ref_id)

@@ -231,10 +231,13 @@ def _webhook_events() -> None:
         ),
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("tenant", sa.String(64), nullable=False),
-        sa.Column("event", sa.Text, nullable=False),
+        sa.Column("state", sa.String(16), nullable=False),
+        sa.Column("owner_name", sa.Text, nullable=False, server_default=""),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("queued_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("due_at", sa.DateTime(timezone=True)),
         sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
-        sa.Column("settled_at", sa.DateTime(timezone=True)),
+        sa.Column("sent_at", sa.DateTime(timezone=True)),
         sa.Column("failure", sa.Text, nullable=False, server_default=""),
     )
     op.create_index("ix_webhook_events_due", "webhook_events", ["due_at"])
