@@ -19,7 +19,7 @@ from bot.domain.ports import Channel, KnowsPublicChannels, TellsPeople
 from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
 from bot.escalations.casework import Casework
-from bot.learning import case_webhook, certificate_watch, label_review
+from bot.learning import case_webhook, certificate_watch, label_review, shadow_mode
 from bot.learning.case_webhook import CaseWebhook
 from bot.learning.certificate_watch import CertificateWatch
 from bot.learning.gap_checks import GapChecks
@@ -28,6 +28,7 @@ from bot.learning.gap_views import GapViews
 from bot.learning.jobs import Job, JobRunner
 from bot.learning.label_review import LabelCollector, LabelReview
 from bot.learning.question_words import QuestionWords
+from bot.learning.shadow_mode import DraftSender, ReviewsDrafts
 from bot.store.database import Store
 
 QUESTIONS_FILE = "questions.jsonl"
@@ -35,7 +36,7 @@ QUESTIONS_FILE = "questions.jsonl"
 
 _MINUTE = timedelta(minutes=1)
 _HOUR = timedelta(hours=1)
-_WEBHOOK_EVERY = timedelta(seconds=5)
+_SOON = timedelta(seconds=5)
 
 log = structlog.get_logger(__name__)
 
@@ -88,6 +89,7 @@ def build_learning(
         _gap_job(settings, components, store, channels).job(),
         Job(label_review.JOB, _MINUTE, _label_collector(settings, store, channels).run),
         Job(certificate_watch.JOB, _HOUR, certificates.run),
+        Job(shadow_mode.JOB, _SOON, _draft_sender(settings, store, channels, readable).run),
         *_case_webhook_jobs(settings, store, readable),
     )
     return LearningServices(
@@ -132,7 +134,23 @@ def _case_webhook_jobs(
         now=_utc_now,
         public_url=settings.public_url,
     )
-    return (Job(case_webhook.JOB, _WEBHOOK_EVERY, webhook.run),)
+    return (Job(case_webhook.JOB, _SOON, webhook.run),)
+
+
+def _draft_sender(
+    settings: Settings, store: Store, channels: Sequence[Channel], readable: ReadablePassages
+) -> DraftSender:
+    return DraftSender(
+        settings.tenant,
+        drafts=store.shadow_drafts,
+        interactions=store.interactions,
+        policies=store.policies,
+        notes=store.notes,
+        readable=readable,
+        platforms={each.platform: each for each in channels if isinstance(each, ReviewsDrafts)},
+        now=_utc_now,
+        public_url=settings.public_url,
+    )
 
 
 def _label_collector(

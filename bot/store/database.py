@@ -43,6 +43,7 @@ from bot.store.migrations import HEAD
 from bot.store.notices import StoredNotices
 from bot.store.retention import StoredRetention
 from bot.store.search import StoredSearches
+from bot.store.shadow_drafts import StoredShadowDrafts
 from bot.store.statistics import StoredStatistics
 from bot.store.webhook_events import StoredWebhookEvents
 from bot.store.work import StoredWork
@@ -134,6 +135,7 @@ class Store:
         self.suspensions = StoredSuspensions(transactions)
         self.gaps = StoredGaps(transactions)
         self.gap_reports = StoredGapReports(transactions, self.gaps)
+        self.shadow_drafts = StoredShadowDrafts(transactions)
         self.webhook_events = StoredWebhookEvents(transactions)
 
     async def __aenter__(self) -> Self:

@@ -235,10 +235,17 @@ class WebhookEventRow(Table):
 
 
 class ShadowDraftRow(Table):
-    """A draft that reviewers saw instead of the channel; ``verdict`` is empty until one judged."""
+    """A question asked where the bot only practises; ``drafted``: it would have answered.
+
+    ``due_at`` is null once the reviewers have the draft, or it is given up. ``space`` is that of
+    the first cited page. ``verdict`` is empty until a reviewer judged.
+    """
 
     __tablename__ = "shadow_drafts"
-    __table_args__ = (Index("ix_shadow_drafts_channel", "tenant", "channel", "at"),)
+    __table_args__ = (
+        Index("ix_shadow_drafts_channel", "tenant", "channel", "at"),
+        Index("ix_shadow_drafts_due", "due_at"),
+    )
 
     interaction_id: Mapped[str] = mapped_column(
         ForeignKey(_INTERACTION, ondelete="CASCADE"), primary_key=True
@@ -246,6 +253,11 @@ class ShadowDraftRow(Table):
     tenant: Mapped[str] = mapped_column(String(64))
     channel: Mapped[str] = mapped_column(Text)
     at: Mapped[datetime] = mapped_column(Utc)
+    drafted: Mapped[bool] = mapped_column(Boolean)
+    space: Mapped[str] = mapped_column(Text, server_default="")
+    due_at: Mapped[datetime | None] = mapped_column(Utc)
+    attempts: Mapped[int] = mapped_column(Integer, server_default="0")
+    failure: Mapped[str] = mapped_column(Text, server_default="")
     verdict: Mapped[str] = mapped_column(String(16), server_default="")
     reviewer: Mapped[str] = mapped_column(Text, server_default="")
     reviewed_at: Mapped[datetime | None] = mapped_column(Utc)

@@ -17,10 +17,11 @@ from bot.domain.record_reports import HAND_OVER
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import leases, queries
 from bot.store.connections import Transactions
-from bot.store.learning_tables import WebhookEventRow
+from bot.store.learning_tables import ShadowDraftRow, WebhookEventRow
 from bot.store.rows import (
     Rows,
     conversation_row,
+    draft_row,
     escalation_row,
     opening_event_row,
     opening_notice_row,
@@ -218,6 +219,8 @@ class StoredWork:
         escalation = escalation_row(message, titled, self._reminders)
         if escalation is not None:
             await self._open_case(connection, escalation)
+        if message.shadow:
+            await self._insert(connection, ShadowDraftRow, draft_row(message, outcome))
 
     async def _open_case(
         self, connection: AsyncConnection, escalation: Mapping[str, object]

@@ -41,6 +41,9 @@ def _add_policy_fields(setting: argparse.ArgumentParser) -> None:
     setting.add_argument("--people", type=parse_name, help="where people are asked; or `usual`")
     setting.add_argument("--model", type=parse_name, help="a model's name, `none`, or `usual`")
     setting.add_argument(
+        "--reviewers", type=parse_people, help="who judges drafts, ids by comma; or `none`"
+    )
+    setting.add_argument(
         "--other-bots", type=parse_on_off, metavar="on|off", help="other bots may ask"
     )
 
@@ -65,6 +68,25 @@ def parse_spaces(argument: str) -> frozenset[str] | str:
     if not keys:
         raise argparse.ArgumentTypeError("name at least one space, or `all`")
     return keys
+
+
+def parse_people(argument: str) -> frozenset[str]:
+    """Parse comma-separated ids of people; `none` is nobody."""
+    if argument.strip() == "none":
+        return frozenset()
+    ids = frozenset(part.strip() for part in argument.split(",") if part.strip())
+    if not ids:
+        raise argparse.ArgumentTypeError("name at least one person by id, or `none`")
+    return ids
+
+
+def add_shadow(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `shadow` command to the command line."""
+    parser = commands.add_parser("shadow", help="report on a channel in shadow mode")
+    parser.add_argument("channel", type=parse_channel, help="platform:channel, as slack:C123")
+    parser.add_argument(
+        "--live", choices=("mentions", "questions"), help="answer there from now on"
+    )
 
 
 def parse_on_off(argument: str) -> bool:

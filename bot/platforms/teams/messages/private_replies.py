@@ -83,6 +83,13 @@ class PrivateReplies:
             why = str(error) or "It took too long."
             log.warning("teams.whisper_failed", interaction_id=delivery.interaction_id, why=why)
 
+    async def tell(self, delivery: Delivery) -> None:
+        """Send a notice about a question to its asker's chat. Raises DeliveryFailed."""
+        message = delivery.message
+        chat = await self._client.open_chat(message.author.id, user_id=user_in(message.reply_to))
+        text = teams_plain(delivery.outcome.response.text)
+        await self._client.send(chat, {"type": "message", "text": text, "textFormat": "markdown"})
+
     async def withdraw(self, message: Message) -> None:
         """Delete the private reply. Raises DeliveryFailed, StoreUnavailable."""
         sent = await self._sent(message)

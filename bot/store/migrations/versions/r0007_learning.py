@@ -255,8 +255,14 @@ def _shadow_drafts() -> None:
         sa.Column("tenant", sa.String(64), nullable=False),
         sa.Column("channel", sa.Text, nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("drafted", sa.Boolean, nullable=False),
+        sa.Column("space", sa.Text, nullable=False, server_default=""),
+        sa.Column("due_at", sa.DateTime(timezone=True)),
+        sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+        sa.Column("failure", sa.Text, nullable=False, server_default=""),
         sa.Column("verdict", sa.String(16), nullable=False, server_default=""),
         sa.Column("reviewer", sa.Text, nullable=False, server_default=""),
         sa.Column("reviewed_at", sa.DateTime(timezone=True)),
     )
+    op.create_index("ix_shadow_drafts_due", "shadow_drafts", ["due_at"])
     op.create_index("ix_shadow_drafts_channel", "shadow_drafts", ["tenant", "channel", "at"])
