@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from bot.app.cli import add_channels, add_teams_package
+from bot.app.cli import add_channels, add_shadow, add_teams_package, add_webhooks
 from bot.domain.errors import BotError
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
@@ -62,7 +62,7 @@ async def _run_command(options: argparse.Namespace, settings: Settings, started:
             return await doctor.doctor(
                 settings, confluence_checks, partial(people_checks, settings)
             )
-        case "escalations" | "channels" | "labels" | "teams-package":
+        case "escalations" | "channels" | "labels" | "shadow" | "webhooks" | "teams-package":
             return await _run_administration(options, settings)
         case "pause" | "resume":
             return await _run_pause_or_resume(options, settings)
@@ -79,6 +79,10 @@ async def _run_administration(options: argparse.Namespace, settings: Settings) -
         return await administration.channels(settings, options)
     if options.command == "labels":
         return await administration.export_labels(settings, options.out)
+    if options.command == "shadow":
+        return await administration.shadow(settings, options.channel, live=options.live)
+    if options.command == "webhooks":
+        return await administration.replay_webhook(settings, options.since)
     return await administration.escalations(
         settings,
         done=options.done,
@@ -130,6 +134,8 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--done", metavar="ID", help="note that one is resolved")
     waiting.add_argument("--limit", type=_positive_number, default=1000, help="how many to list")
     add_channels(commands)
+    add_shadow(commands)
+    add_webhooks(commands)
     _add_pause_and_resume(commands)
     _add_measuring(commands)
     table = commands.add_parser("settings", help="print all settings as a table")

@@ -34,6 +34,7 @@ from bot.domain.messages import (
     Policy,
     Refusal,
 )
+from bot.domain.outcomes import DRAFTED
 from bot.domain.ports import Directory, Interactions, Notes, Policies
 from rag.types import ANSWERS_SPACE, EVERYONE, Principal, Turn
 
@@ -50,6 +51,10 @@ _JUST_BEFORE = timedelta(minutes=10)
 _TOPIC_WINDOW = timedelta(hours=1)
 """How long a later message counts as the topic that the bot asked for: a chat thread never ends."""
 
+PRACTISING = (
+    "I'm only practising in this channel, so I don't answer here yet. Write to me directly, or ask "
+    "a colleague."
+)
 _TURNED_OFF = "I'm turned off here. Please ask me somewhere else, or ask your help desk directly."
 
 _CLOSED_ANSWER = "(left out: the page behind this answer is no longer open to its readers)"
@@ -119,6 +124,9 @@ class Admission:
         policy = self._policy if own is None else policy_within(own, self._policy.spaces)
         if policy.answers == "off":
             return Refusal(_TURNED_OFF, "channel_off")
+        if policy.answers == "shadow" and not (message.private or message.shadow):
+            # A command, which only its asker sees, or the mode has just been changed.
+            return Refusal(PRACTISING, "channel_shadow", ephemeral=True)
         introduced: IdentifiedAsker | Refusal = IdentifiedAsker(message.author)
         if self._introductions is not None:
             introduced = await self._introductions.of(message)
@@ -251,17 +259,27 @@ def audience_of(message: Message) -> Audience:
 
 
 def with_admission_results(inquiry: Inquiry, outcome: Outcome) -> Outcome:
-    """Add the results of admission; silence the reply to an overheard message unless it is sure."""
-    trace = replace(outcome.trace, notes=(*inquiry.notes, *outcome.trace.notes))
-    silent = inquiry.message.overheard and not _is_worth_an_unasked_reply(inquiry, outcome)
+    """Add the results of admission; silence the reply to an overheard message unless it is sure.
+
+    Where the bot only practises, every reply is silenced, and noted if it would have been given.
+    """
+    message = inquiry.message
+    worth = not message.overheard or _is_worth_an_unasked_reply(inquiry, outcome)
+    drafted = (DRAFTED,) if message.shadow and worth and _is_from_pages(outcome) else ()
+    trace = replace(outcome.trace, notes=(*inquiry.notes, *outcome.trace.notes, *drafted))
     return replace(
         outcome,
         trace=trace,
         remarks=(*outcome.remarks, *inquiry.remarks),
         asker=inquiry.asker,
-        silent=silent,
-        private=None if inquiry.message.overheard else outcome.private,
+        silent=message.shadow or not worth,
+        private=None if message.shows_nothing else outcome.private,
     )
+
+
+def _is_from_pages(outcome: Outcome) -> bool:
+    response = outcome.response
+    return isinstance(response, Reply) and bool(response.sources) and not response.refused
 
 
 def _is_worth_an_unasked_reply(inquiry: Inquiry, outcome: Outcome) -> bool:

@@ -208,7 +208,7 @@ def private_search_request(inquiry: Inquiry, request: SearchRequest) -> SearchRe
     """Return the request with the asker as its reader; None if they may read no more than all."""
     message, audience = inquiry.message, inquiry.audience
     principals = message.author.principals
-    if message.overheard or audience.kind == "private" or principals <= audience.principals:
+    if message.shows_nothing or audience.kind == "private" or principals <= audience.principals:
         return None
     return replace(request, scope=replace(request.scope, readers=principals))
 

@@ -35,6 +35,7 @@ from bot.escalations.ports import LinksBack
 from bot.inbox.ports import DurableEngine
 from bot.learning.publishing import Publishes
 from bot.learning.question_words import QuestionWords
+from bot.learning.shadow_mode import DraftReview
 from bot.observability.metrics import Metrics, mount_metrics
 from bot.store.database import Store
 from bot.web import api
@@ -100,6 +101,12 @@ def build_chat_context(
             directory=directory,
         ),
         check_parts=check_parts,
+        drafts=DraftReview(
+            settings.tenant,
+            drafts=store.shadow_drafts,
+            interactions=store.interactions,
+            policies=store.policies,
+        ),
     )
 
 

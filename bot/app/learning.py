@@ -21,10 +21,20 @@ from bot.domain.messages import Platform
 from bot.domain.ports import Channel, Directory, KnowsPublicChannels, TellsPeople
 from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
-from bot.learning import answer_library, certificate_watch, digest, insights, label_review
+from bot.escalations.casework import Casework
+from bot.learning import (
+    answer_library,
+    case_webhook,
+    certificate_watch,
+    digest,
+    insights,
+    label_review,
+    shadow_mode,
+)
 from bot.learning.answer_drafts import AnswerDrafts, DraftWriter
 from bot.learning.answer_library import AnswerLibrary
 from bot.learning.answer_review import AnswerReview, NearAnswers
+from bot.learning.case_webhook import CaseWebhook
 from bot.learning.certificate_watch import CertificateWatch
 from bot.learning.corrections import (
     CorrectionDelivery,
@@ -43,6 +53,7 @@ from bot.learning.label_review import LabelCollector, LabelReview
 from bot.learning.publishing import Publishes
 from bot.learning.question_words import QuestionWords
 from bot.learning.quote_watch import QuoteWatch
+from bot.learning.shadow_mode import DraftSender, ReviewsDrafts
 from bot.store.database import Store
 from ingestion.library import Library
 from prompts.files import load_prompt
@@ -53,6 +64,7 @@ QUESTIONS_FILE = "questions.jsonl"
 _MINUTE = timedelta(minutes=1)
 _FEW_MINUTES = timedelta(minutes=5)
 _HOUR = timedelta(hours=1)
+_SOON = timedelta(seconds=5)
 
 log = structlog.get_logger(__name__)
 
@@ -128,6 +140,8 @@ def build_learning(
         *_correction_jobs(settings, components, store, channels, directory, runs),
         Job(insights.JOB, _MINUTE, _fact_collector(settings, store).run),
         Job(digest.JOB, _FEW_MINUTES, _digest_job(settings, store, writer, channels).run),
+        Job(shadow_mode.JOB, _SOON, _draft_sender(settings, store, channels, readable).run),
+        *_case_webhook_jobs(settings, store, readable),
     )
     return LearningServices(
         JobRunner(settings.tenant, jobs, store.jobs, owner=str(uuid.uuid4()), is_open=is_open),
@@ -245,6 +259,42 @@ def _certificate_watch(
         audits=store.audits,
         platforms=[each for each in channels if isinstance(each, TellsPeople)],
         now=utc_now,
+    )
+
+
+def _case_webhook_jobs(
+    settings: Settings, store: Store, readable: ReadablePassages
+) -> Sequence[Job]:
+    """Return the job that sends steps of cases to the webhook, none without one."""
+    endpoint = case_webhook.endpoint_of(settings)
+    if endpoint is None:
+        return ()
+    webhook = CaseWebhook(
+        settings.tenant,
+        endpoint=endpoint,
+        events=store.webhook_events,
+        casework=Casework(
+            cases=store.escalations, interactions=store.interactions, readable=readable
+        ),
+        now=utc_now,
+        public_url=settings.public_url,
+    )
+    return (Job(case_webhook.JOB, _SOON, webhook.run),)
+
+
+def _draft_sender(
+    settings: Settings, store: Store, channels: Sequence[Channel], readable: ReadablePassages
+) -> DraftSender:
+    return DraftSender(
+        settings.tenant,
+        drafts=store.shadow_drafts,
+        interactions=store.interactions,
+        policies=store.policies,
+        notes=store.notes,
+        readable=readable,
+        platforms={each.platform: each for each in channels if isinstance(each, ReviewsDrafts)},
+        now=utc_now,
+        public_url=settings.public_url,
     )
 
 

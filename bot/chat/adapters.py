@@ -24,6 +24,7 @@ from bot.domain.messages import InteractionId
 from bot.domain.ports import Audits, Channel, Directory, Inbox, Interactions, Notes, Policies
 from bot.domain.settings import Settings
 from bot.escalations.casework import Casework
+from bot.learning.shadow_mode import DraftReview
 
 
 class NullNotes:
@@ -74,6 +75,7 @@ class ChatContext:
         reindexing: Starts and cancels index runs.
         commands: Executes commands.
         check_parts: Returns the status of every component.
+        drafts: Takes reviewers' verdicts on drafts.
     """
 
     tenant: str
@@ -91,6 +93,7 @@ class ChatContext:
     reindexing: Reindex
     commands: CommandExecutor
     check_parts: CheckComponents
+    drafts: DraftReview
 
 
 PLATFORM_PREFIX = "/platforms/"

@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from weakref import WeakValueDictionary
 
+from bot.answering.admission import PRACTISING
 from bot.domain.errors import InteractionUnknown
-from bot.domain.interactions import Interaction
-from bot.domain.messages import Message, Thread
+from bot.domain.interactions import Delivery, Interaction
+from bot.domain.messages import Message, Policy, Refusal, Thread
+from bot.domain.outcomes import refused_outcome
 from bot.domain.ports import Inbox, Interactions, Notes, Policies
 
 
@@ -23,10 +25,10 @@ async def as_new_question(interactions: Interactions, message: Message) -> Messa
     """Return the message to accept when the bot is mentioned after it ignored the message.
 
     The ignored message was recorded under the message's own id, and an id is answered once; so one
-    with a silent outcome gets a new id. Raises StoreUnavailable.
+    with a silent outcome gets a new id, unless reviewers saw a draft. Raises StoreUnavailable.
     """
     kept = await interactions.get(message.interaction_id)
-    if kept is None or kept.outcome is None or not kept.outcome.silent:
+    if kept is None or kept.outcome is None or not kept.outcome.silent or kept.message.shadow:
         return message
     return replace(message, id=f"{message.id}:asked")
 
@@ -157,12 +159,22 @@ class ListeningPolicy:
         thread = message.thread
         if len(message.text) > _LONGEST or (begins and not reads_like_a_question(message.text)):
             return False
-        policy = await self._policies.of(thread.tenant, f"{thread.platform}:{thread.channel}")
+        policy = await self._policy(thread)
         if policy is None or policy.answers == "off":
             return False
-        if begins:
-            return policy.answers == "questions"
+        if begins or policy.answers == "shadow":
+            return begins and policy.answers in {"questions", "shadow"}
         return policy.follow_ups and await self._has_spoken(thread)
+
+    async def marked(self, message: Message) -> Message:
+        """Return a message, marked if the bot only practises in its channel."""
+        if message.private:
+            return message
+        policy = await self._policy(message.thread)
+        return replace(message, shadow=policy is not None and policy.answers == "shadow")
+
+    async def _policy(self, thread: Thread) -> Policy | None:
+        return await self._policies.of(thread.tenant, f"{thread.platform}:{thread.channel}")
 
     async def hears_bots(self, tenant: str, channel: str) -> bool:
         """Return whether other bots may ask in a channel, ``platform:channel``."""
@@ -203,6 +215,26 @@ def _greeted(sentence: str) -> int:
     start = greeting.end() if greeting else 0
     before = _BEFORE.match(sentence, start)
     return before.end() if before else start
+
+
+async def is_told_of_practice(notes: Notes, message: Message) -> bool:
+    """Return whether to tell an asker that the bot only practises: once in a channel.
+
+    Raises StoreUnavailable.
+    """
+    if not message.shadow or message.overheard or message.by_bot:
+        return False
+    thread = message.thread
+    key = f"{thread.platform}:practising:{thread.channel}:{message.author.id}"
+    return await notes.first(thread.tenant, key)
+
+
+def practice_notice(message: Message) -> Delivery:
+    """Return what tells an asker alone that the bot only practises in the channel."""
+    notice = refused_outcome(
+        replace(message, shadow=False), Refusal(PRACTISING, "channel_shadow", ephemeral=True)
+    )
+    return Delivery(f"{message.interaction_id}:practice", message.interaction_id, message, notice)
 
 
 async def should_take(policy: ListeningPolicy, received: ReceivedMessage) -> bool:

@@ -123,7 +123,8 @@ class Message:
     but its adapter. ``traceparent`` is the caller's trace (W3C), if any. ``overheard``: the message
     does not address the bot, which replies only with a sure answer. ``by_bot``: another bot wrote
     it. ``search_filters`` are the asker's own; messages stored by older versions have none.
-    ``model`` is the model that the request names, "" for the usual one.
+    ``model`` is the model that the request names, "" for the usual one. ``shadow``: the bot only
+    practises where it was asked: nothing is shown or posted there, and reviewers see a draft.
     """
 
     id: str
@@ -139,6 +140,12 @@ class Message:
     by_bot: bool = False
     search_filters: SearchFilters = SearchFilters()
     model: str = ""
+    shadow: bool = False
+
+    @property
+    def shows_nothing(self) -> bool:
+        """Whether no progress, refusal or failure is shown: nobody asked, or the bot practises."""
+        return self.overheard or self.shadow
 
     @property
     def key(self) -> str:
@@ -169,9 +176,9 @@ class Audience:
     principals: frozenset[Principal]
 
 
-AnswerMode = Literal["mentions", "questions", "off"]
+AnswerMode = Literal["mentions", "questions", "shadow", "off"]
 """mentions: only messages that address the bot are answered. questions: also unaddressed ones, if
-the answer is sure. off: none."""
+the answer is sure. shadow: as questions, but nothing is posted: reviewers see drafts. off: none."""
 
 
 NO_MODEL = "none"
@@ -184,7 +191,8 @@ class Policy:
 
     ``follow_ups``: no mention is needed in a thread with the bot. ``people`` is the experts'
     channel, in the platform's own id; "" means the configured one. ``model`` "" means the
-    configured one. ``other_bots``: other bots may ask, too.
+    configured one. ``other_bots``: other bots may ask, too. ``reviewers`` are the platform's ids of
+    the members who judge the drafts of a channel in shadow mode.
     """
 
     spaces: frozenset[str] | None = None
@@ -193,6 +201,7 @@ class Policy:
     people: str = ""
     model: str = ""
     other_bots: bool = False
+    reviewers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,20 @@ _ASK_AGAIN = "Please ask again."
 _BY_WORD = "Reply \u201chuman\u201d to ask a person, or ask again later."
 
 
+DRAFTED = "shadow:drafted"
+"""Note of an outcome that was not posted because the bot practises, and would have been."""
+
+
+def is_draft(outcome: Outcome) -> bool:
+    """Return whether reviewers see an outcome as a draft."""
+    return DRAFTED in outcome.trace.notes
+
+
+def as_given(outcome: Outcome) -> Outcome:
+    """Return a draft as if it had been posted; any other outcome as it is."""
+    return replace(outcome, silent=False) if is_draft(outcome) else outcome
+
+
 def answer_type(outcome: Outcome) -> AnswerType:
     """Return the answer type.
 
@@ -140,7 +154,7 @@ def unavailable_outcome(message: Message, note: str, error: ErrorCode = "interna
             route=_unrouted(message),
             notes=(note,),
         ),
-        silent=message.overheard,
+        silent=message.shows_nothing,
     )
 
 
@@ -152,7 +166,7 @@ def refused_outcome(message: Message, refusal: Refusal) -> Outcome:
     return Outcome(
         response=Reply(text=refusal.text, tone="generic", refused=True, limit=refusal.limit),
         trace=Trace(route=_unrouted(message), notes=(f"{_LIMIT}{refusal.note}",)),
-        silent=message.overheard or refusal.silent or (refusal.ephemeral and message.by_bot),
+        silent=message.shows_nothing or refusal.silent or (refusal.ephemeral and message.by_bot),
         ephemeral=refusal.ephemeral,
     )
 

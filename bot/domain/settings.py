@@ -165,6 +165,16 @@ class Settings(LearningSettings):
         50, ge=1, description="Of these, those within an hour because of one page."
     )
 
+    # A webhook for ticket systems: docs/webhooks.md
+    case_webhook_url: SecretStr | None = Field(
+        None,
+        description="Where each step of a question that went to people is posted: https://…; "
+        "http:// on this machine only.",
+    )
+    case_webhook_secret: SecretStr | None = Field(
+        None, description="Signs what is posted there: whsec_ and 24 to 64 bytes in base64."
+    )
+
     # Limits
     rate_per_user_per_minute: int = Field(
         10, ge=0, description="Messages of one person within 60 seconds; 0: no limit."

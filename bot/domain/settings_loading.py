@@ -5,8 +5,10 @@ The descriptions make docs/settings.md and .env.example, and the board's setting
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
@@ -41,6 +43,7 @@ def _check_together(settings: Settings) -> None:
             "TEAMS_DEV_MODE=true takes unsigned messages, and Slack or a Teams registration makes "
             "this server reachable for others. Unset TEAMS_DEV_MODE, or the other one."
         )
+    _check_case_webhook(settings)
     check_models(settings)
     _check_signing_in(settings)
     if settings.router == "llm" and not settings.model_configured:
@@ -92,6 +95,37 @@ def _check_outsiders(settings: Settings) -> None:
                 f"that are meant for them in {platform}_OUTSIDER_SPACES (such as PUBLIC,FAQ); "
                 "without a space they are refused."
             )
+
+
+_WEBHOOK_SECRET_BYTES = range(24, 65)
+"""As Standard Webhooks has it."""
+
+
+def _check_case_webhook(settings: Settings) -> None:
+    """Reject an address that is not confidential, and a key that is none."""
+    url, secret = settings.case_webhook_url, settings.case_webhook_secret
+    if (url is None) != (secret is None):
+        raise SettingInvalid(
+            "The webhook needs CASE_WEBHOOK_URL and CASE_WEBHOOK_SECRET, and only one is set. Set "
+            "both, or none."
+        )
+    if url is None or secret is None:
+        return
+    if not is_confidential(url.get_secret_value()) or not urlsplit(url.get_secret_value()).hostname:
+        raise SettingInvalid(
+            "CASE_WEBHOOK_URL=(hidden) is no https:// address, and others could read what is sent. "
+            "http:// is for this machine alone."
+        )
+    prefix, _, encoded = secret.get_secret_value().rpartition("whsec_")
+    try:
+        size = 0 if prefix else len(base64.b64decode(encoded, validate=True))
+    except ValueError:
+        size = 0
+    if size not in _WEBHOOK_SECRET_BYTES:
+        raise SettingInvalid(
+            "CASE_WEBHOOK_SECRET=(hidden) is not whsec_ and 24 to 64 bytes in base64. Make one: "
+            'echo "whsec_$(openssl rand -base64 32)"'
+        )
 
 
 def _check_signing_in(settings: Settings) -> None:

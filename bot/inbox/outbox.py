@@ -82,7 +82,7 @@ class ReplyOutbox:
     def progress(self, interaction: Interaction) -> Progress:
         """Return the progress reporter of an interaction; use it with ``async with``."""
         message = interaction.message
-        shown = None if message.overheard else self._channel(message)
+        shown = None if message.shows_nothing else self._channel(message)
         return Progress(interaction, self._work, shown)
 
     def interrupt(self, interaction_id: InteractionId) -> None:
@@ -193,7 +193,7 @@ class ReplyOutbox:
         """
         message, placeholder = interaction.message, _visible_placeholder(interaction.placeholder)
         channel = self._channel(message)
-        if channel is None or message.overheard:
+        if channel is None or message.shows_nothing:
             return
         with suppress(DeliveryFailed, TimeoutError):
             async with asyncio.timeout(_DEADLINE_SECONDS):
@@ -204,13 +204,16 @@ class ReplyOutbox:
     async def remove_posted(self, interaction: Interaction) -> None:
         """Remove posted messages, where the platform can. Raises DeliveryFailed."""
         channel = self._channel(interaction.message)
-        if isinstance(channel, Withdraws) and interaction.posted != _unposted_ref(interaction):
+        unposted = _unposted_ref(interaction)
+        # What reviewers saw of a question is withdrawn, too.
+        was_seen = interaction.posted != unposted or interaction.message.shadow
+        if isinstance(channel, Withdraws) and was_seen:
             seen = (
                 _visible_placeholder(interaction.placeholder),
                 interaction.posted,
                 *interaction.told,
             )
-            posted = [ref for ref in seen if ref is not None]
+            posted = [ref for ref in seen if ref is not None and ref != unposted]
             await channel.withdraw(interaction.message, posted)
 
     async def _post_in_turn(
@@ -297,7 +300,7 @@ async def _remove_placeholder(channel: Channel, message: Message, placeholder: P
 async def _clear_progress(channel: Channel, delivery: Delivery) -> None:
     """Remove the progress shown to the asker, for a silent outcome."""
     message, placeholder = delivery.message, delivery.placeholder
-    if message.overheard:
+    if message.shows_nothing:
         return
     if placeholder is not None and isinstance(channel, Withdraws):
         await channel.withdraw(message, [placeholder])

@@ -21,7 +21,7 @@ import structlog
 from bot.answering.evaluation.certificate import upper_bound
 from bot.answering.gate import Gate
 from bot.domain.errors import DeliveryFailed
-from bot.domain.outcomes import confidence_level
+from bot.domain.outcomes import as_given, confidence_level
 from bot.domain.ports import Audits, Interactions, TellsPeople
 from bot.learning.jobs import JobMarks, week_begin
 from bot.learning.labels import UNBIASED, Label, Labels
@@ -158,7 +158,7 @@ class CertificateWatch:
         for label in await self._labels.accepted(self._tenant, since, until):
             asked = await self._interactions.get(label.key.interaction_id)
             outcome = None if asked is None else asked.outcome
-            if outcome is not None and confidence_level(outcome) in {"sure", "partial"}:
+            if outcome is not None and confidence_level(as_given(outcome)) in {"sure", "partial"}:
                 by_calibration[outcome.trace.calibration].append(label)
         found = {name: _evidence(labels) for name, labels in by_calibration.items()}
         return {name: each for name, each in found.items() if each.labels >= LEAST_LABELS}

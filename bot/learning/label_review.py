@@ -24,7 +24,7 @@ from bot.answering.visibility import ReadablePassages, sources_of
 from bot.domain.errors import ActRefused, DeliveryFailed
 from bot.domain.interactions import Interaction, Source
 from bot.domain.messages import InteractionId, Platform
-from bot.domain.outcomes import answer_type
+from bot.domain.outcomes import answer_type, as_given
 from bot.domain.ports import Audits, Interactions, KnowsPublicChannels
 from bot.learning.jobs import JobMarks, week_begin
 from bot.learning.labels import FROM_USE, Label, LabelKey, Labels, LabelState, Proposal, Truth
@@ -102,7 +102,7 @@ class LabelCollector:
         asked = await self._interactions.get(proposal.key.interaction_id)
         if asked is None or asked.withdrawn or asked.outcome is None:
             return None
-        if answer_type(asked.outcome) not in {"RAG", "ESCALATION_REQUIRED"}:
+        if answer_type(as_given(asked.outcome)) not in {"RAG", "ESCALATION_REQUIRED"}:
             return None
         return Label(
             key=proposal.key,
@@ -126,7 +126,7 @@ class LabelCollector:
 def cited_pages(asked: Interaction) -> tuple[str, ...]:
     """Return the ids of the pages that an answer cites; () for a question handed over."""
     outcome = asked.outcome
-    if outcome is None or answer_type(outcome) != "RAG":
+    if outcome is None or answer_type(as_given(outcome)) != "RAG":
         return ()
     return tuple(dict.fromkeys(each.page_id for each in sources_of(outcome.response)))
 

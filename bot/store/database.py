@@ -47,7 +47,9 @@ from bot.store.notices import StoredNotices
 from bot.store.retention import StoredRetention
 from bot.store.reviewed_answers import StoredAnswers
 from bot.store.search import StoredSearches
+from bot.store.shadow_drafts import StoredShadowDrafts
 from bot.store.statistics import StoredStatistics
+from bot.store.webhook_events import StoredWebhookEvents
 from bot.store.work import StoredWork
 
 
@@ -141,6 +143,8 @@ class Store:
         self.gap_reports = StoredGapReports(transactions, self.gaps)
         self.insights = StoredInsights(transactions)
         self.digests = StoredDigests(transactions)
+        self.shadow_drafts = StoredShadowDrafts(transactions)
+        self.webhook_events = StoredWebhookEvents(transactions)
 
     async def __aenter__(self) -> Self:
         return self

@@ -20,6 +20,7 @@ from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import queries
 from bot.store.connections import Transactions
 from bot.store.key_values import insert_audit
+from bot.store.learning_tables import WebhookEventRow
 from bot.store.rows import utc_now
 from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, NoticeRow
 
@@ -93,6 +94,20 @@ def insert_notice(case: Case, number: int, to: str, at: datetime) -> Insert:
     """Return the statement that queues a notice about a step, due at ``at``."""
     return insert(NoticeRow).values(
         interaction_id=case.interaction_id, number=number, to=to, tenant=case.tenant, due_at=at
+    )
+
+
+def insert_webhook_event(case: Case, number: int, at: datetime) -> Insert:
+    """Return the statement that queues a step for the webhook, with the case as it is after it."""
+    return insert(WebhookEventRow).values(
+        interaction_id=case.interaction_id,
+        number=number,
+        tenant=case.tenant,
+        state=case.status.state,
+        owner_name=case.status.owner_name,
+        at=at,
+        queued_at=at,
+        due_at=at,
     )
 
 
@@ -302,11 +317,12 @@ async def _refuse_unsent_words(connection: AsyncConnection, case: Case, taken: A
 
 
 async def _record_act(connection: AsyncConnection, case: Case, taken: ActTaken) -> None:
-    """Insert the history step, its notices and, for an expert, the audit row."""
+    """Insert the history step, its notices and event and, for an expert, the audit row."""
     key = case.interaction_id
     number = await connection.scalar(select_next_step_number(key)) or 1
     step = CaseStep(key, number, taken.act, taken.actor, taken.text, case.changed_at)
     await connection.execute(insert_step(case.tenant, step))
+    await connection.execute(insert_webhook_event(case, number, case.changed_at))
     await connection.execute(settle_notices_to_people(key))
     for to in lifecycle.recipients_of(taken.act, is_asker=taken.is_asker):
         await connection.execute(insert_notice(case, number, to, case.changed_at))

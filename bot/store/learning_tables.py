@@ -229,9 +229,10 @@ class DigestRow(Table):
 
 
 class WebhookEventRow(Table):
-    """A step of a case to be sent to the configured webhook; ``due_at`` is null once settled.
+    """A step of a case for the webhook, with the case's state after it; no words of the question.
 
-    ``number`` is the step's within its case: events of one case are sent in order.
+    ``number`` is the step's within its case: events of one case are sent in order. ``due_at`` is
+    null once it is sent or given up, ``queued_at`` since when it is tried.
     """
 
     __tablename__ = "webhook_events"
@@ -242,18 +243,28 @@ class WebhookEventRow(Table):
     )
     number: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
     tenant: Mapped[str] = mapped_column(String(64))
-    event: Mapped[str] = mapped_column(Text)
+    state: Mapped[str] = mapped_column(String(16))
+    owner_name: Mapped[str] = mapped_column(Text, server_default="")
+    at: Mapped[datetime] = mapped_column(Utc)
+    queued_at: Mapped[datetime] = mapped_column(Utc)
     due_at: Mapped[datetime | None] = mapped_column(Utc)
     attempts: Mapped[int] = mapped_column(Integer, server_default="0")
-    settled_at: Mapped[datetime | None] = mapped_column(Utc)
+    sent_at: Mapped[datetime | None] = mapped_column(Utc)
     failure: Mapped[str] = mapped_column(Text, server_default="")
 
 
 class ShadowDraftRow(Table):
-    """A draft that reviewers saw instead of the channel; ``verdict`` is empty until one judged."""
+    """A question asked where the bot only practises; ``drafted``: it would have answered.
+
+    ``due_at`` is null once the reviewers have the draft, or it is given up. ``space`` is that of
+    the first cited page. ``verdict`` is empty until a reviewer judged.
+    """
 
     __tablename__ = "shadow_drafts"
-    __table_args__ = (Index("ix_shadow_drafts_channel", "tenant", "channel", "at"),)
+    __table_args__ = (
+        Index("ix_shadow_drafts_channel", "tenant", "channel", "at"),
+        Index("ix_shadow_drafts_due", "due_at"),
+    )
 
     interaction_id: Mapped[str] = mapped_column(
         ForeignKey(_INTERACTION, ondelete="CASCADE"), primary_key=True
@@ -261,6 +272,11 @@ class ShadowDraftRow(Table):
     tenant: Mapped[str] = mapped_column(String(64))
     channel: Mapped[str] = mapped_column(Text)
     at: Mapped[datetime] = mapped_column(Utc)
+    drafted: Mapped[bool] = mapped_column(Boolean)
+    space: Mapped[str] = mapped_column(Text, server_default="")
+    due_at: Mapped[datetime | None] = mapped_column(Utc)
+    attempts: Mapped[int] = mapped_column(Integer, server_default="0")
+    failure: Mapped[str] = mapped_column(Text, server_default="")
     verdict: Mapped[str] = mapped_column(String(16), server_default="")
     reviewer: Mapped[str] = mapped_column(Text, server_default="")
     reviewed_at: Mapped[datetime | None] = mapped_column(Utc)

@@ -96,6 +96,7 @@ class StoredNotices:
         await connection.execute(escalations.update_case(case))
         step = CaseStep(key, number, "ping", actor=None, text="", at=now)
         await connection.execute(escalations.insert_step(case.tenant, step))
+        await connection.execute(escalations.insert_webhook_event(case, number, now))
         await connection.execute(escalations.insert_notice(case, number, "people", now))
 
 

@@ -18,10 +18,11 @@ from bot.domain.interactions import (
     Interaction,
     Outcome,
     PostedRef,
+    Reply,
 )
 from bot.domain.json_codec import Codec, storable
 from bot.domain.messages import Activity, InteractionId, Message, Thread
-from bot.domain.outcomes import answer_type, confidence_level, goes_to_people
+from bot.domain.outcomes import answer_type, confidence_level, goes_to_people, is_draft
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store.tables import InteractionRow
 from rag.types import ModelCall
@@ -250,6 +251,35 @@ def opening_row(escalation: Mapping[str, object]) -> dict[str, object]:
         "actor_name": escalation["asker_name"],
         "actor_role": "asker",
         "at": escalation["opened_at"],
+    }
+
+
+def opening_event_row(escalation: Mapping[str, object]) -> dict[str, object]:
+    """Return the webhook's event of an opened escalation, from its row."""
+    at = escalation["opened_at"]
+    return {
+        "interaction_id": escalation["interaction_id"],
+        "number": 1,
+        "tenant": escalation["tenant"],
+        "state": escalation["state"],
+        "at": at,
+        "queued_at": at,
+        "due_at": at,
+    }
+
+
+def draft_row(message: Message, outcome: Outcome) -> dict[str, object]:
+    """Return the row of a question that was asked where the bot only practises."""
+    response, drafted, now = outcome.response, is_draft(outcome), utc_now()
+    cited = response.sources if isinstance(response, Reply) and drafted else ()
+    return {
+        "interaction_id": message.interaction_id,
+        "tenant": message.thread.tenant,
+        "channel": channel_of(message.thread),
+        "at": now,
+        "drafted": drafted,
+        "space": storable(cited[0].space) if cited else "",
+        "due_at": now if drafted else None,
     }
 
 

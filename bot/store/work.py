@@ -17,10 +17,13 @@ from bot.domain.record_reports import HAND_OVER
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import leases, queries
 from bot.store.connections import Transactions
+from bot.store.learning_tables import ShadowDraftRow, WebhookEventRow
 from bot.store.rows import (
     Rows,
     conversation_row,
+    draft_row,
     escalation_row,
+    opening_event_row,
     opening_notice_row,
     opening_row,
     posted_ref_of,
@@ -215,16 +218,23 @@ class StoredWork:
         titled = await self._titled(connection, message, outcome)
         escalation = escalation_row(message, titled, self._reminders)
         if escalation is not None:
-            await self._insert(connection, EscalationRow, escalation)
-            await self._insert(connection, EscalationStepRow, opening_row(escalation))
+            await self._open_case(connection, escalation)
+        if message.shadow:
+            await self._insert(connection, ShadowDraftRow, draft_row(message, outcome))
+
+    async def _open_case(
+        self, connection: AsyncConnection, escalation: Mapping[str, object]
+    ) -> None:
+        await self._insert(connection, EscalationRow, escalation)
+        await self._insert(connection, EscalationStepRow, opening_row(escalation))
+        await self._insert(connection, WebhookEventRow, opening_event_row(escalation))
 
     async def _hand_over(self, connection: AsyncConnection, given_up: Interaction) -> None:
         """Open a case for a question whose answer can't be posted, and notify the experts."""
         escalation = undelivered_row(given_up, self._reminders)
         if escalation is None:
             return
-        await self._insert(connection, EscalationRow, escalation)
-        await self._insert(connection, EscalationStepRow, opening_row(escalation))
+        await self._open_case(connection, escalation)
         await self._insert(connection, NoticeRow, opening_notice_row(escalation))
 
     async def _titled(

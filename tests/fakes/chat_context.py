@@ -27,6 +27,7 @@ from bot.domain.messages import Person, Policy
 from bot.domain.ports import Audits, Inbox
 from bot.escalations.casework import Casework
 from bot.learning.question_words import QuestionWords
+from bot.learning.shadow_mode import DraftReview
 from bot.store.database import Store
 from bot.web import api
 from bot.web.forms import upload_limits
@@ -377,6 +378,12 @@ def chat_context_over(
         reindexing=shelf,
         commands=_orders(store, shelf, tenant),
         check_parts=_all_well,
+        drafts=DraftReview(
+            tenant,
+            drafts=store.shadow_drafts,
+            interactions=store.interactions,
+            policies=store.policies,
+        ),
     )
 
 

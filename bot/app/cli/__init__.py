@@ -1,4 +1,4 @@
-"""The command line: the arguments of `channels` and `teams-package`, defined and validated.
+"""The command line: arguments of `channels`, `webhooks` and `teams-package`, and their checks.
 
 Separate from the commands, so that `--help` imports nothing that a command needs to run.
 """
@@ -6,6 +6,7 @@ Separate from the commands, so that `--help` imports nothing that a command need
 from __future__ import annotations
 
 import argparse
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
@@ -40,6 +41,9 @@ def _add_policy_fields(setting: argparse.ArgumentParser) -> None:
     setting.add_argument("--people", type=parse_name, help="where people are asked; or `usual`")
     setting.add_argument("--model", type=parse_name, help="a model's name, `none`, or `usual`")
     setting.add_argument(
+        "--reviewers", type=parse_people, help="who judges drafts, ids by comma; or `none`"
+    )
+    setting.add_argument(
         "--other-bots", type=parse_on_off, metavar="on|off", help="other bots may ask"
     )
 
@@ -66,6 +70,25 @@ def parse_spaces(argument: str) -> frozenset[str] | str:
     return keys
 
 
+def parse_people(argument: str) -> frozenset[str]:
+    """Parse comma-separated ids of people; `none` is nobody."""
+    if argument.strip() == "none":
+        return frozenset()
+    ids = frozenset(part.strip() for part in argument.split(",") if part.strip())
+    if not ids:
+        raise argparse.ArgumentTypeError("name at least one person by id, or `none`")
+    return ids
+
+
+def add_shadow(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `shadow` command to the command line."""
+    parser = commands.add_parser("shadow", help="report on a channel in shadow mode")
+    parser.add_argument("channel", type=parse_channel, help="platform:channel, as slack:C123")
+    parser.add_argument(
+        "--live", choices=("mentions", "questions"), help="answer there from now on"
+    )
+
+
 def parse_on_off(argument: str) -> bool:
     """Parse `on` or `off`."""
     known = {"on": True, "off": False}
@@ -80,6 +103,27 @@ def parse_name(argument: str) -> str:
     if not name or len(name) > LONGEST_CHANNEL:
         raise argparse.ArgumentTypeError(f"{argument!r} is no name; write one, or `{DEFAULT}`")
     return "" if name == DEFAULT else name
+
+
+def add_webhooks(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `webhooks` command to the command line."""
+    parser = commands.add_parser("webhooks", help="send steps of escalations again")
+    acts = parser.add_subparsers(dest="act", required=True)
+    replay = acts.add_parser("replay", help="send all steps since a time again")
+    replay.add_argument(
+        "--since", required=True, type=parse_time, metavar="TIME", help="UTC, as 2026-11-20T14:00"
+    )
+
+
+def parse_time(argument: str) -> datetime:
+    """Parse a date or time in ISO 8601; without an offset it is UTC."""
+    try:
+        at = datetime.fromisoformat(argument.strip())
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"{argument!r} is no time; write it as 2026-11-20T14:00"
+        ) from error
+    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 DEFAULT_PACKAGE = Path("frontdesk-teams.zip")

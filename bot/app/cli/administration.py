@@ -6,6 +6,7 @@ import argparse
 import getpass
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 from bot.app.cli import ALL_SPACES
@@ -13,12 +14,15 @@ from bot.app.documents import ALL_SETTINGS
 from bot.chat.commands.channel_settings import policy_differences, policy_in_words
 from bot.domain.cases import Actor, Case, CaseQuery, CaseStep
 from bot.domain.errors import InteractionUnknown, SettingInvalid
-from bot.domain.messages import NO_MODEL, InteractionId, Policy
+from bot.domain.formatting import counted
+from bot.domain.messages import NO_MODEL, AnswerMode, InteractionId, Policy
 from bot.domain.record_reports import PolicyRecord
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import env_example, settings_page
 from bot.escalations.lifecycle import UNSETTLED, display_name
+from bot.learning.case_webhook import replay_events
 from bot.learning.label_review import write_questions
+from bot.learning.shadow_mode import DraftReview, report_lines
 from bot.store.database import Store, database_url, open_store, reminders_of
 
 
@@ -49,7 +53,7 @@ def operator() -> str:
         return "cli"
 
 
-_POLICY_FIELDS = ("spaces", "answers", "follow_ups", "people", "model", "other_bots")
+_POLICY_FIELDS = ("spaces", "answers", "follow_ups", "people", "model", "other_bots", "reviewers")
 
 
 async def channels(settings: Settings, options: argparse.Namespace) -> int:
@@ -95,6 +99,8 @@ def _policy_warnings(settings: Settings, policy: Policy) -> Iterator[str]:
     if shut:
         names = ", ".join(sorted(shut))
         yield f"FRONTDESK_SPACES leaves {names} out everywhere; a channel can't add it."
+    if policy.answers == "shadow" and not policy.reviewers:
+        yield "Nobody would read the drafts: name reviewers, --reviewers U0123,U0456."
     known = [*(each.name for each in settings.language_models), NO_MODEL]
     if policy.model not in {"", *known}:
         yield (
@@ -242,6 +248,37 @@ async def export_labels(settings: Settings, out: Path) -> int:
     except OSError as error:
         raise SettingInvalid(f"{str(out)!r} can't be written: {error.strerror}.") from error
     print(f"{count} questions from use are in {out}; its other lines are as they were.")
+    return 0
+
+
+async def shadow(settings: Settings, channel: str, *, live: AnswerMode | None = None) -> int:
+    """Print the report of a channel in shadow mode; with ``live``, end the mode there."""
+    async with await open_store(database_url(settings)) as store:
+        review = DraftReview(
+            settings.tenant,
+            drafts=store.shadow_drafts,
+            interactions=store.interactions,
+            policies=store.policies,
+        )
+        report = await review.report(channel)
+        for line in report_lines(report):
+            print(line)
+        if live is not None:
+            changed = await review.go_live(channel, live, actor=operator())
+            print(f"{channel} is live." if changed else f"{channel} is not in shadow mode.")
+    return 0
+
+
+async def replay_webhook(settings: Settings, since: datetime, *, by: str | None = None) -> int:
+    """Queue the events of all steps since a time once more; the server sends them."""
+    async with await open_store(database_url(settings)) as store:
+        actor = by or operator()
+        count = await replay_events(
+            store.webhook_events, store.audits, settings.tenant, since, actor
+        )
+    print(f"{counted(count, 'step')} since {since.strftime(_TIME_FORMAT)} UTC will be sent again.")
+    if settings.case_webhook_url is None:
+        print("CASE_WEBHOOK_URL is not set, so nothing is sent before it is: docs/webhooks.md")
     return 0
 
 

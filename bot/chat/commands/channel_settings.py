@@ -20,7 +20,7 @@ from bot.domain.messages import NO_MODEL, AnswerMode, Policy
 ALL_SPACES = "*"
 """The choice of all spaces; no space is called so."""
 
-Field = Literal["spaces", "answers", "follow_ups", "people", "model", "other_bots"]
+Field = Literal["spaces", "answers", "follow_ups", "people", "model", "other_bots", "reviewers"]
 GENERAL_FIELD: Field = "answers"
 """The field that shows errors which concern no single field."""
 
@@ -30,6 +30,7 @@ LONGEST_NAME = 200
 _ANSWERS: Mapping[AnswerMode, str] = {
     "mentions": "When I am mentioned",
     "questions": "Also questions addressed to nobody, if I am sure",
+    "shadow": "Never, but let reviewers judge what I would have said",
     "off": "Never",
 }
 SETTINGS_CHANGED = (
@@ -88,6 +89,7 @@ class SubmittedSettings:
     people: str = ""
     model: str = ""
     other_bots: bool = False
+    reviewers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ def current_values(policy: Policy) -> SubmittedSettings:
         people=policy.people,
         model=policy.model,
         other_bots=policy.other_bots,
+        reviewers=tuple(sorted(policy.reviewers)),
     )
 
 
@@ -150,6 +153,8 @@ def read_form(filled: SubmittedSettings, form: ChannelSettingsForm) -> Policy | 
         )
     if not _is_name(filled.people):
         errors["people"] = f"{quote_input(filled.people)} is no channel. Choose one, or none."
+    if problem := _reviewers_problem(filled):
+        errors["reviewers"] = problem
     if errors or answers is None:
         return InvalidSettings(errors, form, filled)
     return Policy(
@@ -159,7 +164,16 @@ def read_form(filled: SubmittedSettings, form: ChannelSettingsForm) -> Policy | 
         people=filled.people,
         model=filled.model,
         other_bots=filled.other_bots,
+        reviewers=frozenset(filled.reviewers),
     )
+
+
+def _reviewers_problem(filled: SubmittedSettings) -> str:
+    """Return why these reviewers can't be saved; drafts that nobody reads would be for nothing."""
+    if filled.answers == "shadow" and not filled.reviewers:
+        return "Nobody would read the drafts. Name at least one member of this channel."
+    wrong = [each for each in filled.reviewers if not each or not _is_name(each)]
+    return f"{quote_input(wrong[0])} is nobody's id. Name people by their ids." if wrong else ""
 
 
 def _spaces_problem(chosen: frozenset[str], form: ChannelSettingsForm) -> str:
@@ -193,6 +207,8 @@ def _each_change(before: Policy, after: Policy, form: ChannelSettingsForm) -> It
     if before.model != after.model:
         labels = {choice.value: choice.label for choice in form.models}
         yield f"Answers are made by: {_lower(labels.get(after.model, after.model))}."
+    if before.reviewers != after.reviewers:
+        yield f"Drafts are judged by: {_people_in_words(after.reviewers)}."
     if before.other_bots != after.other_bots:
         yield f"Other bots {'may' if after.other_bots else 'may not'} ask me."
 
@@ -223,6 +239,7 @@ def _lower(text: str) -> str:
 _ANSWERS_IN_WORDS: Mapping[AnswerMode, str] = {
     "mentions": "when it is mentioned",
     "questions": "when it is mentioned, and questions addressed to nobody if it is sure",
+    "shadow": "never; reviewers judge what it would have said",
     "off": "never",
 }
 
@@ -236,7 +253,12 @@ def policy_in_words(policy: Policy) -> tuple[tuple[str, str], ...]:
         ("people", policy.people or "where the settings say"),
         ("model", _model_in_words(policy)),
         ("other bots", "may ask" if policy.other_bots else "are not heard"),
+        ("reviewers", _people_in_words(policy.reviewers)),
     )
+
+
+def _people_in_words(ids: frozenset[str]) -> str:
+    return join_names(tuple(sorted(ids)), _NAMED) if ids else "nobody"
 
 
 def audited_policy_in_words(text: str) -> str:

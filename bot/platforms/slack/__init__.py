@@ -26,6 +26,7 @@ from bot.platforms.slack.bot_identity import InstallationEvents
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.channel_settings import SettingsDialog
 from bot.platforms.slack.dispatch import Dispatcher, Endpoint, Listener, bolt_app
+from bot.platforms.slack.drafts import DraftButtons
 from bot.platforms.slack.messages.intake import EditListener, MessageListener, StopEvents
 from bot.platforms.slack.notices import AskerButtons
 from bot.platforms.slack.payloads.events import response_url_of
@@ -90,7 +91,7 @@ def listeners(
 ) -> Sequence[Listener]:
     """Return all listeners, most specific first."""
     identity, client, background = channel.identity, channel.client, channel.background
-    messages = MessageListener(identity, context, channel.mention_names)
+    messages = MessageListener(identity, context, channel.mention_names, channel.tell_alone)
     return (
         InstallationEvents(context, identity=identity, client=client, background=background),
         EditListener(identity, context, messages),
@@ -110,6 +111,7 @@ def answer_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[Li
         FeedbackListener(channel, context, targets, answers, presses),
         AnswerButtons(channel, context, targets, _readers(channel, context), presses),
         MessageShortcut(channel, context, answers),
+        DraftButtons(context.drafts, channel, presses),
     )
 
 

@@ -23,6 +23,7 @@ from bot.escalations.casework import Casework
 from bot.platforms.slack.bot_identity import BotIdentity, SlackHealth
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.rate_limits import ApiCaller
+from bot.platforms.slack.drafts import Drafts
 from bot.platforms.slack.health_checks import PEOPLE_PART, HealthChecks
 from bot.platforms.slack.members import Colleagues, MentionNames
 from bot.platforms.slack.messages.intake import Files
@@ -87,6 +88,7 @@ class SlackChannel:
         )
         self.private_replies = PrivateReplies(client)
         self.sessions = AgentSessions(client, self.background)
+        self.drafts = drafts = Drafts(client, self.colleagues, notes)
         self._health_checks = HealthChecks(client, self.identity, self.colleagues, settings)
         self._notices = AskerNotices(client, notes)
         self._replies = Replies(client, self.people)
@@ -105,6 +107,8 @@ class SlackChannel:
         self.tell_people = self.people.tell
         self.correct, self.note = self._replies.correct, self.private_replies.note
         self.send_digest = Digests(client).send_digest
+        self.is_reviewer, self.send_draft = drafts.is_reviewer, drafts.send_draft
+        self.withdraw_drafts = drafts.withdraw_drafts
 
     @property
     def platform(self) -> Literal["slack"]:
@@ -169,6 +173,10 @@ class SlackChannel:
         self._status.answered(message)
         return ref
 
+    def tell_alone(self, delivery: Delivery) -> None:
+        """Show a notice to an asker alone, in the background; it may be lost."""
+        self.background.run(self.private_replies.deliver(delivery), what="told an asker alone")
+
     async def find(self, delivery: Delivery) -> PostedRef | None:
         """Find a delivery in its thread, by metadata; None unless it is complete."""
         if response_url_of(delivery.message):
@@ -210,3 +218,5 @@ class SlackChannel:
         self._order.ended(message)
         await self._status.remove(message)
         await self._replies.withdraw(message, posted)
+        if message.shadow:
+            await self.withdraw_drafts(message)

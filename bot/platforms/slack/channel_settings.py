@@ -66,6 +66,8 @@ _TITLE = "Settings"
 _OPEN_AGAIN = "To change them: /frontdesk settings"
 _PEOPLE = "Where people are asked"
 _USUAL = "None chosen means the usual place. I have to be in the channel."
+_REVIEWERS = "Who judges what I would have said"
+_REVIEWERS_HINT = "Members of this channel; each gets the drafts in a direct message."
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{2,}")
 
 
@@ -101,7 +103,13 @@ def submitted_values(view: Event, form: ChannelSettingsForm) -> SubmittedSetting
         people=text_at(submitted_field(view, "people"), "selected_conversation") or kept,
         model=_selected_value(view, "model"),
         other_bots=bool(_selected_values(view, "other_bots")),
+        reviewers=_selected_users(view),
     )
+
+
+def _selected_users(view: Event) -> tuple[str, ...]:
+    users = submitted_field(view, "reviewers").get("selected_users")
+    return tuple(map(str, users)) if isinstance(users, list) else ()
 
 
 def is_channel_id(people: str) -> bool:
@@ -124,6 +132,11 @@ def _blocks(form: ChannelSettingsForm, channel: str) -> Iterator[Block]:
     yield input_block("people", _PEOPLE, _channel_menu(people), _people_hint(people), optional=True)
     yield input_block(
         "model", "Answers are made by", _with_options("static_select", form.models, policy.model)
+    )
+    reviewers = {"type": "multi_users_select", "placeholder": plain_text("Nobody")}
+    chosen = {"initial_users": sorted(policy.reviewers)} if policy.reviewers else {}
+    yield input_block(
+        "reviewers", _REVIEWERS, {**reviewers, **chosen}, _REVIEWERS_HINT, optional=True
     )
     yield _checkbox("other_bots", "Other bots", "Other bots may ask me.", on=policy.other_bots)
 

@@ -20,6 +20,7 @@ from bot.platforms.teams.actions import AnswerListener
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.channel_settings import SettingsDialog
 from bot.platforms.teams.dispatch import Dispatch, Endpoint, Listener
+from bot.platforms.teams.drafts import DraftButtons
 from bot.platforms.teams.installation import Greetings, InstallationEvents
 from bot.platforms.teams.members import COMMAND_SPELLING
 from bot.platforms.teams.message_commands import CommandDeduplicator, MessageCommands
@@ -80,9 +81,10 @@ def listeners(
         CaseButtons(context, targets, cards, channel.people),
         AskerButtons(context.casework, targets),
         AnswerListener(context, channel.posted, explain, targets),
+        DraftButtons(context.drafts, channel),
         Greetings(channel, context),
         *_command_listeners(channel, context, explain, followers),
-        MessageListener(context),
+        MessageListener(context, channel.tell_alone),
     )
 
 

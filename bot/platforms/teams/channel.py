@@ -40,6 +40,7 @@ from bot.platforms.teams.client.registration import (
     send_all_fields,
     speed_up_msrest,
 )
+from bot.platforms.teams.drafts import Drafts
 from bot.platforms.teams.health_checks import (
     PEOPLE_CHANNEL_CURE,
     PEOPLE_PART,
@@ -161,6 +162,7 @@ class TeamsChannel:
         self._private_replies = PrivateReplies(
             client, notes, settings, sensitivity=sensitivity, pause=pause
         )
+        self.drafts = drafts = Drafts(client, home, notes)
         # Methods of the ports that one of the parts above implements as it is.
         self.fetch = files.fetch
         self.has_placeholder = streams.may_open
@@ -172,6 +174,8 @@ class TeamsChannel:
         self.tell_people = people.tell
         self.correct, self.note = replies.correct, self._private_replies.note
         self.send_digest = Digests(client, self.outside_readers).send_digest
+        self.is_reviewer, self.send_draft = drafts.is_reviewer, drafts.send_draft
+        self.withdraw_drafts = drafts.withdraw_drafts
 
     @property
     def platform(self) -> Literal["teams"]:
@@ -220,6 +224,14 @@ class TeamsChannel:
         await self._private_replies.send(delivery)
         return ref
 
+    def tell_alone(self, delivery: Delivery) -> None:
+        """Show a notice in its asker's own chat, if there is one, in the background.
+
+        In a channel everybody would read it.
+        """
+        telling = self._private_replies.tell(delivery)
+        self.background.run(telling, what="told an asker alone")
+
     async def find(self, delivery: Delivery) -> PostedRef | None:
         """Return None: Teams can't be searched. A repeated post is marked as such."""
         self._replies.mark_maybe_posted(delivery.message)
@@ -248,6 +260,8 @@ class TeamsChannel:
         """Delete the recorded posts, all other known posts, and the private reply of a question."""
         try:
             await self._private_replies.withdraw(message)
+            if message.shadow:
+                await self.withdraw_drafts(message)
             await self._replies.withdraw(message, posted)
         finally:
             # The card quotes the question: delete it even where the reply can no longer be deleted.

@@ -80,7 +80,17 @@ _SPACES = "Spaces that I answer from"
 _TYPED_SPACES = f"{_SPACES}, by comma; {ALL_SPACES} means all"
 _PEOPLE = "Where people are asked: the link to a channel, or its id; empty means the usual place"
 
-_FIELDS: Sequence[Field] = ("answers", "follow_ups", "spaces", "people", "model", "other_bots")
+_REVIEWERS = "Who judges what I would have said: object ids of members of this channel, by comma"
+
+_FIELDS: Sequence[Field] = (
+    "answers",
+    "follow_ups",
+    "spaces",
+    "people",
+    "model",
+    "reviewers",
+    "other_bots",
+)
 
 
 def settings_card(
@@ -109,6 +119,7 @@ def submitted_values(sent: Body, form: ChannelSettingsForm) -> SubmittedSettings
         people=_channel_id(text_at(sent, "people").strip()),
         model=_chosen_value(sent, "model", before.model),
         other_bots=_toggle_value(sent, "other_bots", on=before.other_bots),
+        reviewers=_names_in(text_at(sent, "reviewers")),
     )
 
 
@@ -124,6 +135,8 @@ def _inputs_by_field(
         yield "spaces", {**typed, "value": ", ".join(shown.spaces)}
     yield "people", {**text_input("people", _PEOPLE, most=_LONGEST_ADDRESS), "value": shown.people}
     yield "model", _one_of("model", "Answers are made by", form.models, shown.model)
+    reviewers = text_input("reviewers", _REVIEWERS, most=_LONGEST_NAMES)
+    yield "reviewers", {**reviewers, "value": ", ".join(shown.reviewers)}
     yield "other_bots", _toggle("other_bots", _OTHER_BOTS, on=shown.other_bots)
 
 
@@ -176,8 +189,12 @@ def _toggle_value(sent: Body, name: Field, *, on: bool) -> bool:
     return text_at(sent, name) == _ON if name in sent else on
 
 
+def _names_in(text: str) -> tuple[str, ...]:
+    return tuple(each.strip() for each in text.split(",") if each.strip())
+
+
 def _chosen_spaces(sent: Body, form: ChannelSettingsForm) -> tuple[str, ...]:
-    given = [each.strip() for each in text_at(sent, "spaces").split(",") if each.strip()]
+    given = _names_in(text_at(sent, "spaces"))
     return tuple(map(_decoded, given)) if _offers_spaces(form) else tuple(given)
 
 

@@ -99,14 +99,12 @@ def mount_state_pages(
     health_page = health.HealthPage(check_parts=check_parts, platforms=platforms, settings=settings)
     router.add_get(health.PATH, health_page.page)
     router.add_post(health.PATH, health_page.check)
-    settings_page = setting.SettingsPage(
+    setting.SettingsPage(
         settings=settings,
         sources=sources,
         pauses=record.pauses,
         acts=record.audits,
         policies=record.policies,
+        events=record.webhook_events,
         further=further,
-    )
-    router.add_get(setting.PATH, settings_page.page)
-    router.add_post(f"{setting.PATH}/pause", settings_page.pause)
-    router.add_post(f"{setting.PATH}/resume", settings_page.resume)
+    ).mount(app)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import get_args
 
 from aiohttp import web
@@ -18,11 +18,13 @@ from bot.domain.record_reports import AuditRecord, PolicyRecord
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import SettingOrigin, variable
 from bot.domain.users import short_actor_name
+from bot.learning.case_webhook import CaseEvents, endpoint_of, replay_events
 from bot.observability.logs import mask_credentials
 from bot.store.key_values import StoredAudits, StoredPauses, StoredPolicies
 from bot.web.auth.demo import display_names
 from bot.web.auth.identity import require_role
 from bot.web.board.layout import audit_name, render_page
+from bot.web.problems import problem
 
 PATH = "/board/settings"
 MAX_REASON_LENGTH = 300
@@ -83,7 +85,16 @@ class SettingsPage:
     pauses: StoredPauses
     acts: StoredAudits
     policies: StoredPolicies
+    events: CaseEvents
     further: Sequence[BaseSettings] = ()
+
+    def mount(self, app: web.Application) -> None:
+        """Add the routes."""
+        router = app.router
+        router.add_get(PATH, self.page)
+        router.add_post(f"{PATH}/pause", self.pause)
+        router.add_post(f"{PATH}/resume", self.resume)
+        router.add_post(f"{PATH}/webhook", self.replay)
 
     async def page(self, request: web.Request) -> web.Response:
         """Show the settings, and the acts before the number in the query string."""
@@ -106,6 +117,14 @@ class SettingsPage:
         await self.pauses.resume(self.settings.tenant, f"board:{audit_name(person)}")
         raise web.HTTPSeeOther(PATH)
 
+    async def replay(self, request: web.Request) -> web.Response:
+        """Queue the webhook's events since a time once more."""
+        person = require_role(request, "admin")
+        since = _time(str((await request.post()).get("since", "")))
+        actor = f"board:{audit_name(person)}"
+        await replay_events(self.events, self.acts, self.settings.tenant, since, actor)
+        raise web.HTTPSeeOther(f"{PATH}#webhook")
+
     async def _render(
         self, request: web.Request, *, status: int = 200, wrong: str = "", reason: str = ""
     ) -> web.Response:
@@ -114,7 +133,10 @@ class SettingsPage:
         acts = await self.acts.newest(self.settings.tenant, ACTS_SHOWN + 1, _before(request))
         paused = await self.pauses.current(self.settings.tenant)
         channels = await self.policies.all(self.settings.tenant)
+        endpoint = endpoint_of(self.settings)
         context = {
+            "webhook": endpoint.host if endpoint else "",
+            "events": await self.events.counts(self.settings.tenant) if endpoint else None,
             "own": [each for each in views if each.own],
             "defaults": [each for each in views if not each.own],
             "channels": [_channel(each, names) for each in channels],
@@ -208,6 +230,14 @@ def _reason_error(reason: str) -> str:
     if len(reason) > MAX_REASON_LENGTH:
         return f"That is {len(reason):,} characters; say it in at most {MAX_REASON_LENGTH:,}."
     return ""
+
+
+def _time(given: str) -> datetime:
+    """Return the time in a form's field, in UTC. Raises Problem (422)."""
+    try:
+        return datetime.fromisoformat(given).replace(tzinfo=UTC)
+    except ValueError as error:
+        raise problem(422, "That is no time.", cure="Write it as 2026-11-20T14:00.") from error
 
 
 def _before(request: web.Request) -> int | None:

@@ -136,6 +136,13 @@ ELEMENTS: dict[str, Check] = {
         max_selected_items=number(1, 100),
         **CHOICES,
     ),
+    "multi_users_select": _kind(
+        "multi_users_select",
+        {},
+        initial_users=items(string(255), 100),
+        max_selected_items=number(1, 100),
+        **MENU,
+    ),
     "conversations_select": _kind(
         "conversations_select",
         {},
@@ -211,7 +218,7 @@ def _inconsistent(value: Any) -> str:  # noqa: ANN401  # the shape was checked b
 MARKDOWN_LIMIT = 12_000
 MESSAGE_BLOCKS, VIEW_BLOCKS = 50, 100
 _ALL_TEXT_LIMIT = 13_200
-_MENUS = ("static_select", "multi_static_select", "conversations_select")
+_MENUS = ("static_select", "multi_static_select", "multi_users_select", "conversations_select")
 _BOXES = ("checkboxes", "radio_buttons")
 _MESSAGES_ONLY = frozenset({"markdown", "context_actions", "table"})
 _TABLE_TEXT = 10_000

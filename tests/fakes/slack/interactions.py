@@ -100,6 +100,9 @@ _FREE = {
 def value_of(part: Mapping[str, Any], chosen: object) -> dict[str, Any]:
     """Return a field's value as Slack sends it; None leaves what it begins with."""
     kind = part["type"]
+    if kind == "multi_users_select":
+        people = part.get("initial_users", []) if chosen is None else sorted(map(str, chosen))  # type: ignore[call-overload]  # several people
+        return {"type": kind, "selected_users": people}
     if kind in ONE:
         first = part.get("initial_option") if chosen is None else _option(part, str(chosen))
         return {"type": kind, "selected_option": first}

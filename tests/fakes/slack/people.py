@@ -236,6 +236,7 @@ _ANY_OF = {
 }
 _BY_ROOM = {
     "conversations.info": "read",
+    "conversations.members": "read",
     "conversations.replies": "history",
     "conversations.history": "history",
 }

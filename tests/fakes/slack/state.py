@@ -104,6 +104,7 @@ _TIER_OF = {
     "chat.update": 3,
     "conversations.history": 3,
     "conversations.info": 3,
+    "conversations.members": 4,
     "conversations.open": 3,
     "conversations.replies": 3,
     "reactions.add": 3,

@@ -357,6 +357,20 @@ def room_info(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     return ok(channel=room.told()) if room else error("channel_not_found")
 
 
+_MOST_MEMBERS = 2
+"""A page has no more, whatever is asked for: Slack may give fewer."""
+
+
+def room_members(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
+    room = _visible(slack, arguments["channel"])
+    if room is None:
+        return error("channel_not_found")
+    begin = int(arguments.get("cursor") or 0)
+    page, end = sorted(room.members)[begin:], begin + _MOST_MEMBERS
+    more = str(end) if len(page) > _MOST_MEMBERS else ""
+    return ok(members=page[:_MOST_MEMBERS], response_metadata={"next_cursor": more})
+
+
 def open_direct(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     """Open the direct conversation with one person; it is made when there is none."""
     user = str(arguments.get("users") or "")
@@ -406,6 +420,7 @@ LOOKUP_METHODS = {
     "usergroups.list": list_groups,
     "usergroups.users.list": group_members,
     "conversations.info": room_info,
+    "conversations.members": room_members,
     "conversations.open": open_direct,
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
@@ -37,6 +38,7 @@ from bot.platforms.slack.rendering import MessageForm, MessageForms, blocks_of
 
 _PAGE = 200
 _MOST_PAGES = 10
+_MEMBERS = 1_000
 _MODAL_PATIENCE_SECONDS = 1.0  # A modal's trigger expires after 3 s.
 
 log = structlog.get_logger(__name__)
@@ -194,6 +196,21 @@ class SlackClient:
             call_seconds=call_seconds,
         )
         return answer.get("channel") or {}
+
+    async def is_channel_member(self, channel: str, user: str) -> bool:
+        """Return whether a user is a member of a channel; only its first 10,000 are looked at."""
+        cursor = ""
+        for _ in range(_MOST_PAGES):
+            page = partial(
+                self.web.conversations_members, channel=channel, limit=_MEMBERS, cursor=cursor
+            )
+            answer = await self.caller.call("conversations.members", page)
+            if user in (answer.get("members") or ()):
+                return True
+            cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
+            if not cursor:
+                break
+        return False
 
     async def visible_channel(self, channel: str) -> Event:
         """Return a channel, {} if the bot may not look it up."""

@@ -61,6 +61,7 @@ _RATES = {
     "chat.update": _TIER_3,
     "conversations.history": _TIER_3,
     "conversations.info": _TIER_3,
+    "conversations.members": _TIER_4,
     "conversations.open": _TIER_3,
     "conversations.replies": _TIER_3,
     "reactions.add": _TIER_3,

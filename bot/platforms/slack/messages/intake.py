@@ -23,10 +23,12 @@ from bot.chat.messages import (
     MessageWithdrawals,
     ReceivedMessage,
     as_new_question,
+    is_told_of_practice,
+    practice_notice,
     should_take,
 )
 from bot.domain.errors import DeliveryFailed, InteractionUnknown
-from bot.domain.interactions import Interaction
+from bot.domain.interactions import Delivery, Interaction
 from bot.domain.messages import Attachment, Message, Person, Thread
 from bot.platforms.slack.bot_identity import BotIdentity
 from bot.platforms.slack.dispatch import ACCEPT_SECONDS
@@ -107,10 +109,17 @@ class MessageListener:
     Implements `Listener`.
     """
 
-    def __init__(self, identity: BotIdentity, context: ChatContext, names: MentionNames) -> None:
+    def __init__(
+        self,
+        identity: BotIdentity,
+        context: ChatContext,
+        names: MentionNames,
+        tell_alone: Callable[[Delivery], None],
+    ) -> None:
         self._identity = identity
         self._context = context
         self._names = names
+        self._tell_alone = tell_alone
         self.edits = MessageEdits(context.inbox, context.interactions, context.notes)
         self.ongoing = EventTasks()
 
@@ -134,10 +143,17 @@ class MessageListener:
             if edited
             else received.message
         )
-        await self._context.inbox.accept(question)
+        await self.accept(question)
         if event.get("edited") or await self._has_new_files(received.message):
             at = ts_at(object_at(event, "edited"), "ts") or ts_at(event, "ts")
             await self.edits.amend(question, at)
+
+    async def accept(self, question: Message) -> None:
+        """Accept a question; where the bot only practises, its asker is told so once."""
+        question = await self._context.listening.marked(question)
+        await self._context.inbox.accept(question)
+        if await is_told_of_practice(self._context.notes, question):
+            self._tell_alone(practice_notice(question))
 
     def parsed(
         self, body: Event, event: Event, names: Mapping[str, str] | None = None
@@ -210,7 +226,7 @@ class EditListener:
         now = await self._messages.named(body, _event_of_version(event, "message"), now)
         question = await as_new_question(self._context.interactions, now.message)
         if not question.overheard:
-            await self._context.inbox.accept(question)
+            await self._messages.accept(question)
         edited = object_at(object_at(event, "message"), "edited")
         at = ts_at(edited, "ts") or ts_at(event, "event_ts")
         await self._messages.edits.amend(question, at)

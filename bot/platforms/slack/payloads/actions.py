@@ -37,6 +37,10 @@ ASKER_REOPEN = "asker_reopen"
 REINDEX_CANCEL = "reindex_cancel"
 """Cancels a run, if the user may; the value is the run's id."""
 
+DRAFT_RIGHT = "draft_right"
+DRAFT_WRONG = "draft_wrong"
+"""The buttons below a draft, which reviewers of a channel in shadow mode see."""
+
 REPLY_FORM = "reply_form"
 DECLINE_FORM = "decline_form"
 REASON_FORM = "reason_form"

@@ -25,9 +25,12 @@ from bot.chat.messages import (
     MessageWithdrawals,
     ReceivedMessage,
     as_new_question,
+    is_told_of_practice,
+    practice_notice,
     should_take,
 )
 from bot.domain.errors import DeliveryFailed
+from bot.domain.interactions import Delivery
 from bot.domain.messages import Attachment, Message
 from bot.platforms.teams.dispatch import Dispatch
 from bot.platforms.teams.members import COMMAND_SPELLING
@@ -157,8 +160,9 @@ class MessageListener:
     deletion older than the message's last restoration is ignored.
     """
 
-    def __init__(self, context: ChatContext) -> None:
+    def __init__(self, context: ChatContext, tell_alone: Callable[[Delivery], None]) -> None:
         self._context = context
+        self._tell_alone = tell_alone
         self._deleted = DeletedMessages(context)
         self._edits = MessageEdits(context.inbox, context.interactions, context.notes)
         self._withdrawals = MessageWithdrawals(context.inbox, context.interactions)
@@ -181,9 +185,12 @@ class MessageListener:
 
     async def _accept(self, message: Message) -> None:
         """Store a message to be answered, unless it was deleted before it arrived."""
+        message = await self._context.listening.marked(message)
         await self._context.inbox.accept(message)
         if await self._deleted.has(message):
             await self._withdrawals.withdraw(message)
+        elif await is_told_of_practice(self._context.notes, message):
+            self._tell_alone(practice_notice(message))
 
     async def _take_edit(self, body: Body) -> bool:
         received = self._parse(body)

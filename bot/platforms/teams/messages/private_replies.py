@@ -91,6 +91,10 @@ class PrivateReplies:
         said: Json = {"type": "message", "text": teams_plain(text), "textFormat": "markdown"}
         await self._client.send(where, said)
 
+    async def tell(self, delivery: Delivery) -> None:
+        """Send a notice about a question to its asker's chat. Raises DeliveryFailed."""
+        await self.note(delivery.message, delivery.outcome.response.text)
+
     async def withdraw(self, message: Message) -> None:
         """Delete the private reply. Raises DeliveryFailed, StoreUnavailable."""
         sent = await self._sent(message)

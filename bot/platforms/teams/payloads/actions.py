@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from bot.chat.actions import ActingUser, interaction_named
 from bot.domain.cases import Act
 from bot.domain.messages import InteractionId, Person
+from bot.learning.shadow_mode import Verdict
 from bot.platforms.teams.payloads.activity import (
     Body,
     Json,
@@ -45,6 +46,12 @@ ASKER_ACTIONS: Mapping[Act, str] = {
     "reopen": "frontdesk.asker.reopen",
 }
 """Buttons below a notice to the asker, by action."""
+
+DRAFT_ACTIONS: Mapping[Verdict, str] = {
+    "agree": "frontdesk.draft.right",
+    "disagree": "frontdesk.draft.wrong",
+}
+"""Buttons below a draft for a channel in shadow mode, by verdict."""
 
 EMPTY_ANSWER: Json = {}
 """Acknowledges an invoke: closes a dialog, leaves a card unchanged."""

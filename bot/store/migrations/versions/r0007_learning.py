@@ -243,10 +243,13 @@ def _webhook_events() -> None:
         ),
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("tenant", sa.String(64), nullable=False),
-        sa.Column("event", sa.Text, nullable=False),
+        sa.Column("state", sa.String(16), nullable=False),
+        sa.Column("owner_name", sa.Text, nullable=False, server_default=""),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("queued_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("due_at", sa.DateTime(timezone=True)),
         sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
-        sa.Column("settled_at", sa.DateTime(timezone=True)),
+        sa.Column("sent_at", sa.DateTime(timezone=True)),
         sa.Column("failure", sa.Text, nullable=False, server_default=""),
     )
     op.create_index("ix_webhook_events_due", "webhook_events", ["due_at"])
@@ -264,10 +267,16 @@ def _shadow_drafts() -> None:
         sa.Column("tenant", sa.String(64), nullable=False),
         sa.Column("channel", sa.Text, nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("drafted", sa.Boolean, nullable=False),
+        sa.Column("space", sa.Text, nullable=False, server_default=""),
+        sa.Column("due_at", sa.DateTime(timezone=True)),
+        sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+        sa.Column("failure", sa.Text, nullable=False, server_default=""),
         sa.Column("verdict", sa.String(16), nullable=False, server_default=""),
         sa.Column("reviewer", sa.Text, nullable=False, server_default=""),
         sa.Column("reviewed_at", sa.DateTime(timezone=True)),
     )
+    op.create_index("ix_shadow_drafts_due", "shadow_drafts", ["due_at"])
     op.create_index("ix_shadow_drafts_channel", "shadow_drafts", ["tenant", "channel", "at"])
 
 

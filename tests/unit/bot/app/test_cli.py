@@ -426,3 +426,15 @@ async def test_accepted_labels_are_exported_into_a_questions_file(
     assert capsys.readouterr().out.startswith("1 ")
     with pytest.raises(SettingInvalid):
         await export_labels(configured, tmp_path)
+
+
+def test_the_webhook_is_replayed_from_a_time_on(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FRONTDESK_DATA_DIR", str(tmp_path))
+
+    assert main(["webhooks", "replay", "--since", "2026-11-20T14:00+02:00"]) == 0
+    assert "0 steps since 2026-11-20 12:00" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["webhooks", "replay", "--since", "yesterday"])

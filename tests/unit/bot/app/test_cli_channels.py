@@ -15,7 +15,9 @@ from bot.domain.record_reports import AuditRecord
 from bot.domain.settings import Settings
 from bot.store.database import open_store, sqlite_url
 
-NOTHING = dict.fromkeys(["spaces", "answers", "follow_ups", "people", "model", "other_bots"])
+NOTHING = dict.fromkeys(
+    ["spaces", "answers", "follow_ups", "people", "model", "other_bots", "reviewers"]
+)
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +47,7 @@ def test_what_is_set_is_listed_until_it_is_cleared(capsys: pytest.CaptureFixture
         "  people      where the settings say",
         "  model       the configured one",
         "  other bots  are not heard",
+        "  reviewers   nobody",
     ]
 
     assert main(["channels"]) == 0

@@ -346,7 +346,12 @@ def form(policy: Policy = Policy(), usual: str | None = "gpt") -> ChannelSetting
 def test_what_is_offered_is_what_there_is() -> None:
     shown = form()
 
-    assert [choice.value for choice in shown.answers] == ["mentions", "questions", "off"]
+    assert [choice.value for choice in shown.answers] == [
+        "mentions",
+        "questions",
+        "shadow",
+        "off",
+    ]
     assert [choice.value for choice in shown.spaces] == ["HR", "IT"]
     assert [choice.value for choice in shown.models] == ["", NO_MODEL, "small"]
     assert [choice.value for choice in form(usual=None).models] == ["", "small"]

@@ -153,6 +153,7 @@ BY_METHOD: dict[str, set[str]] = {
     "chat.update": {"chat:write"},
     "conversations.history": HISTORIES,
     "conversations.info": {"channels:read", "groups:read", "mpim:read"},
+    "conversations.members": {"channels:read", "groups:read", "mpim:read"},
     "conversations.open": {"im:write"},
     "conversations.replies": HISTORIES,
     "reactions.add": {"reactions:write"},

@@ -15,8 +15,11 @@ from bot.domain.settings_loading import variable
 from bot.store.database import Store
 from bot.web.board.health import ComponentView, component_view
 from bot.web.board.settings import MAX_REASON_LENGTH, setting_views
-from tests.fakes.board_app import BoardState, Client, state_pages
+from tests.fakes.board_app import UNSURE, BoardState, Client, ask, state_pages
 from tests.fakes.http_server import settings_for
+
+KEY = f"whsec_{'topsecret' * 4}"
+"""Is base64, too."""
 
 
 @pytest.fixture
@@ -43,6 +46,7 @@ def test_every_setting_is_listed_and_no_secret_is_told(tmp_path: Path) -> None:
     }
     secrets |= {"slack_bot_token": "xoxb-topsecret", "slack_app_token": "xapp-topsecret"}
     secrets["smtp_url"] = "smtps://desk:topsecret@mail.example"
+    secrets |= {"case_webhook_url": "https://t.example/topsecret", "case_webhook_secret": KEY}
     settings = settings_for(
         tmp_path,
         **secrets,
@@ -310,3 +314,26 @@ async def test_a_database_is_named_without_user_and_password(store: Store, tmp_p
     assert "PostgreSQL, database &#39;frontdesk&#39; at db.example" in shown
     assert "hunter" not in shown
     assert "desk:" not in shown
+
+
+async def test_steps_are_sent_to_the_webhook_again_from_a_time_on(
+    store: Store, tmp_path: Path
+) -> None:
+    await ask(store, response=UNSURE)
+    settings = settings_for(
+        tmp_path, case_webhook_url="https://t.example/topsecret", case_webhook_secret=KEY
+    )
+    async with state_pages(store, settings, BoardState()) as client:
+        shown = await (await client.get("/board/settings")).text()
+        await send(client, "webhook", since="2020-01-01T12:30")
+        await send(client, "webhook", 422, since="yesterday")
+
+    assert "t.example" in shown
+    assert "topsecret" not in shown
+    (audited,) = await store.audits.newest("default", 5)
+    assert (audited.act, audited.detail) == ("webhook.replay", "1")
+    assert audited.subject.startswith("2020-01-01T12:30")
+
+
+async def test_without_a_webhook_the_page_says_nothing_of_it(client: Client) -> None:
+    assert "/board/settings/webhook" not in await (await client.get("/board/settings")).text()
