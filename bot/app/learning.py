@@ -53,6 +53,7 @@ from bot.learning.label_review import LabelCollector, LabelReview
 from bot.learning.publishing import Publishes
 from bot.learning.question_words import QuestionWords
 from bot.learning.quote_watch import QuoteWatch
+from bot.learning.reviewed_answers import answer_id_of
 from bot.learning.shadow_mode import DraftSender, ReviewsDrafts
 from bot.store.database import Store
 from ingestion.library import Library
@@ -337,7 +338,12 @@ def _correction_jobs(
     """Return the job that corrects posted answers; none if that is switched off."""
     if not settings.corrections_per_day:
         return ()
-    fates = partial(QuoteFates, settings.tenant, components.index, directory)
+
+    async def expired(page: str) -> bool:
+        answer = await store.answers.get(settings.tenant, answer_id_of(page))
+        return answer is not None and answer.state == "expired"
+
+    fates = partial(QuoteFates, settings.tenant, components.index, directory, expired)
     delivery = CorrectionDelivery(
         settings.tenant,
         record=store.corrections,

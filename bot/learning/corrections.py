@@ -27,7 +27,7 @@ from bot.domain.urls import with_public_links
 from bot.inbox.outbox import delivery_id, pause_before
 from ingestion.records.types import Run
 from rag.ports import SearchIndex
-from rag.types import Principal
+from rag.types import ANSWERS_SPACE, Principal
 
 CorrectionState = Literal["due", "held", "told", "noted", "refused", "dropped", "back"]
 """due: to be told. held: by the brake, until an admin decides. told: the answer was edited. noted:
@@ -186,12 +186,21 @@ class QuoteFates:
     Args:
         index: Holds the pages.
         directory: Resolves what the asker of a private answer may read.
+        expired: Returns whether a page is a person's answer whose date has passed. Nobody said that
+            it is wrong, so what was posted of it stays.
     """
 
-    def __init__(self, tenant: str, index: SearchIndex, directory: Directory) -> None:
+    def __init__(
+        self,
+        tenant: str,
+        index: SearchIndex,
+        directory: Directory,
+        expired: Callable[[str], Awaitable[bool]],
+    ) -> None:
         self._tenant = tenant
         self._index = index
         self._directory = directory
+        self._expired = expired
         self._checks: dict[frozenset[Principal], QuoteCheck] = {}
 
     async def of(
@@ -209,7 +218,14 @@ class QuoteFates:
         states = await check.fates(cited)
         elsewhere = [replace(each, space="") for each in cited if states[each] == "gone"]
         moved = await check.fates(elsewhere)
-        return [moved.get(replace(each, space=""), states[each]) for each in cited]
+        fates = [moved.get(replace(each, space=""), states[each]) for each in cited]
+        return [
+            "there" if fate == "gone" and await self._is_expired(each) else fate
+            for each, fate in zip(cited, fates, strict=True)
+        ]
+
+    async def _is_expired(self, quote: CitedQuote) -> bool:
+        return quote.space == ANSWERS_SPACE and await self._expired(quote.page_id)
 
     async def _principals(self, asked: Interaction) -> frozenset[Principal]:
         message = asked.message

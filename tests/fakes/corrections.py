@@ -116,13 +116,14 @@ class Corrections:
     limits: CorrectionLimits = field(default_factory=lambda: CorrectionLimits(50, 500))
     directory: Directory = field(default_factory=VouchedDirectory)
     ahead: timedelta = timedelta(minutes=1)
+    expired: set[str] = field(default_factory=set)
 
     def now(self) -> datetime:
         return datetime.now(UTC) + self.ahead
 
     def watch(self) -> QuoteWatch:
         index: SearchIndex = self.wiki.index
-        fates = partial(QuoteFates, "default", index, self.directory)
+        fates = partial(QuoteFates, "default", index, self.directory, self._is_expired)
         delivery = CorrectionDelivery(
             "default",
             record=self.store.corrections,
@@ -182,6 +183,9 @@ class Corrections:
         await self.store.work.close(opened, Outcome(reply, trace), last=True)
         await self.store.work.posted(opened.id, PostedRef("C1", f"{next(_NUMBERS)}.1"))
         return await self.recorded(opened)
+
+    async def _is_expired(self, page: str) -> bool:
+        return page in self.expired
 
     async def recorded(self, asked: Interaction) -> Interaction:
         found = await self.store.interactions.get(asked.id)

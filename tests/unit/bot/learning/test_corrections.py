@@ -14,7 +14,7 @@ from bot.learning.corrections import CorrectionLimits, QuoteFate, correction_lin
 from bot.learning.quote_watch import STORM_PAGES
 from bot.store.database import Store
 from rag.index.embedded.index import open_index
-from rag.types import EVERYONE, Principal, Readers
+from rag.types import ANSWERS_SPACE, EVERYONE, Principal, Readers
 from tests.fakes.builders import NOON
 from tests.fakes.corrections import Corrections, EditingChannel, ListedRuns, Wiki
 
@@ -308,6 +308,22 @@ async def test_a_platform_without_a_channel_shows_it_from_the_record(
     assert recorded is not None
     assert recorded.remarks == (correction_line("changed", corrections.now()),)
     assert await states(corrections) == {"vpn": (1, 0, 0, 0)}
+
+
+@pytest.mark.parametrize(("expired", "told"), [({"fob.md"}, 0), (set(), 1)])
+async def test_a_persons_answer_that_expired_stays_as_it_was_posted(
+    corrections: Corrections, expired: set[str], told: int
+) -> None:
+    await corrections.wiki.write("fob.md", QUOTE, space=ANSWERS_SPACE)
+    await corrections.answer(("fob.md", QUOTE), space=ANSWERS_SPACE)
+    await corrections.run()
+    corrections.expired |= expired
+
+    await corrections.wiki.delete("fob.md", space=ANSWERS_SPACE)
+    await corrections.run()
+    await corrections.run(hours=2)
+
+    assert len(corrections.channel.edited) == told
 
 
 async def test_an_answer_is_not_watched_for_more_than_two_weeks(corrections: Corrections) -> None:
