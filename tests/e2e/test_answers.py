@@ -104,3 +104,38 @@ async def test_a_persons_answer_is_given_to_the_next_one_who_asks(
         await expert.shuts_nobody_out(f"answers-list-{look.name}")
         for visit in (asker, expert, other):
             visit.troubles.clear()
+
+
+@pytest.mark.timeout(300)
+@in_looks(1)
+async def test_a_standard_answer_is_given_first_and_whole(
+    chromium: Browser, running: Served, look: Look
+) -> None:
+    async with (
+        visiting(chromium, running.url, look.size) as expert,
+        visiting(chromium, running.url, look.size) as asker,
+    ):
+        for visit, name in ((expert, "Tomas"), (asker, "Ines")):
+            await visit.look(look)
+            await become(visit.page, name)
+        page = expert.page
+        await page.goto(f"{running.url.rstrip('/')}/board/answers")
+        await page.get_by_role("link", name="New standard answer").click()
+        await page.locator("#question").fill("How do I book the rooftop terrace?")
+        await page.locator("#text").fill(
+            "Write to the front desk: bay 7.\n\n- At most 40 people\n- Until 22:00"
+        )
+        await page.locator("#until").fill("2099-01-31")
+        await expert.shuts_nobody_out(f"answers-standard-{look.name}")
+        await page.get_by_role("button", name="Approve").click()
+        await expect(page.locator(".stands")).to_contain_text("Live")
+
+        await ask_until_found(asker.page, "book rooftop terrace")
+        found = asker.page.locator(".exchange").last
+        await expect(found).to_contain_text("Standard answer")
+        await expect(found).to_contain_text("Until 22:00")
+        await found.get_by_text("Why this answer").click()
+        await expect(found.get_by_text("Loading")).to_have_count(0)
+        await asker.shuts_nobody_out(f"answers-standard-found-{look.name}")
+        for visit in (asker, expert):
+            visit.troubles.clear()
