@@ -30,6 +30,9 @@ ANSWERS_SPACE = "answers"
 ANSWER_SOURCE = "answer"
 """The source type of the chunks in that space."""
 
+STANDARD_LABEL = "standard"
+"""The label of answers there that are given before all pages; their other labels are spaces."""
+
 Readers = tuple[frozenset[Principal], ...]
 """Sets that must *each* contain one of the asker's principals; an empty tuple means nobody."""
 

@@ -43,6 +43,7 @@ from bot.answering.grounded_answer import (
 )
 from bot.answering.private_answers import compose_private_reply
 from bot.answering.reply_text import refusal_of, reply_of, with_superseded_marks
+from bot.answering.standard_answers import StandardAnswers
 from bot.domain.handoff import HandoffWording
 from bot.domain.interactions import Clarification, Outcome, Reply, Response, Route, Trace
 from bot.domain.messages import Inquiry, Intent, Stage
@@ -69,6 +70,7 @@ class Desk:
         recheck: Checks the permissions of pages at their source; None trusts the index.
         superseded: The labels of superseded pages, whose sources are marked.
         falls_back: Whether an inquiry that the model fails to answer is answered without one.
+        standard: Finds answers that are given before all pages; None for none.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Desk:
         recheck: RechecksPermissions | None = None,
         superseded: Collection[str] = (),
         falls_back: bool = True,
+        standard: StandardAnswers | None = None,
     ) -> None:
         self._profiles = ModelProfiles(default, others or {})
         self._judge = gate
@@ -88,6 +91,7 @@ class Desk:
         self._recheck = recheck
         self._superseded = superseded
         self._falls_back = falls_back
+        self._standard = standard
 
     async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
         """Return an answer from pages the audience may read, a clarification or an escalation.
@@ -122,6 +126,9 @@ class Desk:
         request = search_request_of(inquiry, trace.route)
         answer = partial(self._answer, profile, report)
         try:
+            standard = await self._standard.reply_to(request) if self._standard else None
+            if standard is not None:
+                return Outcome(standard.reply, standard.traced(trace))
             grounded = await answer(request)
             grounded = await recheck_answer(grounded, request, answer, self._recheck)
         except RagError as error:

@@ -130,7 +130,7 @@ def suggestions_of(passages: Sequence[Passage]) -> tuple[Source, ...]:
     for passage in passages:
         best.setdefault(passage.chunk.page_id, passage)
     top = list(best.values())[:_SUGGESTIONS]
-    return tuple(_source(passage, _excerpt(passage.chunk.text)) for passage in top)
+    return tuple(source_of_passage(passage, _excerpt(passage.chunk.text)) for passage in top)
 
 
 def found_passages(passages: Sequence[Passage]) -> tuple[FoundPassage, ...]:
@@ -200,7 +200,7 @@ def _source_of_citations(passages: Mapping[str, Passage], citations: Sequence[Ci
     ranked = sorted(citations, key=lambda each: each.score, reverse=True)
     passage = passages[ranked[0].chunk_id]
     best = [each.quote for each in ranked if each.chunk_id == passage.chunk.id]
-    return _source(passage, _stretch_around(passage.chunk.text, best), line=best[0])
+    return source_of_passage(passage, _stretch_around(passage.chunk.text, best), line=best[0])
 
 
 def _stretch_around(text: str, quotes: Sequence[str]) -> str:
@@ -221,7 +221,8 @@ def _stretch_around(text: str, quotes: Sequence[str]) -> str:
     return text[start:end]
 
 
-def _source(passage: Passage, quote: str, *, line: str = "") -> Source:
+def source_of_passage(passage: Passage, quote: str, *, line: str = "") -> Source:
+    """Return the source for a quote of a passage; ``line`` is what answers best in it."""
     chunk: Chunk = passage.chunk
     return Source(
         chunk_id=chunk.id,

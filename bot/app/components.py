@@ -28,6 +28,7 @@ from bot.answering.routing.generic_replies import GenericAnswers
 from bot.answering.routing.intent_classifier import IntentClassifier, load_classifier
 from bot.answering.routing.languages import LanguageDetector
 from bot.answering.routing.router import Router
+from bot.answering.standard_answers import StandardAnswers
 from bot.app.language_models import OpenModel, named_models, open_language_models
 from bot.domain import health
 from bot.domain.errors import SettingInvalid
@@ -138,6 +139,7 @@ async def open_components(
                 recheck=recheck,
                 superseded=superseded,
                 falls_back=observe is None,
+                standard=StandardAnswers(index, near),
             ),
             gate=judge,
             recheck=recheck,

@@ -151,7 +151,7 @@ class AnswerDrafts:
         self._directory = directory
         self._channels = channels
         self._writer = writer
-        self._lasts = lasts
+        self.lasts = lasts
         self._now = now
 
     @property
@@ -171,7 +171,7 @@ class AnswerDrafts:
             text="\n\n".join(await self._replies(case_id)),
             variants=_wordings(asked, case, known),
             chosen=frozenset({EVERYONE}) if public else frozenset(),
-            valid_until=self._now() + self._lasts,
+            valid_until=self._now() + self.lasts,
         )
         draft = Draft(case, content, await self.bound(asked), is_asked_anew=not known)
         if not with_model or self._writer is None or not content.text:

@@ -33,14 +33,11 @@ from ingestion.errors import DocumentUnknown, IngestionError
 from ingestion.library import Library
 from ingestion.uploads import digest_of
 from rag.errors import RagError
-from rag.types import ANSWER_SOURCE, encode_readers
+from rag.types import ANSWER_SOURCE, STANDARD_LABEL, encode_readers
 
 JOB = "answers"
 PATH = "/answers"
 """Where an answer's page is on the web."""
-
-STANDARD_LABEL = "standard"
-"""The label of the pages of standard answers."""
 
 _ACTOR = f"job:{JOB}"
 _BATCH = 500

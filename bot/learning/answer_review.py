@@ -15,6 +15,7 @@ from bot.domain.cases import Actor
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.messages import InteractionId
 from bot.domain.ports import Interactions
+from bot.learning.answer_csv import CsvProblem, CsvRow, read_rows
 from bot.learning.answer_drafts import AnswerDrafts, Draft
 from bot.learning.answer_library import PATH, AnswerLibrary
 from bot.learning.gaps import normalised
@@ -65,6 +66,15 @@ class AnswerDetails:
     bound: ReadersBound
     near: tuple[NearAnswer, ...]
     can_publish: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CsvResult:
+    """How many rows of a CSV file were new and changed, and what is wrong with others."""
+
+    added: int
+    changed: int
+    problems: tuple[CsvProblem, ...]
 
 
 class NearAnswers:
@@ -168,7 +178,8 @@ class AnswerReview:
         acts = allowed_acts(answer, actor.id, by_second=self._by_second)
         near = await self._near.of(answer.content, viewer, own=answer.id)
         publishes = self._publisher is not None and answer.is_given(self._now())
-        return AnswerDetails(answer, acts, await self._bound(answer), near, publishes)
+        bound = await self._bound(answer, answer.content)
+        return AnswerDetails(answer, acts, bound, near, publishes)
 
     async def of_case(self, case: InteractionId) -> str:
         """Return the id of the answer that was kept of a case; "" if there is none."""
@@ -201,6 +212,53 @@ class AnswerReview:
         bound = await self._drafts.bound(asked)
         return await self._answers.add(self._tenant, self._new(content, bound, actor, case))
 
+    async def write(self, written: AnswerText, actor: Actor) -> ReviewedAnswer:
+        """Keep a standard answer as a draft. Raises ActRefused."""
+        content = checked_text(written)
+        bound = ReadersBound(content.chosen)
+        return await self._answers.add(self._tenant, self._new(content, bound, actor))
+
+    async def take_rows(
+        self, text: str, *, viewer: Viewer, actor: Actor, dry_run: bool
+    ) -> CsvResult:
+        """Take standard answers from a CSV file: new ones, and changes of those with an id.
+
+        They are live at once, or in review where a second person has to look at them.
+        """
+        rows, problems = read_rows(text, self._drafts.lasts, self._now())
+        wrong = list(problems)
+        added = changed = 0
+        for row in rows:
+            try:
+                if not row.id:
+                    added += 1
+                    if not dry_run:
+                        await self._give(await self.write(row.content, actor), viewer, actor)
+                elif await self._replace(row, viewer, actor, dry_run=dry_run):
+                    changed += 1
+            except (ActRefused, InteractionUnknown) as error:
+                wrong.append(CsvProblem(row.line, str(error)))
+        return CsvResult(added, changed, tuple(sorted(wrong, key=lambda each: each.line)))
+
+    async def _replace(self, row: CsvRow, viewer: Viewer, actor: Actor, *, dry_run: bool) -> bool:
+        """Change an answer to what a row says; return False if it is so already."""
+        answer = await self._seen(row.id, viewer)
+        if answer.kind != "standard":
+            raise ActRefused("This id is of an answer from a case. Change that on its page.")
+        if row.content == answer.content:
+            return False
+        if not dry_run:
+            saved = await self.act(
+                answer.id, answer.version, "save", row.content, viewer=viewer, actor=actor
+            )
+            if saved.state not in {"live", "in_review"}:
+                await self._give(saved, viewer, actor)
+        return True
+
+    async def _give(self, answer: ReviewedAnswer, viewer: Viewer, actor: Actor) -> None:
+        act: AnswerAct = "submit" if self._by_second else "approve"
+        await self.act(answer.id, answer.version, act, None, viewer=viewer, actor=actor)
+
     async def act(
         self,
         answer_id: str,
@@ -221,7 +279,7 @@ class AnswerReview:
         content = answer.content if written is None else checked_text(written)
         if answer.case is not None and content != answer.content:
             await self._drafts.check_question(answer.case, content)
-        bound = await self._bound(answer)
+        bound = await self._bound(answer, content)
         if bound.unknown and act in {"submit", "approve"}:
             raise ActRefused(bound.unknown)
         then = after_act(
@@ -279,9 +337,10 @@ class AnswerReview:
         workers = await self._workers.workers(self._tenant, list(cases.values()))
         return {each: workers.get(case, frozenset()) for each, case in cases.items()}
 
-    async def _bound(self, answer: ReviewedAnswer) -> ReadersBound:
+    async def _bound(self, answer: ReviewedAnswer, written: AnswerText) -> ReadersBound:
         if answer.kind == "standard":
-            return ReadersBound(answer.content.chosen)
+            # Nobody's question limits it: its readers are those whom its writer chooses.
+            return ReadersBound(written.chosen)
         asked = None if answer.case is None else await self._interactions.get(answer.case)
         if asked is None or asked.withdrawn:
             # What the case allowed is not known any more: never more than now.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.e2e.chromium import NEEDS_AXE, NEEDS_CHROMIUM, Look, in_looks, visiting
+from tests.e2e.chromium import NEEDS_AXE, NEEDS_CHROMIUM, Look, Visit, in_looks, visiting
 from tests.e2e.conftest import Served, serving
 
 pytestmark = [
@@ -50,15 +50,13 @@ async def answer_the_case(page: Page, url: str) -> None:
     await expect(page.locator("#stands")).to_contain_text("Resolved by Tomas")
 
 
-async def ask_until_found(page: Page, question: str) -> None:
+async def ask_until_found(visit: Visit, question: str) -> None:
     """Ask again until what was approved is indexed, which takes less than a minute."""
     for _ in range(12):
-        await page.locator("#question").fill(question)
-        await page.keyboard.press("Enter")
-        await expect(page.locator(".working")).to_have_count(0)
-        if "bay 7" in await page.locator(".exchange").last.inner_text():
+        await visit.ask(question)
+        if "bay 7" in await visit.page.locator(".exchange").last.inner_text():
             return
-        await page.wait_for_timeout(5_000)
+        await visit.page.wait_for_timeout(5_000)
 
 
 @pytest.mark.timeout(300)
@@ -93,7 +91,7 @@ async def test_a_persons_answer_is_given_to_the_next_one_who_asks(
         await expect(page.locator(".stands")).to_contain_text("Live")
         await expert.shuts_nobody_out(f"answers-live-{look.name}")
 
-        await ask_until_found(other.page, AGAIN)
+        await ask_until_found(other, AGAIN)
         found = other.page.locator(".exchange").last
         await expect(found).to_contain_text("bay 7")
         await found.locator("a.mark").first.click()
@@ -103,4 +101,39 @@ async def test_a_persons_answer_is_given_to_the_next_one_who_asks(
         await expect(page.locator(".entry-name")).to_have_text(ANEW)
         await expert.shuts_nobody_out(f"answers-list-{look.name}")
         for visit in (asker, expert, other):
+            visit.troubles.clear()
+
+
+@pytest.mark.timeout(300)
+@in_looks(1)
+async def test_a_standard_answer_is_given_first_and_whole(
+    chromium: Browser, running: Served, look: Look
+) -> None:
+    async with (
+        visiting(chromium, running.url, look.size) as expert,
+        visiting(chromium, running.url, look.size) as asker,
+    ):
+        for visit, name in ((expert, "Tomas"), (asker, "Ines")):
+            await visit.look(look)
+            await become(visit.page, name)
+        page = expert.page
+        await page.goto(f"{running.url.rstrip('/')}/board/answers")
+        await page.get_by_role("link", name="New standard answer").click()
+        await page.locator("#question").fill("How do I book the rooftop terrace?")
+        await page.locator("#text").fill(
+            "Write to the front desk: bay 7.\n\n- At most 40 people\n- Until 22:00"
+        )
+        await page.locator("#until").fill("2099-01-31")
+        await expert.shuts_nobody_out(f"answers-standard-{look.name}")
+        await page.get_by_role("button", name="Approve").click()
+        await expect(page.locator(".stands")).to_contain_text("Live")
+
+        await ask_until_found(asker, "book rooftop terrace")
+        found = asker.page.locator(".exchange").last
+        await expect(found).to_contain_text("Standard answer")
+        await expect(found).to_contain_text("Until 22:00")
+        await found.get_by_text("Why this answer").click()
+        await expect(found.get_by_text("Loading")).to_have_count(0)
+        await asker.shuts_nobody_out(f"answers-standard-found-{look.name}")
+        for visit in (asker, expert):
             visit.troubles.clear()

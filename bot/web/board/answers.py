@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 
 from aiohttp import web
-from multidict import MultiMapping
 
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.messages import InteractionId
-from bot.learning.answer_drafts import Draft
-from bot.learning.answer_review import AnswerDetails, AnswerReview, NearAnswer, link_of
+from bot.learning.answer_csv import COLUMNS, row_of
+from bot.learning.answer_review import AnswerReview, link_of
 from bot.learning.reviewed_answers import (
     ANSWER_ACTS,
     LONGEST_QUESTION,
     AnswerAct,
     AnswerState,
-    AnswerText,
-    ReadersBound,
-    ReviewedAnswer,
 )
 from bot.web.auth.identity import require_role, viewer_of
 from bot.web.board import labels, layout
+from bot.web.board.answer_form import (
+    ACT_LABELS,
+    AnswerForm,
+    details_context,
+    draft_context,
+    form_of,
+    standard_context,
+    written_of,
+)
 from bot.web.board.case_page import expert_actor
 from bot.web.board.layout import FilterForm, csv_response, render_page, utc_now
 from bot.web.pages.safe_html import openable
 from ingestion.validation import describe_readers
 from rag.errors import RagError
-from rag.types import EVERYONE, Principal
 
 PATH = "/board/answers"
 CSV_PATH = f"{PATH}.csv"
@@ -46,44 +49,12 @@ STATE_LABELS: Mapping[AnswerState, str] = {
     "expired": "To be looked at again",
     "withdrawn": "Withdrawn",
 }
-ACT_LABELS: Mapping[AnswerAct, str] = {
-    "approve": "Approve: answer with it",
-    "submit": "Send to review",
-    "save": "Save",
-    "reject": "Reject",
-    "withdraw": "Withdraw it",
-}
 _TABS: Mapping[str, tuple[str, frozenset[AnswerState]]] = {
     "": ("To review", frozenset({"in_review", "expired"})),
     "drafts": ("Drafts", frozenset({"draft"})),
     "live": ("Live", frozenset({"live"})),
     "over": ("Rejected and withdrawn", frozenset({"rejected", "withdrawn"})),
 }
-_COLUMNS = (
-    "id",
-    "kind",
-    "state",
-    "question",
-    "variants",
-    "answer",
-    "readers",
-    "owner",
-    "valid_from",
-    "valid_until",
-    "changed_at",
-    "url",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerForm:
-    """The fields of the form as they are shown."""
-
-    question: str
-    variants: str
-    text: str
-    chosen: frozenset[str]
-    until: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +70,7 @@ class AnswerPages:
         app.router.add_get(CSV_PATH, self.csv)
         app.router.add_get(f"{PATH}/new", self.draft)
         app.router.add_post(f"{PATH}/new", self.keep)
+        app.router.add_post(f"{PATH}/import", self.take)
         app.router.add_get(f"{PATH}/{{id}}", self.one)
         app.router.add_post(f"{PATH}/{{id}}", self.act)
 
@@ -157,9 +129,11 @@ class AnswerPages:
         raise web.HTTPSeeOther(f"{PATH}/{answer_id}")
 
     async def draft(self, request: web.Request) -> web.Response:
-        """Show a draft from a case, which nobody has kept yet; else the answer that was kept."""
+        """Show a draft from a case or the answer kept of it; without a case an empty form."""
         require_role(request, "expert")
         case = InteractionId(request.query.get("case", ""))
+        if not case:
+            return _render(request, "", standard_context(None))
         kept = await self.review.of_case(case)
         if kept:
             raise web.HTTPSeeOther(f"{PATH}/{kept}")
@@ -174,8 +148,14 @@ class AnswerPages:
             return await self._draft(request, case, with_model=True)
         act = _act(given)
         try:
-            answer = await self.review.keep(case, written_of(form), actor)
+            written = written_of(form)
+            if case:
+                answer = await self.review.keep(case, written, actor)
+            else:
+                answer = await self.review.write(written, actor)
         except ActRefused as refused:
+            if not case:
+                return _render(request, str(refused), standard_context(form_of(form)))
             return await self._draft(request, case, trouble=str(refused), typed=form_of(form))
         except InteractionUnknown as error:
             raise web.HTTPNotFound(text=str(error)) from error
@@ -189,13 +169,31 @@ class AnswerPages:
             return await self._one(request, trouble=str(refused), answer_id=answer.id)
         raise web.HTTPSeeOther(path)
 
+    async def take(self, request: web.Request) -> web.Response:
+        """Take standard answers from a CSV file, or say what would be taken."""
+        actor = expert_actor(require_role(request, "expert"))
+        form = await request.post()
+        file = form.get("file")
+        content = file.file.read() if isinstance(file, web.FileField) else b""
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise web.HTTPUnprocessableEntity(
+                text="The file is no text in UTF-8. Save it as CSV UTF-8."
+            ) from None
+        dry_run = form.get("dry_run") == "1"
+        viewer = await viewer_of(request, self.tenant)
+        result = await self.review.take_rows(text, viewer=viewer, actor=actor, dry_run=dry_run)
+        context = {"result": result, "dry_run": dry_run}
+        return render_page(request, "board/answers_taken.html", context)
+
     async def csv(self, request: web.Request) -> web.Response:
         """Return the answers that the viewer may see as a CSV file."""
         require_role(request, "expert")
         viewer = await viewer_of(request, self.tenant)
         shown, _ = await self.review.listed(set(STATE_LABELS), viewer, limit=MOST_ROWS)
         name = f"frontdesk-answers-{utc_now():%Y-%m-%d}.csv"
-        return csv_response(name, _COLUMNS, map(_row, shown))
+        return csv_response(name, COLUMNS, map(row_of, shown))
 
     async def _one(
         self,
@@ -211,7 +209,7 @@ class AnswerPages:
             details = await self.review.one(answer_id or request.match_info["id"], viewer, actor)
         except InteractionUnknown as error:
             raise web.HTTPNotFound(text=str(error)) from error
-        return _render(request, trouble, _details_context(details, typed))
+        return _render(request, trouble, details_context(details, typed))
 
     async def _draft(
         self,
@@ -233,7 +231,7 @@ class AnswerPages:
                 draft, near = await self.review.draft(case, viewer)
         except InteractionUnknown as error:
             raise web.HTTPNotFound(text=str(error)) from error
-        context = _draft_context(draft, near, typed, has_model=self.review.has_model)
+        context = draft_context(draft, near, typed, has_model=self.review.has_model)
         return _render(request, trouble, context)
 
 
@@ -248,101 +246,12 @@ def _render(request: web.Request, trouble: str, context: Mapping[str, object]) -
     return response
 
 
-def _details_context(details: AnswerDetails, typed: AnswerForm | None) -> Mapping[str, object]:
-    answer = details.answer
-    return {
-        "answer": answer,
-        "form": typed or _shown_form(answer.content),
-        "acts": [each for each in ACT_LABELS if each in details.acts],
-        "editable": "save" in details.acts,
-        "offered": _offered(answer, details.bound),
-        "bound": details.bound,
-        "near": details.near,
-        "publishes": details.can_publish,
-        "case": answer.case,
-        "has_model": False,
-        "asked_anew": False,
-        "dropped": 0,
-    }
-
-
-def _draft_context(
-    draft: Draft, near: Sequence[NearAnswer], typed: AnswerForm | None, *, has_model: bool
-) -> Mapping[str, object]:
-    return {
-        "answer": None,
-        "form": typed or _shown_form(draft.content),
-        "acts": ("approve", "submit", "save"),
-        "editable": True,
-        "offered": _in_order(draft.bound.offered),
-        "bound": draft.bound,
-        "near": near,
-        "publishes": False,
-        "case": draft.case.interaction_id,
-        "has_model": has_model,
-        "asked_anew": draft.is_asked_anew,
-        "dropped": draft.dropped,
-    }
-
-
-def _offered(answer: ReviewedAnswer, bound: ReadersBound) -> Sequence[str]:
-    return _in_order(bound.offered | answer.content.chosen)
-
-
-def _in_order(principals: frozenset[Principal]) -> Sequence[str]:
-    return sorted(principals, key=lambda each: (each != EVERYONE, each))
-
-
 def reader_label(principal: str) -> str:
     """Return a principal for people: "Everyone", a group's name, or one person's id."""
     kind, _, name = principal.partition(":")
     return {"everyone": "Everyone", "group": f"Group {name}", "user": f"Person {name}"}.get(
         kind, principal
     )
-
-
-def written_of(form: MultiMapping[object]) -> AnswerText:
-    """Return what an expert typed and chose. Raises ActRefused for a date that is none."""
-    typed = form_of(form)
-    return AnswerText(
-        question=typed.question,
-        text=typed.text,
-        variants=tuple(typed.variants.splitlines()),
-        chosen=frozenset(map(Principal, typed.chosen)),
-        valid_until=_day(typed.until),
-    )
-
-
-def form_of(form: MultiMapping[object]) -> AnswerForm:
-    """Return the fields as they were typed."""
-    return AnswerForm(
-        question=str(form.get("question", "")),
-        variants=str(form.get("variants", "")).replace("\r\n", "\n"),
-        text=str(form.get("text", "")).replace("\r\n", "\n"),
-        chosen=frozenset(map(str, form.getall("readers", []))),
-        until=str(form.get("until", "")),
-    )
-
-
-def _shown_form(written: AnswerText) -> AnswerForm:
-    until = written.valid_until
-    return AnswerForm(
-        written.question,
-        "\n".join(written.variants),
-        written.text,
-        frozenset(written.chosen),
-        "" if until is None else until.date().isoformat(),
-    )
-
-
-def _day(text: str) -> datetime | None:
-    if not text.strip():
-        return None
-    try:
-        day = date.fromisoformat(text.strip())
-    except ValueError:
-        raise ActRefused(f"{text[:40]!r} is no day. Write it as 2027-05-31.") from None
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 def _act(given: str) -> AnswerAct:
@@ -372,25 +281,3 @@ def _shared_context() -> dict[str, object]:
         "link_of": link_of,
         "href_of": openable,
     }
-
-
-def _row(answer: ReviewedAnswer) -> tuple[object, ...]:
-    written = answer.content
-    return (
-        answer.id,
-        answer.kind,
-        answer.state,
-        written.question,
-        "\n".join(written.variants),
-        written.text,
-        describe_readers(answer.readers),
-        answer.owner_name or answer.owner,
-        _iso(written.valid_from),
-        _iso(written.valid_until),
-        _iso(answer.changed_at),
-        answer.url,
-    )
-
-
-def _iso(at: datetime | None) -> str:
-    return "" if at is None else at.date().isoformat()
