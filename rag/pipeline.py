@@ -113,7 +113,7 @@ class Pipeline:
         started = time.perf_counter()
         question = await self.respell(typed, scope) if corrects else typed
         spelling = {"spelling": (time.perf_counter() - started) * 1000} if corrects else {}
-        broad = len(content_words(question)) <= BROAD_WORDS
+        broad = 0 < len(content_words(question)) <= BROAD_WORDS
         wanted = max(self._top_k, _SEARCHED_FOR_BROAD) if broad else self._top_k
         first = await self._search_once(question, scope, wanted)
         best = first.passages[: self._top_k]

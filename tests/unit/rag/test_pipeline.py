@@ -182,3 +182,19 @@ async def test_the_row_that_defines_a_term_comes_first_when_its_meaning_is_asked
     assert [each.score for each in meaning.passages] == sorted(
         (each.score for each in meaning.passages), reverse=True
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "further"), [("leave", 2), ("is it", 0), ("leave for sick children", 0)]
+)
+async def test_what_a_broad_question_also_names_is_kept_apart(
+    tmp_path: Path, question: str, further: int
+) -> None:
+    named = [Draft(f"p{n}", ("It is leave.",), title="Leave") for n in range(7)]
+    pipeline = await _corrector(tmp_path, *named)
+
+    found = await pipeline.retrieve(question, Scope("acme", frozenset({EVERYONE})))
+
+    assert (len(found.passages), len(found.further)) == (5, further)
+    pages = [each.chunk.page_id for each in (*found.passages, *found.further)]
+    assert len(set(pages)) == len(pages)
