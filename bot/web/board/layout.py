@@ -95,7 +95,6 @@ SECTIONS = (
     Section("Gaps", "/board/gaps"),
     Section("Feedback", "/board/feedback"),
     Section("Labels", "/board/labels"),
-    Section("Digests", "/board/digests"),
     Section("Documents", "/board/documents"),
     Section("Usage", "/board/usage"),
     Section("Parts", "/board/parts"),
