@@ -278,7 +278,7 @@ class DigestWriter:
 
 _ENDING: Mapping[Platform, str] = {
     "slack": "No more of these here: /frontdesk digest off",
-    EMAIL: "No more of these: switch it off on the board, under Digests.",
+    EMAIL: "No more of these: switch it off on the board, Insights, Weekly digest.",
 }
 _OWNERS_ENDING = "No more of these: switch it off in Frontdesk's web chat, under /me."
 _USUAL_ENDING = "No more of these here: write \u201cdigest off\u201d to me."

@@ -12,6 +12,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from bot.domain.health import ComponentStatus
+from bot.learning.digest import Subscription
 from bot.store.database import Store
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Look, in_looks, visiting
 from tests.fakes.board_app import BoardState, state_pages
@@ -32,6 +33,7 @@ PATHS = (
     "/board?days=90",
     "/board/insights",
     "/board/insights?days=90&space=IT",
+    "/board/insights/digests",
     "/board/usage?by=model",
     "/board/parts",
     "/board/settings",
@@ -51,6 +53,8 @@ PARTS = (
 async def url(store: Store, tmp_path: Path) -> AsyncIterator[str]:
     await fill(store, datetime.now(UTC), days=30, a_day=20)
     await collect_facts(store)
+    channel = Subscription("slack:C1", "Anna Lopez", datetime.now(UTC))
+    await store.digests.subscribe("default", channel, actor="slack:anna")
     await store.audits.append("default", "cli:anna", "policy", "slack:C0123", detail="IT, HR")
     indexed = MemoryDocuments()
     for space in ("HR", "IT", "OFFICE"):

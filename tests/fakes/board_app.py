@@ -309,6 +309,13 @@ async def state_pages(store: Store, settings: Settings, told: BoardState) -> Asy
         settings.tenant, store.statistics, store.insights, TwoPageIndex(told.pages), settings.zone
     )
     InsightsPage(tenant=settings.tenant, views=views).mount(app)
+    DigestsPage(
+        tenant=settings.tenant,
+        record=store.digests,
+        pages=views,
+        schedule=MONDAY_MORNING,
+        mail=True,
+    ).mount(app)
     async with TestClient(TestServer(app)) as client:
         client.session.headers["Accept"] = "text/html"
         yield client

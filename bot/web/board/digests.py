@@ -18,7 +18,7 @@ from bot.web.board import labels
 from bot.web.board.layout import audit_name, render_page, utc_now
 from rag.errors import RagError
 
-PATH = "/board/digests"
+PATH = "/board/insights/digests"
 _ADDRESS = re.compile(r"[^@\s]{1,100}@[^@\s]{1,150}")
 
 

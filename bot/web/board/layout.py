@@ -97,7 +97,6 @@ SECTIONS = (
     Section("Feedback", "/board/feedback"),
     Section("Labels", "/board/labels"),
     Section("Corrections", "/board/corrections"),
-    Section("Digests", "/board/digests"),
     Section("Documents", "/board/documents"),
     Section("Usage", "/board/usage"),
     Section("Parts", "/board/parts"),
