@@ -329,7 +329,10 @@ def _mount_board(
     ).mount(app)
     GapPages(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps).mount(app)
     ChannelPage(
-        settings=settings, policies=store.policies, documents=services.documents.documents
+        settings=settings,
+        policies=store.policies,
+        documents=services.documents.documents,
+        drafts=services.context.drafts,
     ).mount(app)
     LabelsPage(
         tenant=settings.tenant,

@@ -23,6 +23,7 @@ from bot.domain.users import SignedIn
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.learning.gap_views import GapViews
 from bot.learning.question_words import QuestionWords
+from bot.learning.shadow_mode import DraftReview
 from bot.store.database import Store
 from bot.store.search import StoredSearches
 from bot.web.api.gaps import GapsApi
@@ -292,7 +293,17 @@ async def state_pages(store: Store, settings: Settings, told: BoardState) -> Asy
         check_parts=check_parts,
         platforms=told.platforms,
     )
-    ChannelPage(settings=settings, policies=store.policies, documents=told.documents).mount(app)
+    ChannelPage(
+        settings=settings,
+        policies=store.policies,
+        documents=told.documents,
+        drafts=DraftReview(
+            settings.tenant,
+            drafts=store.shadow_drafts,
+            interactions=store.interactions,
+            policies=store.policies,
+        ),
+    ).mount(app)
     async with TestClient(TestServer(app)) as client:
         client.session.headers["Accept"] = "text/html"
         yield client

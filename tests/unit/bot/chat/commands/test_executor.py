@@ -512,3 +512,14 @@ async def test_what_is_ordered_is_done_told_and_audited(client: Client, settings
         ("scribe:anna", "reindex", "IT"),
         ("scribe:anna", "reindex", "IT"),
     ]
+
+
+def test_drafts_need_somebody_to_read_them() -> None:
+    nobody = SubmittedSettings(answers="shadow", spaces=("IT",))
+
+    wrong = read_form(nobody, form())
+    assert isinstance(wrong, InvalidSettings)
+    assert set(wrong.errors) == {"reviewers"}
+    named = read_form(replace(nobody, reviewers=("U1", "U2")), form())
+    assert named == Policy(frozenset({"IT"}), "shadow", reviewers=frozenset({"U1", "U2"}))
+    assert isinstance(read_form(replace(nobody, reviewers=("U1 U2",)), form()), InvalidSettings)
