@@ -361,7 +361,10 @@ def _mount_board(
     ).mount(app)
     InsightsPage(tenant=settings.tenant, views=services.learning.insights).mount(app)
     ChannelPage(
-        settings=settings, policies=store.policies, documents=services.documents.documents
+        settings=settings,
+        policies=store.policies,
+        documents=services.documents.documents,
+        drafts=services.context.drafts,
     ).mount(app)
     LabelsPage(
         tenant=settings.tenant,

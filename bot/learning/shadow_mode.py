@@ -295,6 +295,9 @@ def draft_delivery(asked: Interaction, public_url: str | None, reviewer: str) ->
     return Delivery(f"{asked.id}:draft:{reviewer}", asked.id, asked.message, shown)
 
 
+LIVE_MODES: tuple[AnswerMode, ...] = ("mentions", "questions")
+"""The modes in which the bot answers."""
+
 NOT_A_REVIEWER = "Only this channel's reviewers, who are members of it, can say that."
 JUDGED_ALREADY = "Another reviewer has judged this draft already."
 VERDICT_WORDS: Mapping[Verdict, str] = {

@@ -210,6 +210,10 @@ class Simulation:
         )
         opened_row = await self._store.work.open(message, "eval")
         outcome = await self._desk.handle(Inquiry(message, (), audience_of(message)), _no_stage)
+        if isinstance(outcome.response, Escalation):
+            # In private a hand-over is offered first: the asker agrees.
+            agreed = replace(outcome.response, consent_needed=False)
+            outcome = replace(outcome, response=agreed)
         await self._store.work.close(opened_row, outcome, last=True)
         return outcome, opened_row.id
 

@@ -24,6 +24,7 @@ from bot.escalations.casework import Casework, QuestionLinks
 from bot.learning.gap_views import GapViews
 from bot.learning.insights import InsightViews
 from bot.learning.question_words import QuestionWords
+from bot.learning.shadow_mode import DraftReview
 from bot.store.database import Store
 from bot.store.search import StoredSearches
 from bot.web.api.gaps import GapsApi
@@ -304,7 +305,17 @@ async def state_pages(store: Store, settings: Settings, told: BoardState) -> Asy
         check_parts=check_parts,
         platforms=told.platforms,
     )
-    ChannelPage(settings=settings, policies=store.policies, documents=told.documents).mount(app)
+    ChannelPage(
+        settings=settings,
+        policies=store.policies,
+        documents=told.documents,
+        drafts=DraftReview(
+            settings.tenant,
+            drafts=store.shadow_drafts,
+            interactions=store.interactions,
+            policies=store.policies,
+        ),
+    ).mount(app)
     views = InsightViews(
         settings.tenant, store.statistics, store.insights, TwoPageIndex(told.pages), settings.zone
     )

@@ -1,4 +1,4 @@
-"""Board page of the spaces that a channel is answered from."""
+"""Board page of a channel: the spaces that it is answered from, and its report in shadow mode."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from urllib.parse import urlencode
 
 from aiohttp import web
 
@@ -25,6 +26,7 @@ from bot.chat.documents import Documents
 from bot.domain.messages import Policy
 from bot.domain.ports import Policies
 from bot.domain.settings import Settings
+from bot.learning.shadow_mode import LIVE_MODES, DraftReview
 from bot.web.auth.identity import require_role
 from bot.web.board.layout import audit_name, render_page
 from bot.web.board.settings import PATH as SETTINGS_PATH
@@ -49,18 +51,32 @@ class ChannelPage:
     settings: Settings
     policies: Policies
     documents: Documents
+    drafts: DraftReview
     _one_save: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     def mount(self, app: web.Application) -> None:
         """Add the routes."""
         app.router.add_get(PATH, self.page)
         app.router.add_post(PATH, self.save)
+        app.router.add_post(f"{PATH}/live", self.go_live)
 
     async def page(self, request: web.Request) -> web.Response:
         """Show the spaces of the channel in the query string."""
         require_role(request, "admin")
         form = await self._form(_channel(request.query.get("channel", "")))
-        return _render(request, form, sorted(form.policy.spaces or ()))
+        return await self._render(request, form, sorted(form.policy.spaces or ()))
+
+    async def go_live(self, request: web.Request) -> web.Response:
+        """End a channel's shadow mode: the bot answers there from now on."""
+        person = require_role(request, "admin")
+        sent = await request.post()
+        channel, mode = _channel(str(sent.get("channel", ""))), str(sent.get("mode", ""))
+        live = next((each for each in LIVE_MODES if each == mode), None)
+        if live is None:
+            raise problem(422, "That is no mode.", cure=f"Choose one of {', '.join(LIVE_MODES)}.")
+        if not await self.drafts.go_live(channel, live, actor=f"board:{audit_name(person)}"):
+            raise problem(409, "The channel is not in shadow mode any more.")
+        raise web.HTTPSeeOther(f"{PATH}?{urlencode({'channel': channel})}")
 
     async def save(self, request: web.Request) -> web.Response:
         """Save the chosen spaces, unless they were changed since the form was shown."""
@@ -73,11 +89,11 @@ class ChannelPage:
             before = form.policy
             if sent.get("seen") != _seen(before):
                 wrong = _CHANGED.format(spaces_in_words(before))
-                return _render(request, form, chosen, status=409, wrong=wrong)
+                return await self._render(request, form, chosen, status=409, wrong=wrong)
             read = read_form(_with_spaces(before, chosen), form)
             if isinstance(read, InvalidSettings):
                 wrong = " ".join(read.errors.values())
-                return _render(request, form, chosen, status=422, wrong=wrong)
+                return await self._render(request, form, chosen, status=422, wrong=wrong)
             # Without a choice an empty set stays one: to mean all spaces there would open them.
             after = before if not chosen and before.spaces == frozenset() else read
             if after != before:
@@ -98,26 +114,29 @@ class ChannelPage:
             usual=settings.openai_model,
         )
 
-
-def _render(
-    request: web.Request,
-    form: ChannelSettingsForm,
-    chosen: Sequence[str],
-    *,
-    status: int = 200,
-    wrong: str = "",
-) -> web.Response:
-    context = {
-        "channel": form.channel,
-        "choices": form.spaces,
-        "chosen": chosen,
-        "now": spaces_in_words(form.policy),
-        "seen": _seen(form.policy),
-        "wrong": wrong,
-    }
-    response = render_page(request, "board/channel.html", context, role="admin")
-    response.set_status(status)
-    return response
+    async def _render(
+        self,
+        request: web.Request,
+        form: ChannelSettingsForm,
+        chosen: Sequence[str],
+        *,
+        status: int = 200,
+        wrong: str = "",
+    ) -> web.Response:
+        context = {
+            "channel": form.channel,
+            "choices": form.spaces,
+            "chosen": chosen,
+            "now": spaces_in_words(form.policy),
+            "seen": _seen(form.policy),
+            "wrong": wrong,
+            "report": await self.drafts.report(form.channel),
+            "practises": form.policy.answers == "shadow",
+            "reviewers": sorted(form.policy.reviewers),
+        }
+        response = render_page(request, "board/channel.html", context, role="admin")
+        response.set_status(status)
+        return response
 
 
 def _channel(name: str) -> str:

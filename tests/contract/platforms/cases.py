@@ -29,7 +29,7 @@ from tests.contract.platforms.actions import (
     Whispers,
 )
 from tests.contract.platforms.corrections import IsCorrected
-from tests.contract.platforms.handovers import Guesses, Hears, PeopleSee
+from tests.contract.platforms.handovers import Guesses, Hears, PeopleSee, Practises
 from tests.contract.platforms.parts import PARTS
 from tests.contract.platforms.scenario import OpensDesk, repeats, says
 from tests.fakes.desk import ANSWER, HANDED_OVER, LOCAL, OFFERED, VPN
@@ -376,6 +376,14 @@ RUNNING = (
     Case("reindex by an admin is shown to its end", says(ANSWER), actions.reindexes),
     Case("a welcome where it is added, once", says(ANSWER), actions.welcomes_once),
     Case("removed: nothing is sent any more", says(ANSWER), actions.is_removed),
+    Case(
+        "shadow mode: a reviewer alone sees and judges", scenario.is_sure, Practises(_809, BLOCKED)
+    ),
+    Case(
+        "shadow mode: a withdrawn question takes its draft along",
+        scenario.is_sure,
+        Practises(_809, BLOCKED, withdrawn=True),
+    ),
 )
 
 

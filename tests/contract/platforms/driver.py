@@ -118,6 +118,21 @@ class Installing(Protocol):
         ...
 
 
+class Reviewing(Protocol):
+    """Bob, who reviews drafts for the channel of ``channel`` (``platform:channel``)."""
+
+    reviewer: str
+    channel: str
+
+    def read(self) -> str:
+        """Return all that Bob has in his own chat with the bot."""
+        ...
+
+    async def press(self, label: str) -> None:
+        """Press a button below the newest draft."""
+        ...
+
+
 @dataclass(frozen=True)
 class Hands:
     """What of it a platform has; None is what it does not have."""
@@ -126,6 +141,7 @@ class Hands:
     card: Card | None = None
     orders: Orders | None = None
     installing: Installing | None = None
+    reviewing: Reviewing | None = None
 
 
 class Platform(Protocol):

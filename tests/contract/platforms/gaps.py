@@ -59,6 +59,10 @@ _ORDERS = (
     "reindex is refused to who is no admin",
     "reindex by an admin is shown to its end",
 )
+_PRACTISE = (
+    "shadow mode: a reviewer alone sees and judges",
+    "shadow mode: a withdrawn question takes its draft along",
+)
 _INSTALLING = ("a welcome where it is added, once", "removed: nothing is sent any more")
 _MARKED = "how sensitive it is, by the labels of its pages"
 _WHY = "why this answer"
@@ -93,7 +97,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_PLACE: (_REMINDED,),
                 _AT_THE_BOARD: _CARD,
                 _ADDRESSED: _UNADDRESSED,
-                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS),
+                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS, *_PRACTISE),
                 _WORDS_ONLY: _FILES,
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _NOT_INSTALLED: _INSTALLING,
@@ -109,7 +113,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_PLACE: (_REMINDED,),
                 _AT_THE_BOARD: _CARD,
                 _ADDRESSED: _UNADDRESSED,
-                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS),
+                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS, *_PRACTISE),
                 _WORDS_ONLY: _FILES,
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _NOT_INSTALLED: _INSTALLING,
@@ -135,6 +139,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                     *_UNADDRESSED,
                     *_ORDERS,
                     *_INSTALLING,
+                    *_PRACTISE,
                     *(name for name, *_ in PARTS),
                 ),
             }

@@ -9,11 +9,14 @@ from datetime import timedelta
 from structlog.testing import capture_logs
 
 from bot.domain.cases import Act
+from bot.domain.messages import Policy
+from bot.learning.shadow_mode import DraftSender, ReviewsDrafts
 from bot.web.api.record import _case
 from bot.web.board.case_page import case_page_view
 from tests.contract.platforms.actions import FIRST
 from tests.contract.platforms.driver import Missing, Question
-from tests.contract.platforms.scenario import ANNA, Scenario, Words
+from tests.contract.platforms.scenario import ANNA, PAGE_809, Scenario, Words
+from tests.fakes.chat_context import ReadsPages
 
 
 @dataclass(frozen=True)
@@ -205,3 +208,59 @@ async def is_reminded_of(scene: Scenario) -> None:
     await scene.people.tell()
     after = len(await scene.platform.people()) - before
     scene.expect(after == 1, "people are reminded of what somebody has")
+
+
+@dataclass(frozen=True)
+class Practises:
+    """Where the bot practises, nobody sees what it would say but a reviewer, who judges it.
+
+    ``withdrawn``: the question is deleted afterwards, and the draft with it.
+    """
+
+    text: str
+    drafted: str
+    withdrawn: bool = False
+
+    async def __call__(self, scene: Scenario) -> None:
+        reviewing, store = scene.platform.hands.reviewing, scene.people.store
+        if reviewing is None:
+            raise Missing
+        tenant, channel = scene.people.tenant, reviewing.channel
+        shadow = Policy(answers="shadow", reviewers=frozenset({reviewing.reviewer, "nobody"}))
+        await store.policies.set(tenant, channel, shadow, actor="test")
+        question = Question(self.text)
+        await scene.ask(question)
+        for _ in range(2):
+            await _sender(scene).run()
+        seen = "\n".join(await scene.platform.seen(question))
+        scene.expect(self.drafted not in seen, "the draft is shown in the channel")
+        drafts = reviewing.read()
+        scene.expect(drafts.count("A draft") == 1, f"the reviewer reads {drafts!r}")
+        for words in (self.text, self.drafted):
+            scene.expect(words in drafts, f"the reviewer does not read {words!r}")
+        if self.withdrawn:
+            await scene.platform.delete(question)
+            await scene.quiet()
+            scene.expect(self.text not in reviewing.read(), "the reviewer still has the question")
+            return
+        await reviewing.press("Right")
+        await reviewing.press("Wrong")
+        counts = (await store.shadow_drafts.counts(tenant, channel)).values()
+        judged = [(each.drafts, each.right, each.wrong) for each in counts]
+        scene.expect(judged == [(1, 0, 1)], f"the report counts {judged}")
+
+
+def _sender(scene: Scenario) -> DraftSender:
+    """Make a sender as a process has it that knows nothing of the others."""
+    store, channel = scene.people.store, scene.people.channel()
+    assert isinstance(channel, ReviewsDrafts)
+    return DraftSender(
+        scene.people.tenant,
+        drafts=store.shadow_drafts,
+        interactions=store.interactions,
+        policies=store.policies,
+        notes=store.notes,
+        readable=ReadsPages(PAGE_809),
+        platforms={channel.platform: channel},
+        now=scene.people.now,
+    )

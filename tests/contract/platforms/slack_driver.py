@@ -189,6 +189,25 @@ class SlackInstalling:
         return sum(not call.startswith("auth.") for call in self._workspace.calls)
 
 
+class SlackReviewing:
+    """Implements Reviewing."""
+
+    reviewer = BOB
+    channel = f"slack:{HELP}"
+
+    def __init__(self, workspace: FakeSlack, person: Person) -> None:
+        self._workspace = workspace
+        self._person = person
+
+    def read(self) -> str:
+        posts = self._workspace.in_channel(self._person(BOB).direct)
+        return "\n".join(post.shown for post in posts)
+
+    async def press(self, label: str) -> None:
+        bob = self._person(BOB)
+        await bob.click(self._workspace.in_channel(bob.direct)[-1], label)
+
+
 def _orderer(*, admin: bool) -> str:
     return ALICE if admin else BOB
 
@@ -238,6 +257,7 @@ class OnSlack:
             card=SlackCard(workspace, self._person),
             orders=self._orders,
             installing=SlackInstalling(workspace, self._person, self._send),
+            reviewing=SlackReviewing(workspace, self._person),
         )
 
     def another_channel(self) -> slack.SlackChannel:

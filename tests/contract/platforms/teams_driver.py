@@ -131,6 +131,24 @@ class TeamsInstalling:
         return sum(call in _SHOWING for call in self._tenant.calls)
 
 
+class TeamsReviewing:
+    """Implements Reviewing."""
+
+    reviewer = BOB
+    channel = f"teams:{names.HELP}"
+
+    def __init__(self, tenant: FakeTeams, person: Person) -> None:
+        self._tenant = tenant
+        self._person = person
+
+    def read(self) -> str:
+        return "\n".join(post.shown for post in self._tenant.posts_in(chat_of(BOB)))
+
+    async def press(self, label: str) -> None:
+        posts = [post for post in self._tenant.posts_in(chat_of(BOB)) if post.cards]
+        await self._person(BOB).press(posts[-1], label)
+
+
 _KINDS = {
     "list": re.compile(r"^(?:> )?\d+\. ", re.MULTILINE),
     "quotation": re.compile(r"^> ", re.MULTILINE),
@@ -185,6 +203,7 @@ class OnTeams:
             card=TeamsCard(tenant, self._person),
             orders=self._orders,
             installing=TeamsInstalling(tenant, self._person),
+            reviewing=TeamsReviewing(tenant, self._person),
         )
 
     def another_channel(self) -> teams.TeamsChannel:

@@ -67,7 +67,7 @@ def initial(blocks: Sequence[Block]) -> Values:
     """Return what is filled in before anybody touched anything."""
     values: Values = {}
     for control in controls(blocks):
-        if control.part["type"] in {*ONE, *MANY, *_FREE}:
+        if control.part["type"] in {*ONE, *MANY, *_FREE, _USERS}:
             given = value_of(control.part, None)
             values.setdefault(control.block_id, {})[control.action_id] = given
     return values
@@ -91,6 +91,7 @@ def unfilled(blocks: Sequence[Block], values: Values) -> list[str]:
     return [str(control.block["label"]["text"]) for control in empty]
 
 
+_USERS = "multi_users_select"
 _FREE = {
     "plain_text_input": ("value", "initial_value"),
     "conversations_select": ("selected_conversation", "initial_conversation"),
@@ -100,7 +101,7 @@ _FREE = {
 def value_of(part: Mapping[str, Any], chosen: object) -> dict[str, Any]:
     """Return a field's value as Slack sends it; None leaves what it begins with."""
     kind = part["type"]
-    if kind == "multi_users_select":
+    if kind == _USERS:
         people = part.get("initial_users", []) if chosen is None else sorted(map(str, chosen))  # type: ignore[call-overload]  # several people
         return {"type": kind, "selected_users": people}
     if kind in ONE:

@@ -144,3 +144,23 @@ def test_what_is_no_channel_or_space_is_refused(
         main(["channels", *wrong])
 
     assert words in capsys.readouterr().err
+
+
+def test_a_channel_practises_is_reported_on_and_goes_live(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = ["channels", "set", "slack:C1", "--answers", "shadow"]
+    assert main(command) == 0
+    assert "--reviewers" in capsys.readouterr().out
+    assert main([*command, "--reviewers", "U1, U2"]) == 0
+    said = capsys.readouterr().out
+    assert "U1" in said
+    assert "--reviewers" not in said
+
+    assert main(["shadow", "slack:C1", "--live", "mentions"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "slack:C1: would have answered 0 of 0; none is judged yet",
+        "slack:C1 is live.",
+    ]
+    assert main(["shadow", "slack:C1", "--live", "mentions"]) == 0
+    assert "is not in shadow mode" in capsys.readouterr().out

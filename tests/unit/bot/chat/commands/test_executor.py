@@ -553,3 +553,14 @@ async def test_others_switch_their_own_digest_off_and_nothing_else() -> None:
 
     assert kept.kept["slack:U2"].off
     assert not kept.kept["slack:U1"].off
+
+
+def test_drafts_need_somebody_to_read_them() -> None:
+    nobody = SubmittedSettings(answers="shadow", spaces=("IT",))
+
+    wrong = read_form(nobody, form())
+    assert isinstance(wrong, InvalidSettings)
+    assert set(wrong.errors) == {"reviewers"}
+    named = read_form(replace(nobody, reviewers=("U1", "U2")), form())
+    assert named == Policy(frozenset({"IT"}), "shadow", reviewers=frozenset({"U1", "U2"}))
+    assert isinstance(read_form(replace(nobody, reviewers=("U1 U2",)), form()), InvalidSettings)

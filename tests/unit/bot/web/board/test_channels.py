@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from urllib.parse import quote
@@ -12,6 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from bot.domain.messages import Policy
+from bot.learning.shadow_mode import DraftReview
 from bot.store.database import Store
 from bot.web.board.channels import ChannelPage
 from tests.fakes.board_app import BoardState, Client, state_pages
@@ -29,6 +31,15 @@ def indexed() -> MemoryDocuments:
     for space, readers in (("HR", "group:hr"), ("IT", "everyone"), ("OUT", "everyone")):
         held.kept[space, "a.md"] = document(space, "a.md", readers=readers)
     return held
+
+
+def review(store: Store) -> DraftReview:
+    return DraftReview(
+        "default",
+        drafts=store.shadow_drafts,
+        interactions=store.interactions,
+        policies=store.policies,
+    )
 
 
 @pytest.fixture
@@ -98,7 +109,9 @@ async def test_a_named_model_of_a_channel_counts_as_configured(
 ) -> None:
     settings = settings_for(tmp_path, openai_model="usual", models={"careful": {"model": "m"}})
     await store.policies.set("default", CHANNEL, Policy(model="careful"), actor="cli:x")
-    pages = ChannelPage(settings=settings, policies=store.policies, documents=indexed())
+    pages = ChannelPage(
+        settings=settings, policies=store.policies, documents=indexed(), drafts=review(store)
+    )
 
     form = await pages._form(CHANNEL)  # noqa: SLF001 - the page shows the spaces alone
 
@@ -176,3 +189,26 @@ async def test_the_page_is_for_admins_alone(store: Store, tmp_path: Path) -> Non
 
     assert statuses == [403, 200]
     assert await store.policies.all("default") == []
+
+
+async def test_a_channel_in_shadow_mode_is_reported_on_and_made_live(
+    store: Store, client: Client
+) -> None:
+    assert "Shadow mode" not in await page(client)
+    shadow = Policy(frozenset({"IT"}), "shadow", reviewers=frozenset({"bob-id"}))
+    await store.policies.set("default", CHANNEL, shadow, actor="cli:x")
+    shown = await page(client)
+    assert "drafts go to bob-id" in shown
+
+    for mode, status in (("shadow", 422), ("questions", 303), ("mentions", 409)):
+        answered = await client.post(
+            f"{PATH}/live",
+            data={"channel": CHANNEL, "mode": mode},
+            headers={"Origin": str(client.make_url("/")).rstrip("/")},
+            allow_redirects=False,
+        )
+        assert answered.status == status
+
+    assert await store.policies.of("default", CHANNEL) == replace(shadow, answers="questions")
+    (act, *_) = await store.audits.newest("default", 1)
+    assert act.actor.startswith("board:")

@@ -79,11 +79,13 @@ async def test_an_admin_changes_everything_and_is_told_what_is_different(
             "people": PEOPLE,
             "model": "small",
             "other_bots": ["on"],
+            "reviewers": [BOB, ALICE],
         },
     )
 
     assert answer == {}
-    assert await of(store) == replace(FULL, model="small", other_bots=True)
+    changed = replace(FULL, model="small", other_bots=True, reviewers=frozenset({ALICE, BOB}))
+    assert await of(store) == changed
     await wait_until(lambda: "Saved, from the next question on" in whispered(slack))
     assert "I answer from HR." in whispered(slack)
     (act,) = await store.audits.newest("acme", 9)
@@ -255,6 +257,7 @@ def sent_back(shown: ChannelSettingsForm) -> SubmittedSettings:
     [
         Policy(),
         Policy(spaces=frozenset()),
+        Policy(answers="shadow", reviewers=frozenset({ALICE, BOB})),
         replace(FULL, spaces=frozenset({"SPACE001", "GONE"}), other_bots=True),
         Policy(people="#help-desk", model="old-model"),
         Policy(spaces=frozenset(f"SPACE{number:03}" for number in range(150))),

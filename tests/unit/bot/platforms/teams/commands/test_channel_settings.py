@@ -85,9 +85,11 @@ async def test_an_admin_changes_what_a_channel_allows_and_that_is_audited(
         spaces=["HR"],
         people=PEOPLE,
         model="The pages' own words, without a model",
+        reviewers="bob-id, carol-id ,",
     )
 
-    assert await policy(store) == FULL
+    reviewers = frozenset({"bob-id", "carol-id"})
+    assert await policy(store) == replace(FULL, reviewers=reviewers)
     assert "Saved, from the next question on:" in told
     assert "I answer from HR." in told
     (act,) = await store.audits.newest("acme", 9)
