@@ -26,6 +26,11 @@ from tests.fakes.builders import ALL, chunk, message, route
 _NUMBERS = count(1)
 
 
+async def nothing_expired(page: str) -> bool:
+    del page
+    return False
+
+
 @dataclass
 class ListedRuns:
     """Implements ListsActiveRuns; ``ended`` says that a run has ended."""

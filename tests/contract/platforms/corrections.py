@@ -20,7 +20,7 @@ from tests.contract.platforms.driver import Question
 from tests.contract.platforms.scenario import Scenario, Words
 from tests.fakes.board_app import TwoPageIndex
 from tests.fakes.builders import chunk
-from tests.fakes.corrections import ListedRuns
+from tests.fakes.corrections import ListedRuns, nothing_expired
 from tests.fakes.desk import PAGE, VPN
 
 _HR = (frozenset({Principal("group:hr")}),)
@@ -61,7 +61,7 @@ class IsCorrected:
             audits=store.audits,
             runs=ListedRuns(),
             channels={} if channel is None else {channel.platform: channel},
-            fates=partial(QuoteFates, tenant, index, VouchedDirectory()),
+            fates=partial(QuoteFates, tenant, index, VouchedDirectory(), nothing_expired),
             limits=CorrectionLimits(50, 500),
             public_url=None,
         )
