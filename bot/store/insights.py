@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any
 
-from sqlalchemy import Row, Select, func, or_, select, update
+from sqlalchemy import Row, Select, case, func, or_, select, update
 
 from bot.domain.interactions import Interaction
 from bot.domain.json_codec import storable
@@ -125,7 +125,7 @@ def select_costs(chosen: Selection) -> Select[*tuple[Any, ...]]:
 
 
 def select_steps(tenant: str, span: Span, most: int) -> Select[*tuple[Any, ...]]:
-    """Return the query for what experts did on the newest cases that were opened in a span."""
+    """Return the query for what each expert did on each of the newest cases of a span."""
     case_, step = EscalationRow, EscalationStepRow
     opened = (
         select(case_.interaction_id, case_.opened_at)
@@ -138,16 +138,16 @@ def select_steps(tenant: str, span: Span, most: int) -> Select[*tuple[Any, ...]]
     by_expert = step.actor_role.in_(("expert", "admin")), step.actor != ""
     return (
         select(
-            step.interaction_id,
             step.actor,
-            step.actor_name,
-            step.step,
-            step.at,
+            func.max(step.actor_name).label("name"),
             opened.c.opened_at,
+            func.min(case((step.step == "reply", step.at.expression))).label("replied_at"),
+            func.max(case((step.step == "resolve", 1), else_=0)).label("resolved"),
+            func.max(case((step.step == "resolve", 0), else_=1)).label("taken"),
         )
         .join(opened, opened.c.interaction_id == step.interaction_id)
         .where(step.step.in_(("claim", "reply", "resolve")), *by_expert)
-        .order_by(step.at)
+        .group_by(opened.c.interaction_id, opened.c.opened_at, step.actor)
     )
 
 
@@ -204,19 +204,16 @@ def _cited_rows(tenant: str, facts: QuestionFacts) -> list[dict[str, object]]:
     return [{**own, "space": space, "page": page} for space, page in pages]
 
 
-def _load(actor: str, steps: Sequence[Row[Any]], held: Row[Any] | None) -> ExpertLoad:
-    replied: dict[str, timedelta] = {}
-    for row in steps:
-        if row.step == "reply":
-            replied.setdefault(row.interaction_id, row.at - row.opened_at)
-    names = [row.actor_name for row in steps if row.actor_name]
-    taken = {row.interaction_id for row in steps if row.step in {"claim", "reply"}}
+def _load(actor: str, cases: Sequence[Row[Any]], held: Row[Any] | None) -> ExpertLoad:
+    """Return an expert's load; of each of the cases one row says what they did."""
+    names = [row.name for row in cases if row.name]
+    waits = [row.replied_at - row.opened_at for row in cases if row.replied_at is not None]
     return ExpertLoad(
         id=actor,
         name=names[-1] if names else held.name if held else "",
         held=held.held if held else 0,
-        claimed=len(taken),
-        answered=len(replied),
-        resolved=len({row.interaction_id for row in steps if row.step == "resolve"}),
-        replying=percentiles_of([max(0.0, each.total_seconds()) for each in replied.values()]),
+        claimed=sum(row.taken for row in cases),
+        answered=len(waits),
+        resolved=sum(row.resolved for row in cases),
+        replying=percentiles_of([max(0.0, each.total_seconds()) for each in waits]),
     )
