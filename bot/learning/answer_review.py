@@ -161,6 +161,11 @@ class AnswerReview:
         """Whether a draft can be written by a model."""
         return self._drafts.has_model
 
+    @property
+    def acts_on_new(self) -> Sequence[AnswerAct]:
+        """What may be done with an answer that is not kept yet, the likeliest first."""
+        return ("submit", "save") if self._by_second else ("approve", "submit", "save")
+
     async def listed(
         self, states: Collection[AnswerState], viewer: Viewer, *, limit: int, offset: int = 0
     ) -> tuple[Sequence[ReviewedAnswer], int]:

@@ -10,7 +10,7 @@ from multidict import MultiMapping
 
 from bot.learning.answer_csv import chosen_of, day_of_text, spaces_of
 from bot.learning.answer_drafts import Draft
-from bot.learning.answer_review import AnswerDetails, NearAnswer
+from bot.learning.answer_review import AnswerDetails, AnswerReview, NearAnswer
 from bot.learning.reviewed_answers import AnswerAct, AnswerText, ReadersBound, ReviewedAnswer
 from rag.types import EVERYONE, Principal
 
@@ -101,13 +101,13 @@ def details_context(details: AnswerDetails, typed: AnswerForm | None) -> Mapping
 
 
 def draft_context(
-    draft: Draft, near: Sequence[NearAnswer], typed: AnswerForm | None, *, has_model: bool
+    draft: Draft, near: Sequence[NearAnswer], typed: AnswerForm | None, review: AnswerReview
 ) -> Mapping[str, object]:
     """Return what the page of a draft from a case shows."""
     return {
         "answer": None,
         "form": typed or _shown_form(draft.content),
-        "acts": ("approve", "submit", "save"),
+        "acts": review.acts_on_new,
         "editable": True,
         "offered": _in_order(draft.bound.offered),
         "bound": draft.bound,
@@ -115,18 +115,18 @@ def draft_context(
         "publishes": False,
         "case": draft.case.interaction_id,
         "standard": False,
-        "has_model": has_model,
+        "has_model": review.has_model,
         "asked_anew": draft.is_asked_anew,
         "dropped": draft.dropped,
     }
 
 
-def standard_context(typed: AnswerForm | None) -> Mapping[str, object]:
+def standard_context(typed: AnswerForm | None, review: AnswerReview) -> Mapping[str, object]:
     """Return what the form of a new standard answer shows."""
     return {
         "answer": None,
         "form": typed or AnswerForm("", "", "", frozenset(), "", "everyone"),
-        "acts": ("approve", "submit", "save"),
+        "acts": review.acts_on_new,
         "editable": True,
         "offered": (),
         "bound": ReadersBound(frozenset()),

@@ -133,7 +133,7 @@ class AnswerPages:
         require_role(request, "expert")
         case = InteractionId(request.query.get("case", ""))
         if not case:
-            return _render(request, "", standard_context(None))
+            return _render(request, "", standard_context(None, self.review))
         kept = await self.review.of_case(case)
         if kept:
             raise web.HTTPSeeOther(f"{PATH}/{kept}")
@@ -155,7 +155,7 @@ class AnswerPages:
                 answer = await self.review.write(written, actor)
         except ActRefused as refused:
             if not case:
-                return _render(request, str(refused), standard_context(form_of(form)))
+                return _render(request, str(refused), standard_context(form_of(form), self.review))
             return await self._draft(request, case, trouble=str(refused), typed=form_of(form))
         except InteractionUnknown as error:
             raise web.HTTPNotFound(text=str(error)) from error
@@ -231,7 +231,7 @@ class AnswerPages:
                 draft, near = await self.review.draft(case, viewer)
         except InteractionUnknown as error:
             raise web.HTTPNotFound(text=str(error)) from error
-        context = draft_context(draft, near, typed, has_model=self.review.has_model)
+        context = draft_context(draft, near, typed, self.review)
         return _render(request, trouble, context)
 
 

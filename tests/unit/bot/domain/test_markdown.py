@@ -70,6 +70,12 @@ def test_that_a_page_is_superseded_is_said_beside_its_age() -> None:
     assert freshness(VPN, NOW) == ""
 
 
+def test_of_a_persons_answer_it_is_said_who_answered_on_which_day() -> None:
+    answer = replace(VPN, source_type="answer", updated_at=NOW, updated_by="IT")
+    assert freshness(answer, NOW) == f"answered by IT on {NOW.day} {NOW:%B %Y}"
+    assert freshness(replace(answer, updated_by=""), NOW).startswith("answered by a colleague")
+
+
 def test_each_superseded_page_is_warned_of_once() -> None:
     old = replace(VPN, superseded="archived")
     found = superseded_warnings((LOCAL, old, replace(old, chunk_id="c9")))

@@ -9,6 +9,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from aiohttp import FormData
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.store.database import Store
@@ -151,3 +152,27 @@ async def test_the_second_reviewer_is_told_that_the_first_was_quicker(room: Answ
 
     details = await room.review.one(answer.id, viewer(ANNA), ANNA)
     assert details.answer.state == "live"
+
+
+async def test_where_two_are_asked_for_a_draft_can_not_be_approved(room: AnswerRoom) -> None:
+    room.by_second = True
+    case = await room.answered_case()
+    async with served(room) as browser:
+        page = await browser.get(f"/board/answers/new?case={case}")
+
+    assert 'value="submit"' in page
+    assert 'value="approve"' not in page
+
+
+async def test_a_file_of_standard_answers_is_tried_and_taken(room: AnswerRoom) -> None:
+    file = "question,answer\nWhen is payroll?,On the 25th.\n,Nothing.\n"
+    async with served(room) as browser:
+        origin = str(browser.client.make_url("/")).rstrip("/")
+        headers = {"Accept": "text/html", "X-Who": "anna", "Origin": origin}
+        for dry_run, found in (("1", False), ("0", True)):
+            form = FormData({"dry_run": dry_run})
+            form.add_field("file", file.encode(), filename="a.csv", content_type="text/csv")
+            sent = await browser.client.post("/board/answers/import", data=form, headers=headers)
+            assert "Line 3" in await sent.text()
+            await room.shelf.runs.settled()
+            assert bool(await room.found("payroll")) is found
