@@ -271,6 +271,7 @@ def _mount_api(app: web.Application, services: _Services) -> None:
         check_parts=services.context.check_parts,
         readable=ReadableInIndex(services.components.index),
         gaps=api.GapsApi(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps),
+        shadow=api.ShadowApi(services.context.drafts),
         record=api.RecordApi(
             tenant=settings.tenant,
             searches=store.searches,

@@ -23,7 +23,6 @@ from bot.domain.users import SignedIn
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.learning.gap_views import GapViews
 from bot.learning.question_words import QuestionWords
-from bot.learning.shadow_mode import DraftReview
 from bot.store.database import Store
 from bot.store.search import StoredSearches
 from bot.web.api.gaps import GapsApi
@@ -37,7 +36,7 @@ from rag.errors import IndexUnavailable
 from rag.ports import SearchIndex
 from rag.types import EVERYONE, Chunk, ModelCall, PageSummary, Principal
 from tests.fakes.builders import chunk, message, route
-from tests.fakes.chat_context import MemoryDocuments
+from tests.fakes.chat_context import MemoryDocuments, draft_review
 
 Client = TestClient[web.Request, web.Application]
 WHO: web.AppKey[str] = web.AppKey("who", str)
@@ -297,12 +296,7 @@ async def state_pages(store: Store, settings: Settings, told: BoardState) -> Asy
         settings=settings,
         policies=store.policies,
         documents=told.documents,
-        drafts=DraftReview(
-            settings.tenant,
-            drafts=store.shadow_drafts,
-            interactions=store.interactions,
-            policies=store.policies,
-        ),
+        drafts=draft_review(store, settings.tenant),
     ).mount(app)
     async with TestClient(TestServer(app)) as client:
         client.session.headers["Accept"] = "text/html"

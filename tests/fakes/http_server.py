@@ -28,7 +28,7 @@ from bot.web.auth.identity import person_of, role_of
 from bot.web.auth.security import mount_security
 from ingestion.sync.sync import Folder, sync_folder
 from tests.fakes.bot_ports import MemoryEngine
-from tests.fakes.chat_context import ReadsEverything, documents_api
+from tests.fakes.chat_context import ReadsEverything, documents_api, draft_review
 from tests.fakes.durable_inbox import SOON, inbox_over, running
 from tests.fakes.learning import gap_views
 
@@ -97,6 +97,7 @@ async def serving(
         record=record or record_api(store),
         documents=documents or documents_api(store.audits, settings.data_dir),
         gaps=gaps_api(store, readable),
+        shadow=api.ShadowApi(draft_review(store)),
         readable=readable or ReadsEverything(),
         ask_seconds=ask_seconds,
     )

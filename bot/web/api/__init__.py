@@ -36,6 +36,7 @@ from bot.web.api.operations import (
 )
 from bot.web.api.record import RecordApi
 from bot.web.api.schemas import VERSION
+from bot.web.api.shadow import SHADOW_OPERATIONS, ShadowApi
 from bot.web.pages import add_pages
 from bot.web.problems import ProblemDetails, allow_larger_body
 
@@ -49,6 +50,7 @@ CURRENT_OPERATIONS = (*INTERACTION_OPERATIONS, *DOCUMENT_OPERATIONS)
 OPERATIONS = (
     *CURRENT_OPERATIONS,
     *GAP_OPERATIONS,
+    *SHADOW_OPERATIONS,
     *(in_v1(each) for each in CURRENT_OPERATIONS if each.path.startswith(V2)),
 )
 """All operations, in both versions; what is newer than version 2 is in that one alone."""
@@ -177,7 +179,7 @@ def _schemas() -> Json:
     return dict(schemas["$defs"])
 
 
-__all__ = ["DocumentsApi", "GapsApi", "RecordApi", "mount"]
+__all__ = ["DocumentsApi", "GapsApi", "RecordApi", "ShadowApi", "mount"]
 
 DEPRECATED_SINCE = datetime(2026, 11, 23, tzinfo=UTC)
 """The date from which version 1 is deprecated (the ``Deprecation`` header)."""
@@ -196,6 +198,7 @@ def mount(
     record: RecordApi,
     documents: DocumentsApi,
     gaps: GapsApi,
+    shadow: ShadowApi,
     readable: ReadablePassages,
     ask_seconds: float = 60.0,
 ) -> None:
@@ -222,7 +225,8 @@ def mount(
     handlers = {
         V1: _handlers(first, record, documents) | {"questions": record.questions_v1},
         V2: _handlers(second, record, documents)
-        | {"document": openapi, "gaps": gaps.list, "gap": gaps.one, "gap_state": gaps.set_state},
+        | {"document": openapi, "gaps": gaps.list, "gap": gaps.one, "gap_state": gaps.set_state}
+        | {"shadow": shadow.report},
     }
     app.on_response_prepare.append(_add_deprecation_headers)
     for operation in OPERATIONS:

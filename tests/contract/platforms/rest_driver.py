@@ -25,7 +25,7 @@ from tests.contract.platforms.driver import (
     Receipt,
     Vote,
 )
-from tests.fakes.chat_context import ReadsEverything, documents_api
+from tests.fakes.chat_context import ReadsEverything, documents_api, draft_review
 from tests.fakes.http_server import gaps_api, record_api
 
 _ASK_SECONDS = 0.3
@@ -71,6 +71,7 @@ class OnRest:
             record=record_api(store),
             documents=documents_api(store.audits, self.settings.data_dir),
             gaps=gaps_api(store),
+            shadow=api.ShadowApi(draft_review(store)),
             readable=ReadsEverything(),
             ask_seconds=_ASK_SECONDS,
         )
