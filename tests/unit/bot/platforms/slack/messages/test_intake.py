@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from bot.answering.admission import PRACTISING
 from bot.answering.routing.message_text import condense
 from bot.chat.adapters import ChatContext
 from bot.domain.interactions import Outcome
@@ -113,6 +114,23 @@ async def test_a_question_is_overheard_where_the_channel_allows_it(
     ts = await alice.say(HELP, "how do I print?")
 
     assert (inbox.only.id, inbox.only.overheard) == (ts, True)
+
+
+async def test_who_mentions_a_bot_that_practises_is_told_so_once_and_alone(
+    slack: FakeSlack, alice: Visitor, inbox: KeepingInbox, context: ChatContext
+) -> None:
+    await allow(context, Policy(answers="shadow", follow_ups=True))
+    await alice.say(HELP, "how do I print?")
+    first = await alice.say(HELP, "vpn?", mention=True)
+    await wait_until(lambda: any(post.only_for for post in slack.in_channel(HELP)))
+    await alice.say(HELP, "wifi?", mention=True)
+    await alice.say(HELP, "and how?", first)
+
+    assert [each.shadow for each in inbox.messages.values()] == [True, True, True]
+    assert [each.overheard for each in inbox.messages.values()] == [True, False, False]
+    told = [post for post in slack.in_channel(HELP) if post.by_bot]
+    assert [post.only_for for post in told] == [alice.id]
+    assert PRACTISING in told[0].shown
 
 
 async def test_a_follow_up_is_overheard_only_in_a_thread_of_the_bots(
