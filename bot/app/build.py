@@ -291,6 +291,7 @@ def _mount_api(app: web.Application, services: _Services) -> None:
         gaps=api.GapsApi(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps),
         answers=api.ReviewedAnswersApi(tenant=settings.tenant, review=services.learning.answers),
         insights=api.InsightsApi(tenant=settings.tenant, views=services.learning.insights),
+        shadow=api.ShadowApi(services.context.drafts),
         record=api.RecordApi(
             tenant=settings.tenant,
             searches=store.searches,

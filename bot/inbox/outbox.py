@@ -150,7 +150,7 @@ class ReplyOutbox:
         )
         try:
             async with asyncio.timeout(_DEADLINE_SECONDS):
-                if outcome.silent:
+                if outcome.silent or message.shadow:
                     await _clear_progress(channel, delivery)
                     return _unposted_ref(interaction)
                 with deliver_span(delivery):

@@ -24,7 +24,6 @@ from bot.escalations.casework import Casework, QuestionLinks
 from bot.learning.gap_views import GapViews
 from bot.learning.insights import InsightViews
 from bot.learning.question_words import QuestionWords
-from bot.learning.shadow_mode import DraftReview
 from bot.store.database import Store
 from bot.store.search import StoredSearches
 from bot.web.api.gaps import GapsApi
@@ -41,7 +40,7 @@ from rag.errors import IndexUnavailable
 from rag.ports import SearchIndex
 from rag.types import EVERYONE, Chunk, ModelCall, PageSummary, Principal
 from tests.fakes.builders import chunk, message, route
-from tests.fakes.chat_context import MemoryDocuments
+from tests.fakes.chat_context import MemoryDocuments, draft_review
 from tests.fakes.digests import MONDAY_MORNING
 
 Client = TestClient[web.Request, web.Application]
@@ -309,12 +308,7 @@ async def state_pages(store: Store, settings: Settings, told: BoardState) -> Asy
         settings=settings,
         policies=store.policies,
         documents=told.documents,
-        drafts=DraftReview(
-            settings.tenant,
-            drafts=store.shadow_drafts,
-            interactions=store.interactions,
-            policies=store.policies,
-        ),
+        drafts=draft_review(store, settings.tenant),
     ).mount(app)
     views = InsightViews(
         settings.tenant, store.statistics, store.insights, TwoPageIndex(told.pages), settings.zone

@@ -378,12 +378,16 @@ def chat_context_over(
         reindexing=shelf,
         commands=_orders(store, shelf, tenant),
         check_parts=_all_well,
-        drafts=DraftReview(
-            tenant,
-            drafts=store.shadow_drafts,
-            interactions=store.interactions,
-            policies=store.policies,
-        ),
+        drafts=draft_review(store, tenant),
+    )
+
+
+def draft_review(store: Store, tenant: str = "default") -> DraftReview:
+    return DraftReview(
+        tenant,
+        drafts=store.shadow_drafts,
+        interactions=store.interactions,
+        policies=store.policies,
     )
 
 

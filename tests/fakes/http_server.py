@@ -31,7 +31,7 @@ from ingestion.sync.sync import Folder, sync_folder
 from rag.index.embedded.index import EmbeddedIndex
 from tests.fakes.answers import AnswerRoom
 from tests.fakes.bot_ports import MemoryEngine
-from tests.fakes.chat_context import ReadsEverything, documents_api
+from tests.fakes.chat_context import ReadsEverything, documents_api, draft_review
 from tests.fakes.durable_inbox import SOON, inbox_over, running
 from tests.fakes.ingestion import MemoryIndex
 from tests.fakes.learning import gap_views, insight_views
@@ -113,6 +113,7 @@ async def serving(
         gaps=gaps_api(store, readable),
         answers=answers_api(store, settings.data_dir),
         insights=insights_api(store),
+        shadow=api.ShadowApi(draft_review(store)),
         readable=readable or ReadsEverything(),
         ask_seconds=ask_seconds,
     )

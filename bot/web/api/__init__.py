@@ -38,6 +38,7 @@ from bot.web.api.operations import (
 from bot.web.api.record import RecordApi
 from bot.web.api.reviewed_answers import ANSWER_OPERATIONS, ReviewedAnswersApi
 from bot.web.api.schemas import VERSION
+from bot.web.api.shadow import SHADOW_OPERATIONS, ShadowApi
 from bot.web.pages import add_pages
 from bot.web.problems import ProblemDetails, allow_larger_body
 
@@ -53,6 +54,7 @@ OPERATIONS = (
     *GAP_OPERATIONS,
     *ANSWER_OPERATIONS,
     *INSIGHT_OPERATIONS,
+    *SHADOW_OPERATIONS,
     *(in_v1(each) for each in CURRENT_OPERATIONS if each.path.startswith(V2)),
 )
 """All operations, in both versions; what is newer than version 2 is in that one alone."""
@@ -181,7 +183,15 @@ def _schemas() -> Json:
     return dict(schemas["$defs"])
 
 
-__all__ = ["DocumentsApi", "GapsApi", "InsightsApi", "RecordApi", "ReviewedAnswersApi", "mount"]
+__all__ = [
+    "DocumentsApi",
+    "GapsApi",
+    "InsightsApi",
+    "RecordApi",
+    "ReviewedAnswersApi",
+    "ShadowApi",
+    "mount",
+]
 
 DEPRECATED_SINCE = datetime(2026, 11, 23, tzinfo=UTC)
 """The date from which version 1 is deprecated (the ``Deprecation`` header)."""
@@ -202,6 +212,7 @@ def mount(
     gaps: GapsApi,
     answers: ReviewedAnswersApi,
     insights: InsightsApi,
+    shadow: ShadowApi,
     readable: ReadablePassages,
     ask_seconds: float = 60.0,
 ) -> None:
@@ -235,7 +246,7 @@ def mount(
             "keep_answer": answers.keep,
             "answer_act": answers.act,
         }
-        | {"insights": insights.show},
+        | {"insights": insights.show, "shadow": shadow.report},
     }
     app.on_response_prepare.append(_add_deprecation_headers)
     for operation in OPERATIONS:

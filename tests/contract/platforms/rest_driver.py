@@ -25,7 +25,7 @@ from tests.contract.platforms.driver import (
     Receipt,
     Vote,
 )
-from tests.fakes.chat_context import ReadsEverything, documents_api
+from tests.fakes.chat_context import ReadsEverything, documents_api, draft_review
 from tests.fakes.http_server import answers_api, gaps_api, insights_api, record_api
 
 _ASK_SECONDS = 0.3
@@ -73,6 +73,7 @@ class OnRest:
             gaps=gaps_api(store),
             answers=answers_api(store, self.settings.data_dir),
             insights=insights_api(store),
+            shadow=api.ShadowApi(draft_review(store)),
             readable=ReadsEverything(),
             ask_seconds=_ASK_SECONDS,
         )

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -18,13 +19,15 @@ from bot.domain.interactions import Delivery, Interaction, Outcome, PostedRef, R
 from bot.domain.messages import Audience, Inquiry, InteractionId, Message, Policy
 from bot.domain.outcomes import as_given, is_draft
 from bot.learning.label_review import LabelCollector
-from bot.learning.shadow_mode import DraftCounts, DraftReview, DraftSender, report_lines
+from bot.learning.shadow_mode import DraftCounts, DraftSender, report_lines
 from bot.store.database import Store
 from bot.store.learning_tables import ShadowDraftRow
 from rag.types import EVERYONE
 from tests.fakes.board_app import CLOSED, OPEN, SURE, TRACE, UNSURE, TwoPageIndex, passage, source
 from tests.fakes.builders import message
+from tests.fakes.chat_context import draft_review
 from tests.fakes.escalations import Clock
+from tests.fakes.http_server import BEARER, TOKEN, serving, settings_for
 from tests.fakes.record_rows import count
 
 CHANNEL = "slack:C1"
@@ -91,12 +94,7 @@ class Practice:
             platforms={"slack": self.reviewers},
             now=self.clock,
         )
-        self.review = DraftReview(
-            "default",
-            drafts=store.shadow_drafts,
-            interactions=store.interactions,
-            policies=store.policies,
-        )
+        self.review = draft_review(store)
 
     async def ask(
         self, name: str = "m1", response: Response = CERTAIN, *, overheard: bool = False
@@ -342,3 +340,19 @@ async def test_an_asker_is_told_once_that_the_bot_practises(store: Store) -> Non
     }
 
     assert told == {"overheard": False, "first": True, "again": False}
+
+
+async def test_the_report_is_read_through_the_api(
+    practice: Practice, store: Store, tmp_path: Path
+) -> None:
+    asked = await practice.ask()
+    await practice.review.judge(asked.id, "agree", "U1", practice.reviewers)
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN)) as client:
+        read = await client.get("/api/v2/shadow", params={"channel": CHANNEL}, headers=BEARER)
+        told = await read.json()
+        missing = await client.get("/api/v2/shadow", headers=BEARER)
+
+    assert missing.status == 422
+    assert (told["channel"], told["questions"], told["right"]) == (CHANNEL, 1, 1)
+    assert told["spaces"]["IT"]["share_right"] == 1.0
+    assert told["at_least"] < 0.1

@@ -19,13 +19,13 @@ from bot.domain.interactions import Outcome
 from bot.domain.messages import InteractionId, Limit, Message, Refusal
 from bot.domain.outcomes import refused_outcome as refused_by
 from bot.store.database import Store
-from bot.web.api import mount, openapi_document
+from bot.web.api import ShadowApi, mount, openapi_document
 from bot.web.api.documents import DOCUMENT_OPERATIONS
 from bot.web.api.operations import INTERACTION_OPERATIONS, Operation, in_v1
 from bot.web.api.record import RecordApi
 from bot.web.problems import ProblemDetails
 from tests.fakes.bot_ports import AnswerBarrier, EchoDesk
-from tests.fakes.chat_context import ReadsEverything, documents_api
+from tests.fakes.chat_context import ReadsEverything, documents_api, draft_review
 from tests.fakes.durable_inbox import inbox_over
 from tests.fakes.http_server import (
     BEARER,
@@ -61,6 +61,7 @@ def test_every_route_is_documented_and_no_other_is(store: Store, tmp_path: Path)
         gaps=gaps_api(store),
         answers=answers_api(store, tmp_path),
         insights=insights_api(store),
+        shadow=ShadowApi(draft_review(store)),
         readable=ReadsEverything(),
     )
 

@@ -445,7 +445,7 @@ async def test_once_it_has_a_public_address_it_has_no_other_name(
 
 FOR_ADMINS = re.compile(r"/board/settings|/api/v[12]/(documents|reindex)")
 FOR_EXPERTS = re.compile(
-    r"/board|/metrics|/api/v[12]/(interactions|escalations|usage|insights|(gaps|answers)(/.*)?)$"
+    r"/board|/metrics|/api/v[12]/(interactions|escalations|usage|insights|shadow|(gaps|answers)(/.*)?)$"
 )
 ANY_ID = "00000000-0000-4000-8000-000000000000"
 

@@ -13,11 +13,10 @@ from urllib.parse import quote
 import pytest
 
 from bot.domain.messages import Policy
-from bot.learning.shadow_mode import DraftReview
 from bot.store.database import Store
 from bot.web.board.channels import ChannelPage
 from tests.fakes.board_app import BoardState, Client, state_pages
-from tests.fakes.chat_context import MemoryDocuments, document
+from tests.fakes.chat_context import MemoryDocuments, document, draft_review
 from tests.fakes.http_server import BEARER, TOKEN, settings_for
 
 PATH = "/board/settings/channel"
@@ -31,15 +30,6 @@ def indexed() -> MemoryDocuments:
     for space, readers in (("HR", "group:hr"), ("IT", "everyone"), ("OUT", "everyone")):
         held.kept[space, "a.md"] = document(space, "a.md", readers=readers)
     return held
-
-
-def review(store: Store) -> DraftReview:
-    return DraftReview(
-        "default",
-        drafts=store.shadow_drafts,
-        interactions=store.interactions,
-        policies=store.policies,
-    )
 
 
 @pytest.fixture
@@ -110,7 +100,7 @@ async def test_a_named_model_of_a_channel_counts_as_configured(
     settings = settings_for(tmp_path, openai_model="usual", models={"careful": {"model": "m"}})
     await store.policies.set("default", CHANNEL, Policy(model="careful"), actor="cli:x")
     pages = ChannelPage(
-        settings=settings, policies=store.policies, documents=indexed(), drafts=review(store)
+        settings=settings, policies=store.policies, documents=indexed(), drafts=draft_review(store)
     )
 
     form = await pages._form(CHANNEL)  # noqa: SLF001 - the page shows the spaces alone

@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from bot.answering.admission import PRACTISING
 from bot.answering.routing.message_text import condense
 from bot.chat.adapters import ChatContext
 from bot.domain.interactions import Outcome
-from bot.domain.messages import Inquiry, InteractionId, Message, Person, Policy, Thread
+from bot.domain.messages import AnswerMode, Inquiry, InteractionId, Message, Person, Policy, Thread
 from bot.domain.ports import ReportStage
 from bot.platforms.slack import members as names_module
 from bot.platforms.slack.channel import SlackChannel
@@ -113,6 +114,40 @@ async def test_a_question_is_overheard_where_the_channel_allows_it(
     ts = await alice.say(HELP, "how do I print?")
 
     assert (inbox.only.id, inbox.only.overheard) == (ts, True)
+
+
+async def test_who_mentions_a_bot_that_practises_is_told_so_once_and_alone(
+    slack: FakeSlack, alice: Visitor, inbox: KeepingInbox, context: ChatContext
+) -> None:
+    await allow(context, Policy(answers="shadow", follow_ups=True))
+    await alice.say(HELP, "how do I print?")
+    first = await alice.say(HELP, "vpn?", mention=True)
+    await wait_until(lambda: any(post.only_for for post in slack.in_channel(HELP)))
+    await alice.say(HELP, "wifi?", mention=True)
+    await alice.say(HELP, "and how?", first)
+
+    assert [each.shadow for each in inbox.messages.values()] == [True, True, True]
+    assert [each.overheard for each in inbox.messages.values()] == [True, False, False]
+    told = [post for post in slack.in_channel(HELP) if post.by_bot]
+    assert [post.only_for for post in told] == [alice.id]
+    assert PRACTISING in told[0].shown
+
+
+@pytest.mark.parametrize("answers", ["shadow", "mentions"])
+async def test_where_the_bot_practises_nothing_is_shown(
+    slack: FakeSlack, channel: SlackChannel, store: Store, answers: AnswerMode
+) -> None:
+    desk = Reads()
+    async with bot_at(slack, channel, store, desk) as bot:
+        await store.policies.set("acme", f"slack:{HELP}", Policy(answers=answers), actor="test")
+        ts = await bot.person().say(HELP, "vpn?", mention=True)
+        await wait_until(lambda: desk.read)
+        desk.gate.set()
+        await wait_until_posted(store, interaction_id_of(HELP, ts))
+
+    shown = {"assistant.threads.setStatus", "reactions.add"} & set(slack.calls)
+    assert bool(shown) == (answers == "mentions")
+    assert bool(slack.answers(HELP, ts)) == (answers == "mentions")
 
 
 async def test_a_follow_up_is_overheard_only_in_a_thread_of_the_bots(

@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from bot.answering.admission import PRACTISING
 from bot.answering.attachments import AttachmentReader
 from bot.chat.adapters import ChatContext
 from bot.domain.errors import DeliveryFailed
@@ -24,10 +25,12 @@ from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.messages.intake import Files
 from bot.platforms.teams.payloads.messages import INLINE_PREFIX
+from bot.platforms.teams.rendering.text import teams_plain
 from bot.store.database import Store
 from tests.fakes.bot_ports import PdfOfText
 from tests.fakes.desk import ANSWER, TRACE, FixedDesk, KeepingInbox
 from tests.fakes.durable_inbox import wait_for_interaction, wait_until_posted
+from tests.fakes.http_server import wait_until
 from tests.fakes.teams.activities import BotTestClient
 from tests.fakes.teams.builders import Bot, bot_at, interaction_id_of
 from tests.fakes.teams.credentials import CountingCredentials
@@ -583,3 +586,16 @@ async def test_what_comes_with_a_question_is_read_and_the_rest_is_said(
         "I did not read plan.txt: it was not handed out to me.",
         "I did not read a picture: I read text, logs and PDF only.",
     )
+
+
+async def test_who_mentions_a_bot_that_practises_is_told_so_once_in_their_chat(
+    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, context: ChatContext
+) -> None:
+    await allow(context, Policy(answers="shadow"))
+    await alice.say(HELP, "vpn?")
+    await wait_until(lambda: teams.posts_in(alice.chat))
+    await alice.say(HELP, "wifi?")
+
+    assert [each.shadow for each in inbox.messages.values()] == [True, True]
+    assert teams.posts_in(HELP) == []
+    assert [post.text for post in teams.posts_in(alice.chat)] == [teams_plain(PRACTISING)]
