@@ -45,7 +45,7 @@ from bot.answering.private_answers import compose_private_reply
 from bot.answering.reply_text import refusal_of, reply_of, with_superseded_marks
 from bot.answering.standard_answers import StandardAnswers
 from bot.domain.handoff import HandoffWording
-from bot.domain.interactions import Clarification, Outcome, Reply, Response, Route, Trace
+from bot.domain.interactions import Clarification, Outcome, Response, Route, Trace
 from bot.domain.messages import Inquiry, Intent, Stage
 from bot.domain.outcomes import error_code
 from bot.domain.ports import RechecksPermissions, ReportStage
@@ -54,7 +54,7 @@ from rag.errors import ModelAnswerInvalid, ModelUnavailable, RagError
 from rag.pipeline import Retrieval
 from rag.retrying import question_limits
 from rag.telemetry import describe, span
-from rag.types import Answer, ModelCall
+from rag.types import Answer
 
 _log = structlog.get_logger(__name__)
 
@@ -141,7 +141,10 @@ class Desk:
         trace = trace_with_answer(trace, grounded)
         if grounded.model_failed:
             profile = self._profiles.without_model
-        private, calls = await self._private_reply(inquiry, profile, request, grounded)
+        own = private_search_request(inquiry, request)
+        private, calls = await compose_private_reply(
+            profile, own, grounded, gate=self._gate, recheck=self._recheck
+        )
         response = self._respond(inquiry, profile, trace.route, grounded)
         if isinstance(response, Clarification):
             trace = trace_with_options(trace, response.options, grounded)
@@ -198,19 +201,6 @@ class Desk:
             grounded = GroundedAnswer(retrieval, answer, judgement, ceiling=request.ceiling)
             describe(current, gate_attributes(grounded))
             return grounded
-
-    async def _private_reply(
-        self,
-        inquiry: Inquiry,
-        profile: ModelProfile,
-        request: SearchRequest,
-        public: GroundedAnswer,
-    ) -> tuple[Reply | None, tuple[ModelCall, ...]]:
-        """Return a private reply from pages that the asker may read and the channel may not."""
-        own = private_search_request(inquiry, request)
-        return await compose_private_reply(
-            profile, own, public, gate=self._gate, recheck=self._recheck
-        )
 
     def _respond(
         self, inquiry: Inquiry, profile: ModelProfile, route: Route, grounded: GroundedAnswer

@@ -7,6 +7,7 @@ as paraphrases), and they must have the same numbers and codes.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -34,6 +35,10 @@ paraphrases seven are above (docs/learning.md).
 """
 
 MARK = "Standard answer"
+
+_KNOWN_SECONDS = 20.0
+"""How long it is known whether there are answers by people: where there are none, none is searched
+for."""
 
 _MOST = 5
 _LONGEST_OVERLAP = 600
@@ -72,6 +77,8 @@ class StandardAnswers:
     def __init__(self, index: SearchIndex, near: Embedder | None) -> None:
         self._index = index
         self._near = near
+        self._there = False
+        self._known_until = 0.0
 
     async def reply_to(self, request: SearchRequest) -> StandardReply | None:
         """Return the answer that was written for a question; None if there is none.
@@ -81,6 +88,8 @@ class StandardAnswers:
         scope = request.scope
         elsewhere = scope.source_type not in {None, ANSWER_SOURCE}
         if request.attached or request.asked is not None or request.ceiling != "sure" or elsewhere:
+            return None
+        if not await self._are_there(scope.tenant):
             return None
         question = Question(
             request.question,
@@ -93,6 +102,13 @@ class StandardAnswers:
         applying = [each for each in found if _applies(each.chunk, scope)]
         best = await self._best(request.question, applying)
         return None if best is None else await self._reply(best, scope)
+
+    async def _are_there(self, tenant: str) -> bool:
+        now = time.monotonic()
+        if now >= self._known_until:
+            self._there = ANSWERS_SPACE in await self._index.spaces(tenant)
+            self._known_until = now + _KNOWN_SECONDS
+        return self._there
 
     async def _best(self, question: str, found: Sequence[Passage]) -> Passage | None:
         wordings = [

@@ -17,7 +17,8 @@ from bot.answering.visibility import ReadableInIndex
 from bot.app.components import Components, component_checker, gate_path
 from bot.app.confluence import ConfluenceDirectory, answer_publisher, confluence_checker
 from bot.app.documents import DocumentServices, build_document_services
-from bot.app.learning import LearningServices, build_learning, digest_schedule, utc_now
+from bot.app.learning import LearningServices, build_learning
+from bot.app.learning_jobs import digest_schedule, utc_now
 from bot.app.worker import BackgroundWork, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
 from bot.chat.commands.digest_switch import DigestSwitch

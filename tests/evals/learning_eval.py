@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import structlog
 from pydantic import BaseModel
 from tqdm import tqdm
 
@@ -415,6 +416,8 @@ def _print(topics: Sequence[Topic], off: Month, on: Month) -> int:
 def main() -> int:
     """Return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
+    # The table alone goes to stdout.
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     parser.add_argument("--data", type=Path, default=SHARED, help="the public sets' folder")
     return asyncio.run(measure(parser.parse_args().data))
 
