@@ -58,6 +58,7 @@ PEOPLE, MEMBERS = 60, 12
 
 THUMBS = 1 / 3
 LEAST_FOUND = 0.8
+LEAST_OWN_WORDS = 8
 WORDINGS = Path(__file__).with_name("wordings.jsonl")
 
 
@@ -103,6 +104,7 @@ class Month:
     outcomes: list[tuple[Asked, Outcome]] = field(default_factory=list)
     kept: int = 0
     leaks: list[str] = field(default_factory=list)
+    probes: int = 0
     found: list[bool] = field(default_factory=list)
     purity: float = 0.0
 
@@ -245,20 +247,21 @@ class Simulation:
     async def look_for_leaks(self, topics: Sequence[Topic]) -> None:
         """Ask what is restricted where others read along, and look at their lists."""
         closed = [each for each in topics if each.restricted]
+        hidden = [text for each in closed for text in _paragraphs(each.answer)]
         for topic in closed:
             for text in topic.wordings:
                 for private, member in ((True, False), (False, False), (False, True)):
                     outcome, _ = await self.ask(text, PEOPLE + 1, private=private, member=member)
-                    shown = str(outcome.response)
-                    if _folded(topic.answer) in _folded(shown):
+                    shown = _folded(str(outcome.response))
+                    self.result.probes += 1
+                    if any(each in shown for each in hidden):
                         self.result.leaks.append(f"answered outside its readers: {text}")
         outsider = viewer(replace(ANNA, id="other"))
         answers, _ = await self._room.review.listed((), outsider, limit=1000)
         listed = str(answers) + await self._shown_gaps(outsider)
-        for topic in closed:
-            self.result.leaks += [f"listed: {each}" for each in topic.wordings if each in listed]
-            if topic.answer and _folded(topic.answer) in _folded(listed):
-                self.result.leaks.append(f"listed: the answer to {topic.row.text}")
+        words = [each for topic in closed for each in topic.wordings]
+        self.result.leaks += [f"listed: {each}" for each in words if each in listed]
+        self.result.leaks += [f"listed: {each}" for each in hidden if each in _folded(listed)]
 
     async def _shown_gaps(self, reader: Viewer) -> str:
         views = learning.gap_views(self._store, ReadableInIndex(self._room.index))
@@ -308,6 +311,12 @@ def _is_given(outcome: Outcome) -> bool:
 
 def _folded(text: str) -> str:
     return " ".join("".join(each if each.isalnum() else " " for each in text.lower()).split())
+
+
+def _paragraphs(answer: str) -> Sequence[str]:
+    """Return the paragraphs that nothing else would say by chance."""
+    folded = map(_folded, answer.split("\n\n"))
+    return [each for each in folded if len(each.split()) >= LEAST_OWN_WORDS]
 
 
 async def _no_stage(stage: Stage, found: int = 0, /) -> None:
@@ -408,7 +417,7 @@ def _print(topics: Sequence[Topic], off: Month, on: Month) -> int:
         f"\nGaps: {found:.2f} of {len(off.found)} withheld questions, each asked three times, have"
     )
     print(f"most of their wordings in one gap; {off.purity:.2f} of a gap's questions are about one")
-    print(f"page. Shown or answered outside its readers: {len(on.leaks)}.")
+    print(f"page. Shown or answered outside its readers, by {on.probes} probes: {len(on.leaks)}.")
     print("\n".join(on.leaks[:20]), file=sys.stderr)
     return 1 if on.leaks or found < LEAST_FOUND else 0
 
