@@ -17,7 +17,7 @@ from bot.answering.visibility import ReadableInIndex
 from bot.app.components import Components, component_checker, gate_path
 from bot.app.confluence import ConfluenceDirectory, answer_publisher, confluence_checker
 from bot.app.documents import DocumentServices, build_document_services
-from bot.app.learning import LearningServices, build_learning
+from bot.app.learning import LearningServices, build_learning, mount_learning_pages
 from bot.app.learning_jobs import digest_schedule, utc_now
 from bot.app.worker import BackgroundWork, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
@@ -44,14 +44,8 @@ from bot.web.auth.identity import DIRECTORY
 from bot.web.auth.security import continue_trace, mount_security
 from bot.web.board import layout as board
 from bot.web.board import mount_state_pages, mount_work_pages
-from bot.web.board.answers import AnswerPages
 from bot.web.board.channels import ChannelPage
-from bot.web.board.corrections import CorrectionsPage
-from bot.web.board.digests import DigestsPage
 from bot.web.board.documents import DocumentPages
-from bot.web.board.gaps import GapPages
-from bot.web.board.insights import InsightsPage
-from bot.web.board.label_queue import LabelsPage
 from bot.web.chat.account import AccountPage
 from bot.web.chat.routes import mount_chat
 from bot.web.forms import upload_limits
@@ -349,31 +343,12 @@ def _mount_board(
         bounds=upload_limits(settings.max_upload_mb, files=_FILES_PER_UPLOAD),
         next_runs=services.documents.next_runs,
     ).mount(app)
-    GapPages(tenant=settings.tenant, views=services.learning.gaps, states=store.gaps).mount(app)
-    AnswerPages(tenant=settings.tenant, review=services.learning.answers).mount(app)
-    CorrectionsPage(
-        tenant=settings.tenant, reports=store.corrections, index=services.components.index
-    ).mount(app)
-    DigestsPage(
-        tenant=settings.tenant,
-        record=store.digests,
-        pages=services.learning.insights,
-        schedule=digest_schedule(settings),
-        mail=settings.smtp_url is not None and settings.smtp_from is not None,
-    ).mount(app)
-    InsightsPage(tenant=settings.tenant, views=services.learning.insights).mount(app)
+    mount_learning_pages(app, settings, services.components, store, services.learning)
     ChannelPage(
         settings=settings,
         policies=store.policies,
         documents=services.documents.documents,
         drafts=services.context.drafts,
-    ).mount(app)
-    LabelsPage(
-        tenant=settings.tenant,
-        review=services.learning.labels,
-        watch=services.learning.certificates,
-        gate=services.components.gate,
-        data_dir=settings.data_dir,
     ).mount(app)
     mount_state_pages(
         app,

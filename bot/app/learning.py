@@ -22,6 +22,7 @@ from bot.app.learning_jobs import (
     build_fact_collector,
     build_gap_job,
     build_label_collector,
+    digest_schedule,
     knowing_public_channels,
     utc_now,
 )
@@ -51,6 +52,12 @@ from bot.learning.label_review import LabelReview
 from bot.learning.publishing import Publishes
 from bot.learning.question_words import QuestionWords
 from bot.store.database import Store
+from bot.web.board.answers import AnswerPages
+from bot.web.board.corrections import CorrectionsPage
+from bot.web.board.digests import DigestsPage
+from bot.web.board.gaps import GapPages
+from bot.web.board.insights import InsightsPage
+from bot.web.board.label_queue import LabelsPage
 from ingestion.library import Library
 from prompts.files import load_prompt
 
@@ -232,3 +239,33 @@ def _label_review(
         questions=settings.data_dir / QUESTIONS_FILE,
         now=utc_now,
     )
+
+
+def mount_learning_pages(
+    app: web.Application,
+    settings: Settings,
+    components: Components,
+    store: Store,
+    learning: LearningServices,
+) -> None:
+    """Add the pages of the board that show what is learned."""
+    GapPages(tenant=settings.tenant, views=learning.gaps, states=store.gaps).mount(app)
+    AnswerPages(tenant=settings.tenant, review=learning.answers).mount(app)
+    CorrectionsPage(
+        tenant=settings.tenant, reports=store.corrections, index=components.index
+    ).mount(app)
+    DigestsPage(
+        tenant=settings.tenant,
+        record=store.digests,
+        pages=learning.insights,
+        schedule=digest_schedule(settings),
+        mail=settings.smtp_url is not None and settings.smtp_from is not None,
+    ).mount(app)
+    InsightsPage(tenant=settings.tenant, views=learning.insights).mount(app)
+    LabelsPage(
+        tenant=settings.tenant,
+        review=learning.labels,
+        watch=learning.certificates,
+        gate=components.gate,
+        data_dir=settings.data_dir,
+    ).mount(app)

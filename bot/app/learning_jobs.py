@@ -18,12 +18,7 @@ from bot.escalations.casework import Casework
 from bot.learning import case_webhook
 from bot.learning.case_webhook import CaseWebhook
 from bot.learning.certificate_watch import CertificateWatch
-from bot.learning.corrections import (
-    CorrectionDelivery,
-    CorrectionLimits,
-    ListsActiveRuns,
-    QuoteFates,
-)
+from bot.learning.corrections import CorrectionDelivery, CorrectionLimits, ListsActiveRuns
 from bot.learning.digest import EMAIL, DigestJob, DigestWriter, Schedule, SendsDigests
 from bot.learning.digest_mail import DigestMail
 from bot.learning.gap_checks import GapChecks
@@ -31,6 +26,7 @@ from bot.learning.gap_jobs import GapJob
 from bot.learning.insights import FactCollector
 from bot.learning.jobs import Job
 from bot.learning.label_review import LabelCollector
+from bot.learning.quote_fates import QuoteFates
 from bot.learning.quote_watch import QuoteWatch
 from bot.learning.reviewed_answers import answer_id_of
 from bot.learning.shadow_mode import DraftSender, ReviewsDrafts

@@ -1,4 +1,4 @@
-"""Settings of what is learned from use: gaps, figures, and the weekly digest."""
+"""Settings of learning from use: gaps, answers by people, corrections, figures, digest, webhook."""
 
 from __future__ import annotations
 
@@ -25,6 +25,24 @@ class LearningSettings(LanguageModelSettings):
     learning_hour: int = Field(
         2, ge=0, le=23, description="Hour (UTC) from which what is done once a night is done."
     )
+    answer_days: int = Field(
+        180, ge=1, le=3650, description="Days after which a person's answer is looked at again."
+    )
+    answers_signed: str = Field(
+        "", max_length=60, description="Team named on persons' answers; empty: the expert."
+    )
+    review_by_second: bool = Field(
+        default=False, description="Nobody approves the answers that they wrote themselves."
+    )
+    corrections_per_day: int = Field(
+        500,
+        ge=0,
+        description="Posted answers that are corrected within 24 hours because what they quote is "
+        "gone from its page; 0: none are.",
+    )
+    corrections_per_page_hourly: int = Field(
+        50, ge=1, description="Of these, those within an hour because of one page."
+    )
     time_zone: str = Field(
         "UTC",
         description="Where the days of figures begin, and whose clock the digest follows, such as "
@@ -40,6 +58,16 @@ class LearningSettings(LanguageModelSettings):
     )
     smtp_from: str | None = Field(
         None, pattern=r"^[^@\s]+@[^@\s]+$", description="Sender's address of mails."
+    )
+
+    # A webhook for ticket systems: docs/webhooks.md
+    case_webhook_url: SecretStr | None = Field(
+        None,
+        description="Where each step of a question that went to people is posted: https://…; "
+        "http:// on this machine only.",
+    )
+    case_webhook_secret: SecretStr | None = Field(
+        None, description="Signs what is posted there: whsec_ and 24 to 64 bytes in base64."
     )
 
     @field_validator("smtp_url")

@@ -136,45 +136,6 @@ class Settings(LearningSettings):
         3, ge=0, le=100, description="How often at most they are reminded of one."
     )
 
-    # Learning from use, docs/learning.md
-    gap_questions_per_night: int = Field(
-        200,
-        ge=0,
-        description="Questions of gaps that are asked again each night, to see whether they are "
-        "answered now; 0: none.",
-    )
-    answer_days: int = Field(
-        180, ge=1, le=3650, description="Days after which a person's answer is looked at again."
-    )
-    answers_signed: str = Field(
-        "", max_length=60, description="Team named on persons' answers; empty: the expert."
-    )
-    review_by_second: bool = Field(
-        default=False, description="Nobody approves the answers that they wrote themselves."
-    )
-    learning_hour: int = Field(
-        2, ge=0, le=23, description="Hour (UTC) from which what is done once a night is done."
-    )
-    corrections_per_day: int = Field(
-        500,
-        ge=0,
-        description="Posted answers that are corrected within 24 hours because what they quote is "
-        "gone from its page; 0: none are.",
-    )
-    corrections_per_page_hourly: int = Field(
-        50, ge=1, description="Of these, those within an hour because of one page."
-    )
-
-    # A webhook for ticket systems: docs/webhooks.md
-    case_webhook_url: SecretStr | None = Field(
-        None,
-        description="Where each step of a question that went to people is posted: https://…; "
-        "http:// on this machine only.",
-    )
-    case_webhook_secret: SecretStr | None = Field(
-        None, description="Signs what is posted there: whsec_ and 24 to 64 bytes in base64."
-    )
-
     # Limits
     rate_per_user_per_minute: int = Field(
         10, ge=0, description="Messages of one person within 60 seconds; 0: no limit."

@@ -24,16 +24,9 @@ from bot.domain.errors import DeliveryFailed
 from bot.domain.formatting import counted
 from bot.domain.messages import InteractionId
 from bot.domain.ports import Interactions, TellsPeople
-from bot.learning.corrections import (
-    Correction,
-    CorrectionDelivery,
-    ListsActiveRuns,
-    QuoteFate,
-    QuoteFates,
-    fate_of,
-    sources_quoted,
-)
+from bot.learning.corrections import Correction, CorrectionDelivery, ListsActiveRuns
 from bot.learning.jobs import Job, JobMarks
+from bot.learning.quote_fates import QuoteFate, QuoteFates, fate_of, sources_quoted
 from ingestion.records.types import Run
 from rag.ports import SearchIndex
 from rag.types import Page

@@ -13,7 +13,8 @@ from bot.domain.errors import DeliveryFailed
 from bot.domain.interactions import Delivery, Interaction, Outcome, PostedRef, Reply, Trace
 from bot.domain.messages import Intent, Message, Person, Platform
 from bot.domain.ports import Channel, Directory
-from bot.learning.corrections import CorrectionDelivery, CorrectionLimits, QuoteFates
+from bot.learning.corrections import CorrectionDelivery, CorrectionLimits
+from bot.learning.quote_fates import QuoteFates
 from bot.learning.quote_watch import QuoteWatch
 from bot.store.database import Store
 from ingestion.records.types import Run

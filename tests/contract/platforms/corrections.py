@@ -11,9 +11,9 @@ from bot.learning.corrections import (
     Correction,
     CorrectionDelivery,
     CorrectionLimits,
-    QuoteFates,
     correction_line,
 )
+from bot.learning.quote_fates import QuoteFates
 from rag.ports import SearchIndex
 from rag.types import Principal
 from tests.contract.platforms.driver import Question

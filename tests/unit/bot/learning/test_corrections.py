@@ -10,7 +10,8 @@ import pytest
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.interactions import Delivery, PostedRef, Reply
 from bot.domain.messages import Person
-from bot.learning.corrections import CorrectionLimits, QuoteFate, correction_line
+from bot.learning.corrections import CorrectionLimits, correction_line
+from bot.learning.quote_fates import QuoteFate
 from bot.learning.quote_watch import STORM_PAGES
 from bot.store.database import Store
 from rag.index.embedded.index import open_index
