@@ -85,7 +85,7 @@ class LearningSettings(LanguageModelSettings):
     def _know_the_zone(cls, value: str) -> str:
         try:
             ZoneInfo(value)
-        except (ValueError, OSError) as error:
+        except (KeyError, ValueError, OSError) as error:
             raise ValueError(
                 "no such zone is known here; write one such as Europe/Berlin"
             ) from error
