@@ -36,7 +36,7 @@ paraphrases seven are above (docs/learning.md).
 
 MARK = "Standard answer"
 
-_KNOWN_SECONDS = 20.0
+_KNOWN_SECONDS = 2.0
 """How long it is known whether there are answers by people: where there are none, none is searched
 for."""
 

@@ -179,11 +179,9 @@ class Digests:
 
     async def send_digest(self, address: str, sending: Sending) -> None:
         """Post a digest. Raises DeliveryFailed, DeliveryRefused."""
-        conversations = self._client.conversations
+        chats = self._client.conversations
         in_channel = address.startswith("19:")
-        there = await (
-            conversations.channel(address) if in_channel else conversations.chat_with(address)
-        )
+        there = await (chats.channel(address) if in_channel else chats.chat_with(address))
         if there is None:
             raise DeliveryRefused(_NO_CHAT)
         if in_channel and await self._outside_readers.outside(there):
