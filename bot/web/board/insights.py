@@ -228,7 +228,7 @@ def _tiles(figures: Figures, costs: Sequence[UsageSum]) -> Sequence[Figure]:
         Figure("Deflection", percent(total.deflection), DEFINITIONS["deflection"]),
         Figure("Went to people", count(total.of("escalated")), DEFINITIONS["handed_over"]),
         Figure(
-            "Half answered within",
+            "Median response time",
             duration(took.p50) if took.count else percent(None),
             DEFINITIONS["answering"],
             timed,

@@ -81,7 +81,7 @@ def _question_summary(spans: ComparedSpan) -> Iterator[str]:
         before = "" if earlier is None else f" (before: {percent(earlier)})"
         yield f"Of those that needed the wiki, {percent(share)} needed no person{before}."
     if new.answering.count:
-        yield f"Half of the answers took at most {duration(new.answering.p50)}."
+        yield f"The median response time was {duration(new.answering.p50)}."
 
 
 def _comparison(spans: ComparedSpan) -> str:
@@ -119,7 +119,7 @@ def _tiles(spans: ComparedSpan) -> Sequence[Tile]:
             _escalation_note(spans),
             "/board/escalations",
         ),
-        Tile("Half answered within", _median(new.answering), _percentile_95(new.answering)),
+        Tile("Median response time", _median(new.answering), _percentile_95(new.answering)),
         Tile("Thumbs up", _thumbs(new), _figure_before(spans, _thumbs), "/board/feedback"),
         Tile("Cost of models", usd(cost), short if unpriced else known, "/board/usage"),
     ]

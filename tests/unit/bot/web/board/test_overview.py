@@ -226,9 +226,9 @@ def test_a_share_that_was_not_before_is_not_compared() -> None:
 def test_times_are_told_only_where_something_was_timed() -> None:
     now = figures({"answered": 1})
 
-    assert "Half of the answers" not in words(now, now)
+    assert "median response" not in words(now, now)
     timed = replace(now, answering=Percentiles(1, 1.2, 3.0))
-    assert "Half of the answers took at most 1.2 s." in words(timed, now)
+    assert "median response time was 1.2 s" in words(timed, now)
 
 
 def test_what_was_not_counted_is_said_of_either_span() -> None:
