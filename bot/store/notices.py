@@ -75,8 +75,10 @@ class StoredNotices:
         if await self._transactions.first(select_cases_to_remind_of(now).limit(1)) is None:
             return 0
         async with self._transactions.writing() as connection:
+            # The webhook's event refers to the interaction, which an act on the case has locked
+            # first: who waits for neither can be in no deadlock.
             waiting = select_cases_to_remind_of(now).with_for_update(
-                of=EscalationRow, skip_locked=True
+                of=(InteractionRow, EscalationRow), skip_locked=True
             )
             rows = (await connection.execute(waiting.limit(REMINDERS_PER_ROUND))).all()
             for row in rows:
