@@ -78,10 +78,7 @@ class AnswerLibrary:
     async def follow(self, answer: ReviewedAnswer) -> None:
         """Index a changed answer, or remove it; what fails now is mended by the job."""
         try:
-            if answer.is_given(self._now()):
-                await self._put(answer)
-            else:
-                await self._drop(document_name(answer.id))
+            await self._bring_up_to_date(answer.id)
         except (IngestionError, RagError, StoreUnavailable, OSError) as error:
             log.warning("answers.not_indexed", answer=answer.id, why=str(error))
 
@@ -112,7 +109,7 @@ class AnswerLibrary:
         wanted = {document_name(each.id) for each in given}
         for name in stored:
             if answer_id_of(name) and name not in wanted:
-                await self._drop(name)
+                await self._bring_up_to_date(answer_id_of(name))
         for answer in given:
             about = stored.get(document_name(answer.id))
             same = about is not None and (
@@ -120,8 +117,24 @@ class AnswerLibrary:
                 and encode_readers(about.may_read()) == encode_readers(answer.readers)
             )
             if not same:
-                await self._put(answer)
+                await self._bring_up_to_date(answer.id)
         await self._library.mend_answers(by=_ACTOR)
+
+    async def _bring_up_to_date(self, answer_id: str) -> None:
+        """Index an answer as the record has it, or remove it; again if it changes meanwhile.
+
+        Not as the caller has it: an act may have narrowed or withdrawn it since.
+        """
+        done = False
+        answer = await self._answers.get(self._tenant, answer_id)
+        while not done:
+            if answer is not None and answer.is_given(self._now()):
+                await self._put(answer)
+            else:
+                await self._drop(document_name(answer_id))
+            now = await self._answers.get(self._tenant, answer_id)
+            done = now is None or (answer is not None and now.version == answer.version)
+            answer = now
 
     async def _put(self, answer: ReviewedAnswer) -> None:
         content = page_of(answer, self._signed)

@@ -158,7 +158,10 @@ class ReviewedAnswers(Protocol):
     """The answers in the record. Raises StoreUnavailable."""
 
     async def add(self, tenant: str, answer: ReviewedAnswer) -> ReviewedAnswer:
-        """Keep a new answer; return it, or the one that its case has already."""
+        """Keep a new answer; return it, or the one that its case has already.
+
+        Raises InteractionUnknown if the question of its case was withdrawn.
+        """
         ...
 
     async def get(self, tenant: str, answer_id: str) -> ReviewedAnswer | None: ...

@@ -9,7 +9,9 @@ from datetime import datetime
 from typing import cast
 
 from sqlalchemy import ColumnElement, Row, and_, func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bot.domain.errors import InteractionUnknown
 from bot.domain.json_codec import storable
 from bot.domain.messages import InteractionId
 from bot.learning.reviewed_answers import (
@@ -24,7 +26,7 @@ from bot.store import queries
 from bot.store.connections import Transactions
 from bot.store.key_values import insert_audit
 from bot.store.learning_tables import GapQuestionRow, ReviewedAnswerRow
-from bot.store.tables import EscalationStepRow, FeedbackRow
+from bot.store.tables import EscalationStepRow, FeedbackRow, InteractionRow
 from rag.types import Principal, decode_readers, encode_readers
 
 
@@ -38,6 +40,8 @@ class StoredAnswers:
         dialect, values = self._transactions.dialect, _values(tenant, answer)
         actor, subject = answer.changed_by, answer.case or answer.id
         async with self._transactions.writing() as connection:
+            if answer.case is not None and not await _is_there(connection, answer.case):
+                raise InteractionUnknown("The question was withdrawn: nothing of it is kept.")
             insert = queries.insert_once(dialect, ReviewedAnswerRow, values)
             if (await connection.execute(insert)).rowcount == 1:
                 await connection.execute(insert_audit(tenant, actor, "answer.draft", subject))
@@ -186,3 +190,13 @@ def _answer_of(row: Row[ReviewedAnswerRow]) -> ReviewedAnswer:
         complaints=tuple(Complaint(InteractionId(a), b) for a, b in json.loads(row.complaints)),
         url=row.url,
     )
+
+
+async def _is_there(connection: AsyncConnection, case: InteractionId) -> bool:
+    """Return whether a question is not withdrawn, and keep it so until the transaction ends."""
+    question = (
+        select(InteractionRow.id)
+        .where(InteractionRow.id == storable(case), queries.not_withdrawn())
+        .with_for_update()
+    )
+    return await connection.scalar(question) is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.learning.answer_drafts import Draft, ModelDraft
+from bot.learning.answer_library import AnswerLibrary
 from bot.learning.reviewed_answers import ReadersBound, ReviewedAnswer, answer_id_of
 from bot.store.database import Store
+from ingestion.library import Library
+from ingestion.uploads import UploadMetadata
 from rag.answer.grounded import StatedPart
 from rag.types import EVERYONE, Principal, Readers, may_read
 from tests.fakes.answers import ANNA, BEN, EVERYBODY, HR, AnswerRoom, answer_room, viewer
@@ -28,6 +31,19 @@ QUESTION = "How do I reset the token?"
 async def room(store: Store, tmp_path: Path) -> AsyncIterator[AnswerRoom]:
     async with answer_room(store, tmp_path) as made:
         yield made
+
+
+class LibraryWith:
+    """A library that lists its answers in another way."""
+
+    def __init__(
+        self, library: Library, answers: Callable[[], Awaitable[Mapping[str, UploadMetadata]]]
+    ) -> None:
+        self._library = library
+        self.answers = answers
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._library, name)
 
 
 async def state(room: AnswerRoom, answer: ReviewedAnswer) -> str:
@@ -220,6 +236,37 @@ async def test_what_a_kill_left_undone_is_mended_by_the_job(room: AnswerRoom) ->
 
     assert not await room.found("reset token")
     assert await room.found("badge desk")
+
+
+async def test_what_is_withdrawn_while_the_index_is_mended_stays_gone(room: AnswerRoom) -> None:
+    answer = await room.live()
+    stored = room.shelf.answers
+
+    async def withdrawn_meanwhile() -> Mapping[str, UploadMetadata]:
+        await room.review.act(answer.id, 1, "withdraw", None, viewer=viewer(ANNA), actor=ANNA)
+        return await stored()
+
+    await AnswerLibrary(
+        "default",
+        answers=room.store.answers,
+        interactions=room.store.interactions,
+        library=LibraryWith(room.shelf, withdrawn_meanwhile),  # type: ignore[arg-type]  # delegates
+        marks=room.store.jobs,
+        signed="IT",
+        now=room.now,
+    ).run()
+    await room.shelf.runs.settled()
+
+    assert not await room.found("reset token")
+
+
+async def test_an_answer_of_a_question_withdrawn_meanwhile_is_not_kept(room: AnswerRoom) -> None:
+    case = await room.answered_case()
+    answer = await room.kept(await room.answered_case("Where is the badge desk?"))
+    await room.store.work.cancel(case)
+
+    with pytest.raises(InteractionUnknown):
+        await room.store.answers.add("default", replace(answer, id="late", case=case))
 
 
 async def test_reading_everything_again_keeps_it(room: AnswerRoom) -> None:
