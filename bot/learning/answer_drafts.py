@@ -165,11 +165,13 @@ class AnswerDrafts:
         """Return a draft for an expert. Raises ActRefused, InteractionUnknown, RagError."""
         case, asked = await self._case(case_id)
         known = await self.shared_question(asked, viewer)
+        shared = await self._shared(asked, _own_texts(asked, case), viewer) if known else ()
         public = await self._is_public(asked)
+        question = case.question if case.question in shared else known
         content = AnswerText(
-            question=known and (case.question or known),
+            question=question,
             text="\n\n".join(await self._replies(case_id)),
-            variants=_wordings(asked, case, known),
+            variants=_wordings(asked, question, known, shared),
             chosen=frozenset({EVERYONE}) if public else frozenset(),
             valid_until=self._now() + self.lasts,
         )
@@ -182,14 +184,28 @@ class AnswerDrafts:
         """Return a question's words if everybody may see them; "" if they are its asker's own."""
         outcome = asked.outcome
         question = asked.message.text if outcome is None else outcome.trace.route.question
+        return (await self._shown(asked, question, viewer)).get(asked.id, "")
+
+    async def _shared(
+        self, asked: Interaction, texts: Collection[str], viewer: Viewer
+    ) -> frozenset[str]:
+        """Return which of an asker's wordings everybody may see.
+
+        That others asked the same in other words gives none of this asker's away.
+        """
+        shared = [each for each in texts if await self._shown(asked, each, viewer)]
+        return frozenset(shared)
+
+    async def _shown(
+        self, asked: Interaction, text: str, viewer: Viewer
+    ) -> Mapping[InteractionId, str]:
         spread = Spread(
-            askers=await self._answers.askers(self._tenant, question),
+            askers=await self._answers.askers(self._tenant, text),
             public=await self._is_public(asked),
         )
         # Nobody's own ids: the question becomes one that all readers of the answer see.
         anybody = replace(viewer, ids=frozenset())
-        shown = await self._words.shown(self._tenant, [asked], anybody, {asked.id: spread})
-        return shown.get(asked.id, "")
+        return await self._words.shown(self._tenant, [asked], anybody, {asked.id: spread})
 
     async def check_question(self, case_id: InteractionId, written: AnswerText) -> None:
         """Raise ActRefused if a question repeats words that belong to the asker of its case."""
@@ -197,10 +213,10 @@ class AnswerDrafts:
         if asked is None or asked.withdrawn:
             return
         anybody = Viewer(frozenset(), await self._widest_reader(asked))
-        if await self.shared_question(asked, anybody):
-            return
         case = await self._cases.get(self._tenant, case_id)
-        own = _own_words(asked, case)
+        wordings = _own_texts(asked, case)
+        shared = await self._shared(asked, wordings, anybody)
+        own = frozenset(map(normalised, wordings)) - frozenset(map(normalised, shared))
         texts = map(normalised, (written.question, *written.variants))
         if any(_repeats(text, own) for text in texts):
             raise ActRefused(
@@ -301,21 +317,23 @@ class AnswerDrafts:
             return False
 
 
-def _wordings(asked: Interaction, case: Case, known: str) -> tuple[str, ...]:
-    """Return the wordings of a question that everybody may see, but the case's own."""
+def _wordings(
+    asked: Interaction, question: str, known: str, shared: Collection[str]
+) -> tuple[str, ...]:
+    """Return the wordings of a question that everybody may see, but the draft's own."""
     if not known:
         return ()
-    outcome = asked.outcome
+    outcome, typed = asked.outcome, asked.message.text.strip()
     wants_person = outcome is not None and outcome.trace.route.intent is Intent.HUMAN
-    found = dict.fromkeys((known, *(() if wants_person else (asked.message.text.strip(),))))
-    return tuple(each for each in found if each != case.question and len(each) <= LONGEST_QUESTION)
+    found = dict.fromkeys((known, *((typed,) if typed in shared and not wants_person else ())))
+    return tuple(each for each in found if each != question and len(each) <= LONGEST_QUESTION)
 
 
-def _own_words(asked: Interaction, case: Case | None) -> frozenset[str]:
+def _own_texts(asked: Interaction, case: Case | None) -> frozenset[str]:
     """Return the wordings that belong to an asker."""
-    route = () if asked.outcome is None else (asked.outcome.trace.route.question,)
-    texts = (asked.message.text, *route, *(() if case is None else (case.question,)))
-    return frozenset(filter(None, map(normalised, texts)))
+    route = "" if asked.outcome is None else asked.outcome.trace.route.question
+    texts = (asked.message.text.strip(), route, "" if case is None else case.question)
+    return frozenset(each for each in texts if normalised(each))
 
 
 def _repeats(text: str, own: Collection[str]) -> bool:

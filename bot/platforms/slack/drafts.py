@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -12,6 +13,7 @@ from slack_bolt.app.async_app import AsyncApp
 
 from bot.chat.actions import interaction_named
 from bot.chat.response_view import render
+from bot.domain.errors import DeliveryRefused
 from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import Message
 from bot.domain.ports import Notes
@@ -104,10 +106,16 @@ class Drafts:
         prefix = draft_note(message)
         noted = await self._notes.beginning(message.thread.tenant, prefix)
         for key in noted:
-            # Also one whose place is not noted: a process may have died while it was sent.
-            direct = await self._client.conversations_open(key.removeprefix(prefix))
-            place = Place(direct, None, since=ts_of(message))
-            for each in await self._client.find_messages(place, message.interaction_id):
+            # One who has left must not keep the others' drafts from being removed.
+            with suppress(DeliveryRefused):
+                await self._withdraw(message, key.removeprefix(prefix))
+
+    async def _withdraw(self, message: Message, reviewer: str) -> None:
+        # Also where no place is noted: a process may have died while it was sent.
+        direct = await self._client.conversations_open(reviewer)
+        place = Place(direct, None, since=ts_of(message))
+        for each in await self._client.find_messages(place, message.interaction_id):
+            with suppress(DeliveryRefused):
                 await self._client.chat_delete(each.channel, each.ts)
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.errors import ActRefused, InteractionUnknown
+from bot.domain.messages import Person
 from bot.learning.answer_drafts import Draft, ModelDraft
 from bot.learning.answer_library import AnswerLibrary
 from bot.learning.reviewed_answers import ReadersBound, ReviewedAnswer, answer_id_of
@@ -20,7 +21,9 @@ from ingestion.library import Library
 from ingestion.uploads import UploadMetadata
 from rag.answer.grounded import StatedPart
 from rag.types import EVERYONE, Principal, Readers, may_read
+from tests.fakes import learning
 from tests.fakes.answers import ANNA, BEN, EVERYBODY, HR, AnswerRoom, answer_room, viewer
+from tests.fakes.builders import message
 from tests.fakes.learning import MemoryPublisher
 from tests.fakes.rag_ports import ScriptedModel
 
@@ -83,6 +86,26 @@ async def test_a_private_question_can_not_be_kept_in_its_askers_words(
     with pytest.raises(ActRefused):
         await room.kept(case, question="Who is on it?", variants=(typed,))
     await room.kept(case, question="Where is the list of those who leave?")
+
+
+async def test_what_others_asked_gives_none_of_an_askers_other_words_away(
+    room: AnswerRoom,
+) -> None:
+    common, typed = "return a laptop", "My colleague Ann was fired, how do I get her laptop"
+    for person in ("ben", "eva", "jan"):
+        await learning.asked(room.store, common, person)
+    await learning.run(learning.gap_job(room.store))
+    asked = await learning.asked(
+        room.store, common, "mika", question=replace(message(typed), author=Person("mika"))
+    )
+    await room.store.escalations.act("default", asked.id, "resolve", ANNA)
+
+    draft, _ = await room.review.draft(asked.id, viewer(ANNA))
+
+    assert draft.content.question == common
+    assert "Ann" not in str(draft.content)
+    with pytest.raises(ActRefused):
+        await room.kept(asked.id, variants=(typed,))
 
 
 async def test_who_agreed_to_share_lets_the_draft_have_their_words(room: AnswerRoom) -> None:
