@@ -248,7 +248,14 @@ class CorrectionDelivery:
             # It may have moved to the space that is read just now.
             await self._record.later(self._tenant, due, now + _RUN_PAUSE, "")
             return "due"
-        fate = fate_of(states)
+        # Of other pages "unknown" may mean that the directory is away: they stay as they were.
+        fate = fate_of(
+            [
+                state
+                for each, state in zip(sources, states, strict=True)
+                if state != "unknown" or (each.space, each.page_id) == (due.space, due.page)
+            ]
+        )
         if fate == "there":
             return await self._settle(due, "back", now)
         line = correction_line(fate, due.found_at)

@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 import structlog
 
 from bot.answering.asker_identity import EVERYONE_PRINCIPALS, Reader
-from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.formatting import counted
 from bot.domain.messages import Person, Platform
 from bot.domain.ports import Directory
@@ -347,8 +347,17 @@ class DigestJob:
             return False
         for each in await self._record.listed(self._tenant):
             if not each.off and each.sent_week != week and each.created_at < due:
-                await self._send(each, week, due)
+                await self._try(each, week, due)
         return False
+
+    async def _try(self, wanted: Subscription, week: str, due: datetime) -> None:
+        try:
+            await self._send(wanted, week, due)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            # One that breaks must not keep the others' digests from them.
+            log.exception("digest.broke", platform=wanted.platform)
 
     async def _send(self, wanted: Subscription, week: str, due: datetime) -> None:
         tenant, target = self._tenant, wanted.target

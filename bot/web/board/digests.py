@@ -19,7 +19,7 @@ from bot.web.board.layout import audit_name, render_page, utc_now
 from rag.errors import RagError
 
 PATH = "/board/insights/digests"
-_ADDRESS = re.compile(r"[^@\s]{1,100}@[^@\s]{1,150}")
+_ADDRESS = re.compile(r"[^@\s,;:<>()\[\]\"\\]{1,100}@[A-Za-z0-9.-]{1,150}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

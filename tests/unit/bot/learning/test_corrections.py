@@ -34,6 +34,13 @@ async def corrections(store: Store, tmp_path: Path) -> AsyncIterator[Corrections
     await index.close()
 
 
+class Away:
+    """A directory that is away."""
+
+    async def principals(self, tenant: str, person: Person) -> frozenset[Principal]:
+        return frozenset({EVERYONE})
+
+
 def lines(edited: Sequence[Delivery]) -> list[str]:
     return [each.outcome.remarks[-1] if each.outcome.remarks else "" for each in edited]
 
@@ -144,11 +151,23 @@ async def test_who_may_still_read_a_restricted_page_keeps_the_answer(
     assert edited.message.author.principals == frozenset()
 
 
-async def test_a_directory_that_is_away_closes_nothing(corrections: Corrections) -> None:
-    class Away:
-        async def principals(self, tenant: str, person: Person) -> frozenset[Principal]:
-            return frozenset({EVERYONE})
+async def test_a_directory_that_is_away_takes_no_answer_with_a_changed_page(
+    corrections: Corrections,
+) -> None:
+    await corrections.wiki.write("pay", QUOTE, readers=HR)
+    await corrections.answer(VPN, ("pay", QUOTE), private=True, principals=IN_HR)
+    await corrections.run()
 
+    corrections.directory = Away()
+    await corrections.wiki.write("vpn", "Call the desk.")
+    await corrections.run()
+
+    (edited,) = corrections.channel.edited
+    assert edited.outcome.response.text == "It is so [1]."
+    assert lines([edited]) == [correction_line("changed", corrections.now())]
+
+
+async def test_a_directory_that_is_away_closes_nothing(corrections: Corrections) -> None:
     await corrections.wiki.restrict("vpn", HR)
     await corrections.answer(VPN, private=True, principals=IN_HR)
     await corrections.run()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -156,6 +156,22 @@ async def test_a_failure_is_tried_again_for_a_day_and_a_refusal_is_not(store: St
     await job(store, refusing).run()
     assert (await state(store)).sent_week == "2026-W48"
     assert (await state(store)).failure == "The channel is archived."
+
+
+async def test_one_that_breaks_keeps_no_other_from_its_digest(store: Store) -> None:
+    @dataclass
+    class Breaking(SentDigests):
+        async def send_digest(self, address: str, sending: Sending) -> None:
+            if address == "C0":
+                raise AttributeError("local_part")
+            await super().send_digest(address, sending)
+
+    sender = Breaking()
+    await subscribed(store, replace(CHANNEL, target="slack:C0"), CHANNEL)
+
+    await job(store, sender).run()
+
+    assert [address for address, _ in sender.sent] == ["C1"]
 
 
 @pytest.mark.parametrize("why", ["off", "new", "empty"])
