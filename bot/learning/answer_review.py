@@ -202,20 +202,32 @@ class AnswerReview:
         return draft, await self._near.of(draft.content, viewer, own="")
 
     async def keep(self, case: InteractionId, written: AnswerText, actor: Actor) -> ReviewedAnswer:
-        """Keep a draft of a case, or return the answer that it has already.
+        """Keep a draft of a case, or return the same answer if it was kept already.
 
-        Raises InteractionUnknown, ActRefused.
+        Raises InteractionUnknown, ActRefused: another answer was kept of the case.
         """
         asked = await self._interactions.get(case)
         if asked is None or asked.withdrawn:
             raise InteractionUnknown("That question isn't here any more.")
-        before = await self._answers.of_case(self._tenant, case)
-        if before is not None:
-            return before
         content = checked_text(written)
-        await self._drafts.check_question(case, content)
-        bound = await self._drafts.bound(asked)
-        return await self._answers.add(self._tenant, self._new(content, bound, actor, case))
+        before = await self._answers.of_case(self._tenant, case)
+        if before is None:
+            await self._drafts.check_question(case, content)
+            bound = await self._drafts.bound(asked)
+            new = self._new(content, bound, actor, case)
+            before = await self._answers.add(self._tenant, new)
+        kept = before.content
+        if (kept.question, kept.text, kept.variants) != (
+            content.question,
+            content.text,
+            content.variants,
+        ):
+            # Acting on it would be acting on words that the caller has not seen.
+            raise ActRefused(
+                f"{before.owner_name or 'Somebody'} has kept an answer of this case meanwhile, in "
+                "other words. Look for it in the list of answers, and change that one."
+            )
+        return before
 
     async def write(self, written: AnswerText, actor: Actor) -> ReviewedAnswer:
         """Keep a standard answer as a draft. Raises ActRefused."""

@@ -167,6 +167,8 @@ class AnswerPages:
             await self.review.act(answer.id, 0, act, None, viewer=viewer, actor=actor)
         except ActRefused as refused:
             return await self._one(request, trouble=str(refused), answer_id=answer.id)
+        except InteractionUnknown as error:
+            raise web.HTTPNotFound(text=str(error)) from error
         raise web.HTTPSeeOther(path)
 
     async def take(self, request: web.Request) -> web.Response:

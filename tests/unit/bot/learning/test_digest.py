@@ -22,6 +22,7 @@ from bot.learning.digest import (
     DigestJob,
     DigestWriter,
     Schedule,
+    Sending,
     SendsDigests,
     Subscription,
 )

@@ -364,6 +364,15 @@ async def test_a_case_has_one_answer(room: AnswerRoom) -> None:
     assert await room.review.of_case(case) == first.id
 
 
+async def test_nobody_acts_on_an_answer_that_another_kept_meanwhile(room: AnswerRoom) -> None:
+    case = await room.answered_case()
+    draft, _ = await room.review.draft(case, viewer(BEN))
+    await room.kept(case)
+
+    with pytest.raises(ActRefused, match="meanwhile"):
+        await room.review.keep(case, replace(draft.content, text="Call us."), BEN)
+
+
 async def test_withdrawing_the_question_forgets_what_is_not_live(room: AnswerRoom) -> None:
     case = await room.answered_case()
     draft = await room.kept(case)
