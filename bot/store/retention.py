@@ -27,6 +27,7 @@ from sqlalchemy import (
 from bot.domain.record_reports import RetentionResult
 from bot.escalations.lifecycle import SETTLED
 from bot.store.connections import Transactions
+from bot.store.learning_tables import ReviewedAnswerRow
 from bot.store.leases import UNFINISHED
 from bot.store.queries import refused_without_text
 from bot.store.tables import ConversationRow, EscalationRow, InteractionRow, UsageRow
@@ -79,9 +80,11 @@ class StoredRetention:
         interactions = Deletion(select_old_interactions, delete_interactions)
         conversations = Deletion(select_empty_conversations, delete_conversations)
         usage = Deletion(select_named_usage, anonymize_usage)
+        deleted = await self._in_chunks(interactions, before)
+        await self._in_chunks(Deletion(select_left_drafts, delete_drafts), before)
         return RetentionResult(
             refused=refused,
-            interactions=await self._in_chunks(interactions, before),
+            interactions=deleted,
             conversations=await self._in_chunks(conversations, before),
             usage=await self._in_chunks(usage, before),
         )
@@ -123,6 +126,30 @@ def delete_interactions(before: datetime, keys: Sequence[Key]) -> Delete:
         .with_for_update(skip_locked=True)
     )
     return delete(InteractionRow).where(InteractionRow.number.in_(free))
+
+
+def select_left_drafts(before: datetime, last: Key | None) -> Select[str]:
+    """Return the query for drafts of answers whose question is deleted, in order.
+
+    What was given to others, or waits for a reviewer, stays: it is its expert's.
+    """
+    del before
+    row = ReviewedAnswerRow
+    statement = select(row.id).where(_is_left_draft()).order_by(row.id)
+    return statement if last is None else statement.where(row.id > last[0])
+
+
+def delete_drafts(before: datetime, keys: Sequence[Key]) -> Delete:
+    """Return the statement that deletes drafts, unless they were sent to review meanwhile."""
+    del before
+    ids = [answer for (answer,) in keys]
+    return delete(ReviewedAnswerRow).where(ReviewedAnswerRow.id.in_(ids), _is_left_draft())
+
+
+def _is_left_draft() -> ColumnElement[bool]:
+    row = ReviewedAnswerRow
+    ended = row.state.in_(["draft", "rejected", "withdrawn"])
+    return and_(row.kind == "reviewed", row.case.is_(None), ended)
 
 
 def select_empty_conversations(before: datetime, last: Key | None) -> Select[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from bot.domain.cases import Actor
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.messages import InteractionId
 from bot.learning.answer_csv import COLUMNS, row_of
@@ -159,17 +160,22 @@ class AnswerPages:
             return await self._draft(request, case, trouble=str(refused), typed=form_of(form))
         except InteractionUnknown as error:
             raise web.HTTPNotFound(text=str(error)) from error
-        path = f"{PATH}/{answer.id}"
         if act == "save" or answer.version:
-            raise web.HTTPSeeOther(path)
+            raise web.HTTPSeeOther(f"{PATH}/{answer.id}")
+        return await self._apply(request, answer.id, act, actor)
+
+    async def _apply(
+        self, request: web.Request, answer_id: str, act: AnswerAct, actor: Actor
+    ) -> web.Response:
+        """Apply an act to a draft that was kept just now."""
         viewer = await viewer_of(request, self.tenant)
         try:
-            await self.review.act(answer.id, 0, act, None, viewer=viewer, actor=actor)
+            await self.review.act(answer_id, 0, act, None, viewer=viewer, actor=actor)
         except ActRefused as refused:
-            return await self._one(request, trouble=str(refused), answer_id=answer.id)
+            return await self._one(request, trouble=str(refused), answer_id=answer_id)
         except InteractionUnknown as error:
             raise web.HTTPNotFound(text=str(error)) from error
-        raise web.HTTPSeeOther(path)
+        raise web.HTTPSeeOther(f"{PATH}/{answer_id}")
 
     async def take(self, request: web.Request) -> web.Response:
         """Take standard answers from a CSV file, or say what would be taken."""

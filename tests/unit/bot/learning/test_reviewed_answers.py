@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.errors import ActRefused, InteractionUnknown
+from bot.domain.interactions import PostedRef
 from bot.domain.messages import Person
 from bot.learning.answer_drafts import Draft, ModelDraft
 from bot.learning.answer_library import AnswerLibrary
@@ -362,6 +363,21 @@ async def test_a_case_has_one_answer(room: AnswerRoom) -> None:
 
     assert first.id == second.id
     assert await room.review.of_case(case) == first.id
+
+
+async def test_a_draft_goes_with_its_question_and_a_live_answer_stays(room: AnswerRoom) -> None:
+    draft = await room.kept(await room.answered_case())
+    live = await room.live(await room.answered_case("Where is the badge desk?", "In hall 2."))
+    for answer in (draft, live):
+        assert answer.case is not None
+        await room.store.work.posted(answer.case, PostedRef("C1", answer.id))
+
+    await room.store.retention.sweep(room.now() + timedelta(days=400), 365)
+
+    assert await room.store.answers.get("default", draft.id) is None
+    left = await room.store.answers.get("default", live.id)
+    assert left is not None
+    assert left.case is None
 
 
 async def test_nobody_acts_on_an_answer_that_another_kept_meanwhile(room: AnswerRoom) -> None:
