@@ -20,8 +20,6 @@ _NEW = (
     "digests",
     "webhook_events",
     "shadow_drafts",
-    "question_facts",
-    "cited_pages",
 )
 
 
@@ -38,8 +36,6 @@ def upgrade() -> None:
     _digests()
     _webhook_events()
     _shadow_drafts()
-    _question_facts()
-    _cited_pages()
 
 
 def downgrade() -> None:
@@ -110,7 +106,6 @@ def _reviewed_answers() -> None:
         sa.Column("question", sa.Text, nullable=False),
         sa.Column("variants", sa.Text, nullable=False, server_default="[]"),
         sa.Column("text", sa.Text, nullable=False),
-        sa.Column("chosen", sa.Text, nullable=False, server_default="[]"),
         sa.Column("readers", sa.Text, nullable=False),
         sa.Column("spaces", sa.Text),
         sa.Column("owner", sa.Text, nullable=False),
@@ -122,15 +117,12 @@ def _reviewed_answers() -> None:
         sa.Column("changed_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("changed_by", sa.Text, nullable=False, server_default=""),
         sa.Column("version", sa.Integer, nullable=False, server_default="0"),
-        sa.Column("live_at", sa.DateTime(timezone=True)),
-        sa.Column("complaints", sa.Text, nullable=False, server_default="[]"),
         sa.Column("document", sa.Text, nullable=False, server_default=""),
         sa.Column("url", sa.Text, nullable=False, server_default=""),
     )
     op.create_index(
         "ix_reviewed_answers_state", "reviewed_answers", ["tenant", "state", "changed_at"]
     )
-    op.create_index("ix_reviewed_answers_case", "reviewed_answers", ["case"], unique=True)
 
 
 def _labels() -> None:
@@ -185,8 +177,6 @@ def _cited_quotes() -> None:
         sa.Column("chunk", sa.Text, nullable=False),
         sa.Column("quote", sa.Text, nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("seen", sa.Text, nullable=False, server_default=""),
-        sa.Column("state", sa.String(8), nullable=False, server_default="there"),
     )
     op.create_index("ix_cited_quotes_at", "cited_quotes", ["at"])
     op.create_index("ix_cited_quotes_page", "cited_quotes", ["tenant", "space", "page"])
@@ -204,6 +194,7 @@ def _corrections() -> None:
         sa.Column("tenant", sa.String(64), nullable=False),
         sa.Column("space", sa.Text, nullable=False),
         sa.Column("page", sa.Text, nullable=False),
+        sa.Column("title", sa.Text, nullable=False),
         sa.Column("found_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("state", sa.String(16), nullable=False),
         sa.Column("due_at", sa.DateTime(timezone=True)),
@@ -220,13 +211,10 @@ def _digests() -> None:
         "digests",
         sa.Column("tenant", sa.String(64), primary_key=True),
         sa.Column("target", sa.Text, primary_key=True),
-        sa.Column("person_id", sa.Text, nullable=False, server_default=""),
-        sa.Column("email", sa.Text, nullable=False, server_default=""),
-        sa.Column("owner", sa.Text, nullable=False, server_default=""),
+        sa.Column("kind", sa.String(16), nullable=False),
         sa.Column("created_by", sa.Text, nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("off", sa.Boolean, nullable=False, server_default=sa.false()),
-        sa.Column("tried_week", sa.String(8), nullable=False, server_default=""),
         sa.Column("sent_week", sa.String(8), nullable=False, server_default=""),
         sa.Column("failure", sa.Text, nullable=False, server_default=""),
     )
@@ -243,13 +231,10 @@ def _webhook_events() -> None:
         ),
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("tenant", sa.String(64), nullable=False),
-        sa.Column("state", sa.String(16), nullable=False),
-        sa.Column("owner_name", sa.Text, nullable=False, server_default=""),
-        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("queued_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("event", sa.Text, nullable=False),
         sa.Column("due_at", sa.DateTime(timezone=True)),
         sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
-        sa.Column("sent_at", sa.DateTime(timezone=True)),
+        sa.Column("settled_at", sa.DateTime(timezone=True)),
         sa.Column("failure", sa.Text, nullable=False, server_default=""),
     )
     op.create_index("ix_webhook_events_due", "webhook_events", ["due_at"])
@@ -267,49 +252,8 @@ def _shadow_drafts() -> None:
         sa.Column("tenant", sa.String(64), nullable=False),
         sa.Column("channel", sa.Text, nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("drafted", sa.Boolean, nullable=False),
-        sa.Column("space", sa.Text, nullable=False, server_default=""),
-        sa.Column("due_at", sa.DateTime(timezone=True)),
-        sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
-        sa.Column("failure", sa.Text, nullable=False, server_default=""),
         sa.Column("verdict", sa.String(16), nullable=False, server_default=""),
         sa.Column("reviewer", sa.Text, nullable=False, server_default=""),
         sa.Column("reviewed_at", sa.DateTime(timezone=True)),
     )
-    op.create_index("ix_shadow_drafts_due", "shadow_drafts", ["due_at"])
     op.create_index("ix_shadow_drafts_channel", "shadow_drafts", ["tenant", "channel", "at"])
-
-
-def _question_facts() -> None:
-    op.create_table(
-        "question_facts",
-        sa.Column(
-            "interaction_id",
-            sa.String(36),
-            sa.ForeignKey("interactions.id", ondelete="CASCADE"),
-            primary_key=True,
-        ),
-        sa.Column("tenant", sa.String(64), nullable=False),
-        sa.Column("private", sa.Boolean, nullable=False),
-        sa.Column("by_bot", sa.Boolean, nullable=False),
-        sa.Column("space", sa.Text, nullable=False),
-        sa.Column("followed_at", sa.DateTime(timezone=True)),
-        sqlite_with_rowid=False,
-    )
-
-
-def _cited_pages() -> None:
-    op.create_table(
-        "cited_pages",
-        sa.Column(
-            "interaction_id",
-            sa.String(36),
-            sa.ForeignKey("interactions.id", ondelete="CASCADE"),
-            primary_key=True,
-        ),
-        sa.Column("space", sa.Text, primary_key=True),
-        sa.Column("page", sa.Text, primary_key=True),
-        sa.Column("tenant", sa.String(64), nullable=False),
-        sa.Column("asked_at", sa.DateTime(timezone=True), nullable=False),
-    )
-    op.create_index("ix_cited_pages_asked", "cited_pages", ["tenant", "asked_at", "space", "page"])

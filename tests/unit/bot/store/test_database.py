@@ -107,6 +107,21 @@ async def test_starting_several_times_at_once_migrates_once(empty_url: str) -> N
     assert rows(empty_url, "SELECT count(*) FROM interactions") == [(1,)]
 
 
+async def test_gaps_and_labels_of_0007_are_there_after_the_migration(empty_url: str) -> None:
+    migrate_to(empty_url, "0007")
+    rows(
+        empty_url,
+        "INSERT INTO gaps (id, tenant, state, state_at) VALUES "
+        "('g1', 'default', 'taken', '2026-11-24 08:00:00')",
+    )
+
+    store = await open_store(empty_url)
+    await store.close()
+
+    assert rows(empty_url, "SELECT id, state FROM gaps") == [("g1", "taken")]
+    assert rows(empty_url, "SELECT count(drafted) FROM shadow_drafts") == [(0,)]
+
+
 async def test_what_the_first_schema_holds_is_there_after_the_migration(empty_url: str) -> None:
     migrate_to(empty_url, "0001")
     old = message("asked long ago")
