@@ -99,7 +99,9 @@ class StandardAnswers:
             excluded_pages=scope.excluded_pages,
         )
         found = await self._index.search(question, scope.readers, _MOST)
-        applying = [each for each in found if _applies(each.chunk, scope)]
+        # Pages of the company's own may have that space and label, too.
+        own = [each for each in found if each.chunk.source_type == ANSWER_SOURCE]
+        applying = [each for each in own if _applies(each.chunk, scope)]
         best = await self._best(request.question, applying)
         return None if best is None else await self._reply(best, scope)
 

@@ -24,6 +24,7 @@ from bot.app.learning_jobs import (
     build_label_collector,
     digest_schedule,
     knowing_public_channels,
+    model_allowance,
     utc_now,
 )
 from bot.domain.errors import StoreUnavailable
@@ -39,7 +40,7 @@ from bot.learning import (
 )
 from bot.learning.answer_drafts import AnswerDrafts, DraftWriter
 from bot.learning.answer_library import AnswerLibrary
-from bot.learning.answer_review import AnswerReview, NearAnswers
+from bot.learning.answer_review import AnswerReview
 from bot.learning.certificate_watch import CertificateWatch
 from bot.learning.corrections import (
     ListsActiveRuns,
@@ -49,6 +50,7 @@ from bot.learning.gap_views import GapViews
 from bot.learning.insights import InsightViews
 from bot.learning.jobs import Job, JobRunner
 from bot.learning.label_review import LabelReview
+from bot.learning.near_answers import NearAnswers
 from bot.learning.publishing import Publishes
 from bot.learning.question_words import QuestionWords
 from bot.store.database import Store
@@ -197,7 +199,9 @@ def _answer_drafts(
         index=components.index,
         directory=directory,
         channels=knowing_public_channels(channels),
-        writer=None if usual is None else DraftWriter(usual.chat, prompt, store.usage),
+        writer=None
+        if usual is None
+        else DraftWriter(usual.chat, prompt, store.usage, model_allowance(settings, store)),
         lasts=timedelta(days=settings.answer_days),
         now=utc_now,
     )

@@ -21,7 +21,7 @@ from bot.learning.certificate_watch import CertificateWatch
 from bot.learning.corrections import CorrectionDelivery, CorrectionLimits, ListsActiveRuns
 from bot.learning.digest import EMAIL, DigestJob, DigestWriter, Schedule, SendsDigests
 from bot.learning.digest_mail import DigestMail
-from bot.learning.gap_checks import GapChecks
+from bot.learning.gap_checks import GapChecks, ModelAllowance
 from bot.learning.gap_jobs import GapJob
 from bot.learning.insights import FactCollector
 from bot.learning.jobs import Job
@@ -182,6 +182,13 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def model_allowance(settings: Settings, store: Store) -> ModelAllowance:
+    """Return whether models may be called for what nobody asks at the moment."""
+    return ModelAllowance(
+        settings.tenant, usage_limits(settings), store.counting, store.pauses.current
+    )
+
+
 def build_gap_job(
     settings: Settings, components: Components, store: Store, channels: Sequence[Channel]
 ) -> GapJob:
@@ -193,9 +200,7 @@ def build_gap_job(
         policies=store.policies,
         policy=served_policy(settings.index_spaces),
         calls=store.usage,
-        limits=usage_limits(settings),
-        use=store.counting,
-        current_pause=store.pauses.current,
+        allowance=model_allowance(settings, store),
         budget=settings.gap_questions_per_night,
     )
     return GapJob(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import structlog
 from pydantic import BaseModel, Field
@@ -24,7 +24,7 @@ from bot.domain.interactions import Interaction
 from bot.domain.messages import Intent, InteractionId, Platform
 from bot.domain.ports import Directory, Interactions, KnowsPublicChannels
 from bot.escalations.ports import Cases
-from bot.learning.gap_checks import RecordsCalls
+from bot.learning.gap_checks import ModelAllowance, RecordsCalls
 from bot.learning.gaps import normalised
 from bot.learning.question_words import QuestionWords, Spread, Viewer
 from bot.learning.reviewed_answers import (
@@ -90,6 +90,7 @@ class DraftWriter:
     model: ChatModel
     prompt: PromptFile
     calls: RecordsCalls
+    allowance: ModelAllowance
 
     async def write(
         self, case_id: InteractionId, tenant: str, replies: Sequence[str], question: str
@@ -102,7 +103,16 @@ class DraftWriter:
         prompt = to_prompt(
             self.prompt, replies=list(map(visible, shown.passages)), question=visible(question)
         )
-        answered = await self.model.structured(prompt, ModelDraft)
+        if not await self.allowance.is_left(datetime.now(UTC)):
+            raise ActRefused(
+                "The bot is paused, or the day's budget for models is spent. Write it by hand, or "
+                "try again tomorrow."
+            )
+        try:
+            answered = await self.model.structured(prompt, ModelDraft)
+        except RagError as error:
+            await self.calls.record(tenant, case_id, error.calls, PURPOSE)
+            raise
         await self.calls.record(tenant, case_id, [answered.call], PURPOSE)
         if answered.value is None:
             raise ActRefused("The model declined to draft it. The replies are kept as they are.")

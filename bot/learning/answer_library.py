@@ -8,6 +8,7 @@ answers by their date, and takes thumbs down back to review.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
@@ -43,6 +44,8 @@ _ACTOR = f"job:{JOB}"
 _BATCH = 500
 _OVERLAP = timedelta(minutes=2)
 _FIRST = timedelta(days=1)
+
+_ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 log = structlog.get_logger(__name__)
 
@@ -226,8 +229,9 @@ def page_of(answer: ReviewedAnswer, signed: str) -> bytes:
 
 
 def _as_yaml(value: object) -> str:
-    """Return JSON on one line, which is YAML, too."""
-    return json.dumps(value, ensure_ascii=False)
+    """Return JSON on one line, which is YAML, too, but for what YAML takes only escaped."""
+    written = json.dumps(value, ensure_ascii=False)
+    return _ESCAPED_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
 def _ids_of(person: str, asked: Interaction) -> frozenset[str]:

@@ -18,7 +18,7 @@ from bot.domain.ports import Interactions
 from bot.learning.answer_csv import CsvProblem, CsvRow, read_rows
 from bot.learning.answer_drafts import AnswerDrafts, Draft
 from bot.learning.answer_library import PATH, AnswerLibrary
-from bot.learning.gaps import normalised
+from bot.learning.near_answers import NearAnswer, NearAnswers
 from bot.learning.publishing import Publishes
 from bot.learning.question_words import CaseWorkers, Viewer
 from bot.learning.reviewed_answers import (
@@ -31,30 +31,13 @@ from bot.learning.reviewed_answers import (
     ReviewedAnswers,
     after_act,
     allowed_acts,
-    answer_id_of,
     checked_text,
     is_shown_to,
 )
 from ingestion.errors import PublishingRefused, SourceUnavailable
 from ingestion.types import PublishableAnswer
-from rag.errors import RagError
-from rag.ports import Embedder, SearchIndex
-from rag.types import ANSWERS_SPACE, Question
 
-NEAR = 0.8
-"""Cosine of two questions from which on they are shown as asking the same."""
-
-_NEAREST = 10
-
-
-@dataclass(frozen=True, slots=True)
-class NearAnswer:
-    """A live answer to nearly the same question, with the cosine of the two."""
-
-    id: str
-    question: str
-    url: str
-    similarity: float
+_MOST_STANDING = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,51 +58,6 @@ class CsvResult:
     added: int
     changed: int
     problems: tuple[CsvProblem, ...]
-
-
-class NearAnswers:
-    """Finds live answers to nearly the same question that a viewer may read."""
-
-    def __init__(self, tenant: str, index: SearchIndex, embedder: Embedder | None) -> None:
-        self._tenant = tenant
-        self._index = index
-        self._embedder = embedder
-
-    async def of(self, written: AnswerText, viewer: Viewer, *, own: str) -> tuple[NearAnswer, ...]:
-        """Return them, the nearest first; ``own`` is left out. None while the index is away."""
-        if not written.question:
-            return ()
-        try:
-            return await self._find(written, viewer, own)
-        except RagError:
-            return ()
-
-    async def _find(self, written: AnswerText, viewer: Viewer, own: str) -> tuple[NearAnswer, ...]:
-        embedder = self._embedder
-        vector = None if embedder is None else await embedder.embed_query(written.question)
-        asked = Question(
-            written.question, self._tenant, vector=vector, spaces=frozenset({ANSWERS_SPACE})
-        )
-        found = await self._index.search(asked, viewer.reader.principals, _NEAREST)
-        chunks = {answer_id_of(each.chunk.page_id): each.chunk for each in found}
-        others = [(key, chunk) for key, chunk in chunks.items() if key not in {"", own}]
-        titles = [chunk.title for _, chunk in others]
-        alike = await self._alike((written.question, *written.variants), titles)
-        near = [
-            NearAnswer(key, chunk.title, chunk.url, value)
-            for (key, chunk), value in zip(others, alike, strict=True)
-            if value >= NEAR
-        ]
-        return tuple(sorted(near, key=lambda each: -each.similarity))
-
-    async def _alike(self, wordings: Sequence[str], titles: Sequence[str]) -> Sequence[float]:
-        """Return how near each title is to the nearest of some wordings; 1 for the same words."""
-        if self._embedder is None or not titles:
-            same = set(map(normalised, wordings))
-            return [float(normalised(each) in same) for each in titles]
-        vectors = await self._embedder.embed([*wordings, *titles])
-        own, others = vectors[: len(wordings)], vectors[len(wordings) :]
-        return [float(value) for value in (others @ own.T).max(axis=1)]
 
 
 class AnswerReview:
@@ -245,8 +183,12 @@ class AnswerReview:
         rows, problems = read_rows(text, self._drafts.lasts, self._now())
         wrong = list(problems)
         added = changed = 0
+        kept = await self._standing()
         for row in rows:
             try:
+                if not row.id and _told_apart(row.content) in kept:
+                    # The same file again, as after a time-out.
+                    continue
                 if not row.id:
                     added += 1
                     if not dry_run:
@@ -256,6 +198,11 @@ class AnswerReview:
             except (ActRefused, InteractionUnknown) as error:
                 wrong.append(CsvProblem(row.line, str(error)))
         return CsvResult(added, changed, tuple(sorted(wrong, key=lambda each: each.line)))
+
+    async def _standing(self) -> frozenset[tuple[object, ...]]:
+        states: Collection[AnswerState] = {"draft", "in_review", "live"}
+        found = await self._answers.find(self._tenant, states, limit=_MOST_STANDING)
+        return frozenset(_told_apart(each.content) for each in found if each.kind == "standard")
 
     async def _replace(self, row: CsvRow, viewer: Viewer, actor: Actor, *, dry_run: bool) -> bool:
         """Change an answer to what a row says; return False if it is so already."""
@@ -385,6 +332,10 @@ class AnswerReview:
             changed_by=actor.id,
             case=case,
         )
+
+
+def _told_apart(written: AnswerText) -> tuple[object, ...]:
+    return written.question, written.text, written.variants, written.chosen, written.spaces
 
 
 def link_of(answer: ReviewedAnswer) -> str:

@@ -74,6 +74,25 @@ class RecordsCalls(Protocol):
     ) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class ModelAllowance:
+    """Whether models may be called for what nobody asks at the moment."""
+
+    tenant: str
+    limits: UsageLimits
+    use: UsageCounts
+    current_pause: CurrentPause
+
+    async def is_left(self, now: datetime) -> bool:
+        """Return whether there is no pause and the day's budget is not spent."""
+        if await self.current_pause(self.tenant) is not None:
+            return False
+        if not (self.limits.tokens or self.limits.usd):
+            return True
+        spent = await self.use.spent(self.tenant, day_of(now), now)
+        return exceeded_budget(self.limits, spent) is None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapChecks:
     """Asks gaps again, one at a time, within ``budget`` questions a night (0: none).
@@ -88,16 +107,14 @@ class GapChecks:
     policies: Policies
     policy: Policy
     calls: RecordsCalls
-    limits: UsageLimits
-    use: UsageCounts
-    current_pause: CurrentPause
+    allowance: ModelAllowance
     budget: int
 
     async def ask_again(self, spent: int, now: datetime) -> int:
         """Ask the next gap's questions again; return how many, 0 if that was all for tonight."""
         left = self.budget - spent
         gap = None
-        if left > 0 and await self._may_ask(now):
+        if left > 0 and await self.allowance.is_left(now):
             gap = await self.record.next_to_ask_again(self.tenant, day_of(now))
         if gap is None:
             return 0
@@ -113,14 +130,6 @@ class GapChecks:
         best = [page for page, _ in pages.most_common(3)]
         await self.record.asked_again(self.tenant, gap, answered, best if closed else None)
         return max(1, len(chosen))
-
-    async def _may_ask(self, now: datetime) -> bool:
-        if await self.current_pause(self.tenant) is not None:
-            return False
-        if not (self.limits.tokens or self.limits.usd):
-            return True
-        spent = await self.use.spent(self.tenant, day_of(now), now)
-        return exceeded_budget(self.limits, spent) is None
 
     async def _questions(self, gap: str, most: int) -> Sequence[Interaction]:
         listed = await self.record.newest_questions(gap, _READ)

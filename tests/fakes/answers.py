@@ -14,9 +14,11 @@ from bot.domain.cases import Actor
 from bot.domain.interactions import Interaction, Reply, Source, new_feedback
 from bot.domain.messages import InteractionId, Message, Person
 from bot.domain.ports import KnowsPublicChannels
+from bot.domain.usage import UsageLimits
 from bot.learning.answer_drafts import AnswerDrafts, DraftWriter
 from bot.learning.answer_library import AnswerLibrary
-from bot.learning.answer_review import AnswerReview, NearAnswers
+from bot.learning.answer_review import AnswerReview
+from bot.learning.near_answers import NearAnswers
 from bot.learning.publishing import Publishes
 from bot.learning.question_words import QuestionWords, Viewer
 from bot.learning.reviewed_answers import ReviewedAnswer
@@ -75,6 +77,7 @@ class AnswerRoom:
     publisher: Publishes | None = None
     signed: str = "IT"
     ahead: timedelta = timedelta(0)
+    limits: UsageLimits | None = None
     shelf: Library = field(init=False)
 
     def __post_init__(self) -> None:
@@ -116,7 +119,12 @@ class AnswerRoom:
             channels=channels,
             writer=None
             if self.model is None
-            else DraftWriter(self.model, prompt, self.store.usage),
+            else DraftWriter(
+                self.model,
+                prompt,
+                self.store.usage,
+                learning.model_allowance(self.store, self.limits),
+            ),
             lasts=timedelta(days=180),
             now=self.now,
         )

@@ -22,7 +22,7 @@ from bot.domain.messages import (
 from bot.domain.ports import KnowsPublicChannels, ReportStage
 from bot.domain.record_reports import Span
 from bot.domain.usage import UsageLimits
-from bot.learning.gap_checks import GapChecks
+from bot.learning.gap_checks import GapChecks, ModelAllowance
 from bot.learning.gap_jobs import GapJob
 from bot.learning.gap_views import GapViews
 from bot.learning.insights import FactCollector, InsightViews, ReadsPages
@@ -154,6 +154,10 @@ class AnswersNow:
         return replace(SURE, sources=() if self.page is None else (source(self.page),))
 
 
+def model_allowance(store: Store, limits: UsageLimits | None = None) -> ModelAllowance:
+    return ModelAllowance("default", limits or UsageLimits(), store.counting, store.pauses.current)
+
+
 def gap_job(
     store: Store,
     *,
@@ -173,9 +177,7 @@ def gap_job(
         policies=store.policies,
         policy=Policy(),
         calls=store.usage,
-        limits=limits or UsageLimits(),
-        use=store.counting,
-        current_pause=store.pauses.current,
+        allowance=model_allowance(store, limits),
         budget=budget,
     )
     return GapJob(

@@ -13,7 +13,8 @@ from pydantic import AwareDatetime, BaseModel, Field, StringConstraints
 from bot.domain.cases import Actor, actor_of
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.messages import InteractionId, Person
-from bot.learning.answer_review import AnswerReview, NearAnswer, link_of
+from bot.learning.answer_review import AnswerReview, link_of
+from bot.learning.near_answers import NearAnswer
 from bot.learning.reviewed_answers import (
     ANSWER_ACTS,
     ANSWER_STATES,

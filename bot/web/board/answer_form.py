@@ -10,7 +10,8 @@ from multidict import MultiMapping
 
 from bot.learning.answer_csv import chosen_of, day_of_text, spaces_of
 from bot.learning.answer_drafts import Draft
-from bot.learning.answer_review import AnswerDetails, AnswerReview, NearAnswer
+from bot.learning.answer_review import AnswerDetails, AnswerReview
+from bot.learning.near_answers import NearAnswer
 from bot.learning.reviewed_answers import AnswerAct, AnswerText, ReadersBound, ReviewedAnswer
 from rag.types import EVERYONE, Principal
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import Person
+from bot.domain.usage import UsageLimits
 from bot.learning.answer_drafts import Draft, ModelDraft
 from bot.learning.answer_library import AnswerLibrary
 from bot.learning.reviewed_answers import ReadersBound, ReviewedAnswer, answer_id_of
@@ -21,7 +22,7 @@ from bot.store.database import Store
 from ingestion.library import Library
 from ingestion.uploads import UploadMetadata
 from rag.answer.grounded import StatedPart
-from rag.types import EVERYONE, Principal, Readers, may_read
+from rag.types import EVERYONE, ModelCall, Principal, Readers, may_read
 from tests.fakes import learning
 from tests.fakes.answers import ANNA, BEN, EVERYBODY, HR, AnswerRoom, answer_room, viewer
 from tests.fakes.builders import message
@@ -129,6 +130,16 @@ async def test_a_live_answer_is_found_by_question_wording_and_text(room: AnswerR
     assert "fob" not in found.text
     assert [each.page_id for each in await room.found("fob locked")] == [found.page_id]
     assert await room.found("ten seconds buttons")
+
+
+@pytest.mark.parametrize("odd", ["\x85", "\u2028", "\ufffe", "\x7f"])
+async def test_no_character_of_a_question_costs_an_answer_its_head(
+    room: AnswerRoom, odd: str
+) -> None:
+    answer = await room.live(variants=(f"My fob{odd}--- is locked",))
+
+    (found,) = await room.found("reset token")
+    assert (found.title, found.url) == (QUESTION, f"/answers/{answer.id}")
 
 
 async def test_a_draft_and_one_in_review_are_not_found(room: AnswerRoom) -> None:
@@ -505,3 +516,14 @@ async def test_a_models_question_has_no_figure_that_nobody_wrote(room: AnswerRoo
     draft = await by_model(room, drafted(variants=["Token of 2019 locked"]))
 
     assert "2019" not in str(draft.content.variants)
+
+
+async def test_a_model_drafts_nothing_once_the_days_budget_is_spent(room: AnswerRoom) -> None:
+    room.model = ScriptedModel(lambda _: "")
+    room.limits = UsageLimits(tokens=1)
+    case = await room.answered_case()
+    spent = ModelCall("answer", "large", "answer@3", 900, 80, 1.0)
+    await room.store.usage.record("default", case, [spent], "answer")
+
+    with pytest.raises(ActRefused, match="budget"):
+        await room.review.draft(case, viewer(ANNA), with_model=True)

@@ -194,6 +194,12 @@ async def test_rows_of_a_file_are_given_and_bad_ones_said(room: AnswerRoom) -> N
     assert (result.added, [each.line for each in result.problems]) == (1, [3, 4, 5, 6])
 
 
+async def test_a_file_that_is_sent_twice_adds_its_rows_once(room: AnswerRoom) -> None:
+    text = file_of(GOOD)
+
+    assert [(await take(room, text)).added for _ in range(2)] == [1, 0]
+
+
 async def test_what_is_written_into_a_file_is_read_back_unchanged(room: AnswerRoom) -> None:
     today = room.now().replace(hour=0, minute=0, second=0, microsecond=0)
     until = today + timedelta(days=9)
