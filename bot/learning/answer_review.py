@@ -330,6 +330,7 @@ class AnswerReview:
             created_at=now,
             changed_at=now,
             changed_by=actor.id,
+            written_by=actor.id,
             case=case,
         )
 

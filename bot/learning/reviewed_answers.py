@@ -86,8 +86,9 @@ class ReviewedAnswer:
 
     ``readers`` are those who may really read it. ``owner`` is the expert's id on all platforms.
     ``case`` is the interaction that it answers, None for a standard answer, or once that is
-    deleted. ``version`` counts changes. ``live_at`` is since when it is given, None if it is not.
-    ``url`` is the page that it was published as, "" if it was not.
+    deleted. ``written_by`` is whose words it has last. ``version`` counts changes. ``live_at`` is
+    since when it is given, None if it is not. ``url`` is the page that it was published as, "" if
+    it was not.
     """
 
     id: str
@@ -100,6 +101,7 @@ class ReviewedAnswer:
     created_at: datetime
     changed_at: datetime
     changed_by: str = ""
+    written_by: str = ""
     case: InteractionId | None = None
     version: int = 0
     live_at: datetime | None = None
@@ -204,7 +206,7 @@ class ReviewedAnswers(Protocol):
 def allowed_acts(answer: ReviewedAnswer, actor: str, *, by_second: bool) -> frozenset[AnswerAct]:
     """Return the acts that an expert may do now; ``by_second``: nobody approves their own words."""
     acts = {act for act, states in _FROM.items() if answer.state in states}
-    if by_second and actor in {answer.owner, answer.changed_by}:
+    if by_second and actor in {answer.owner, answer.written_by}:
         acts.discard("approve")
     return frozenset(acts)
 
@@ -242,6 +244,7 @@ def after_act(
         readers=readers,
         changed_at=at,
         changed_by=actor,
+        written_by=answer.written_by if written == answer.content else actor,
         version=answer.version + 1,
         live_at=(answer.live_at or at) if live else None,
         complaints=answer.complaints if live and answer.live_at else (),

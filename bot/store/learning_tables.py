@@ -106,6 +106,7 @@ class ReviewedAnswerRow(Table):
     created_at: Mapped[datetime] = mapped_column(Utc)
     changed_at: Mapped[datetime] = mapped_column(Utc)
     changed_by: Mapped[str] = mapped_column(Text, server_default="")
+    written_by: Mapped[str] = mapped_column(Text, server_default="")
     version: Mapped[int] = mapped_column(Integer, server_default="0")
     live_at: Mapped[datetime | None] = mapped_column(Utc)
     complaints: Mapped[str] = mapped_column(Text, server_default="[]")

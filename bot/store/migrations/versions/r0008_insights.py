@@ -64,6 +64,7 @@ def _reviewed_answers() -> None:
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("changed_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("changed_by", sa.Text, nullable=False, server_default=""),
+        sa.Column("written_by", sa.Text, nullable=False, server_default=""),
         sa.Column("version", sa.Integer, nullable=False, server_default="0"),
         sa.Column("live_at", sa.DateTime(timezone=True)),
         sa.Column("complaints", sa.Text, nullable=False, server_default="[]"),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.domain.cases import Actor
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import Person
@@ -235,6 +236,22 @@ async def test_nobody_approves_their_own_words_where_two_are_asked_for(room: Ans
     with pytest.raises(ActRefused):
         await room.review.act(answer.id, 0, "approve", None, viewer=viewer(ANNA), actor=ANNA)
     await room.review.act(answer.id, 0, "approve", None, viewer=viewer(BEN), actor=BEN)
+    assert await state(room, answer) == "live"
+
+
+async def test_who_wrote_the_words_does_not_approve_them_after_another_sent_them(
+    room: AnswerRoom,
+) -> None:
+    room.by_second = True
+    answer = await room.kept(await room.answered_case())
+    eva = Actor("eva", "Eva", "expert")
+    other = replace(answer.content, text="Call us.")
+    saved = await room.review.act(answer.id, 0, "save", other, viewer=viewer(BEN), actor=BEN)
+    await room.review.act(answer.id, saved.version, "submit", None, viewer=viewer(eva), actor=eva)
+
+    with pytest.raises(ActRefused):
+        await room.review.act(answer.id, 2, "approve", None, viewer=viewer(BEN), actor=BEN)
+    await room.review.act(answer.id, 2, "approve", None, viewer=viewer(eva), actor=eva)
     assert await state(room, answer) == "live"
 
 
