@@ -252,7 +252,7 @@ def _shown(passages: Sequence[Passage]) -> list[str]:
 def _excerpt(passage: Passage) -> str:
     chunk = passage.chunk
     changed = f"{chunk.updated_at:%Y-%m-%d}" if chunk.updated_at else "unknown"
-    head = f"Page: {' > '.join(chunk.breadcrumb)}\nSpace: {chunk.space}  Changed: {changed}"
+    head = f"Page: {' > '.join(chunk.trail)}\nSpace: {chunk.space}  Changed: {changed}"
     labels = f"  Labels: {', '.join(chunk.labels)}" if chunk.labels else ""
     return visible(f"{head}{labels}\n{chunk.text[:EXCERPT_CHARACTERS]}")
 

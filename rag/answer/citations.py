@@ -179,7 +179,7 @@ class _Source:
 def searchable_head(chunk: Chunk) -> str:
     """Return a chunk's context as text: its headings, its last change and author."""
     changed = chunk.updated_at.date().isoformat() if chunk.updated_at else ""
-    return "\n".join((*chunk.breadcrumb, chunk.title, chunk.section, changed, chunk.updated_by))
+    return "\n".join((*chunk.trail, chunk.title, chunk.section, changed, chunk.updated_by))
 
 
 def searchable(chunk: Chunk) -> str:

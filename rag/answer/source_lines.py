@@ -116,7 +116,7 @@ def _joined(chunks: Sequence[Chunk]) -> Iterator[Sequence[Chunk]]:
 
 
 def _head(chunk: Chunk, superseded: Collection[str]) -> list[str]:
-    shown = [f"Page: {' > '.join(map(_on_one_line, chunk.breadcrumb)) or chunk.title}"]
+    shown = [f"Page: {' > '.join(map(_on_one_line, chunk.trail)) or chunk.title}"]
     if chunk.updated_at is not None:
         by = f" by {_on_one_line(chunk.updated_by)}" if chunk.updated_by else ""
         shown.append(f"Last changed: {chunk.updated_at.date().isoformat()}{by}")

@@ -121,7 +121,7 @@ def _is_safe(said: str, check: CheckedPart, asked: Asked) -> bool:
     lines, stated = check.lines, check.claim.text
     known = [visible(asked.text), *(line.stored for line in lines)]
     known += [above.stored for line in lines for above in line.above]
-    known += [" ".join(line.chunk.breadcrumb) for line in lines]
+    known += [" ".join(line.chunk.trail) for line in lines]
     everything = "\n".join(known).casefold()
     return (
         0 < len(said) <= min(LONGEST_CLAIM, _MOST_GROWTH * len(stated) + _SHORTEST)
@@ -165,7 +165,7 @@ def _named_in_lines(lines: Iterable[Line]) -> frozenset[str]:
     Their headings count: below "Passwords" a line need not say the word.
     """
     stored = [each.stored for line in lines for each in (*line.above, line)]
-    stored += [heading for line in lines for heading in line.chunk.breadcrumb]
+    stored += [heading for line in lines for heading in line.chunk.trail]
     lowered, about = _lowered("\n".join(stored)), _rules()[_LINES]
     return _named(lowered) | {kind for kind in _KINDS if _has(about, kind, lowered)}
 

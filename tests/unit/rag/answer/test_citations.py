@@ -158,6 +158,22 @@ def test_words_may_stand_next_to_the_lines_in_the_headings_and_in_the_question()
     assert asked.claim is not None
 
 
+@pytest.mark.parametrize(("source", "kept"), [("folder", True), ("answer", False)])
+def test_another_wording_of_an_answers_question_supports_nothing(source: str, kept: bool) -> None:  # noqa: FBT001
+    page = replace(
+        chunk("a", "Parental leave is granted to both parents."),
+        title="Parental leave",
+        breadcrumb=("answers", "Do I get 30 days of parental leave?", "Parental leave"),
+        source_type=source,
+    )
+    numbered = number_lines([page])
+
+    part = check_part("Parental leave of 30 days is granted.", "paragraph", [1], numbered, "")
+
+    assert (part.claim is not None) is kept
+    assert ("Do I get" in numbered.passages[0]) is kept
+
+
 def test_a_question_in_another_language_than_the_page_excuses_the_words() -> None:
     german = "Nach einer halben Stunde verliert er seine Wirkung, dann noch einmal anfordern."
     asked = "Wie lange ist der Link gültig und was mache ich danach?"
