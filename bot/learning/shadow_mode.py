@@ -228,9 +228,10 @@ class DraftSender:
                 return
             reached = await self._send_to_all(asked, platform, sorted(policy.reviewers))
         except DeliveryFailed as error:
+            # Some may have it already: what follows holds for them as well.
             await self._later(draft, error)
-            return
-        await self._drafts.settle(draft, "" if reached else "No reviewer is in the channel.")
+        else:
+            await self._drafts.settle(draft, "" if reached else "No reviewer is in the channel.")
         now = await self._interactions.get(draft.interaction_id)
         if now is None or now.withdrawn:
             await platform.withdraw_drafts(asked.message)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -46,6 +47,8 @@ class Reviewers:
     members: set[str] = field(default_factory=lambda: {"U1", "U2"})
     away: bool = False
     held: bool = False
+    away_after: int = 99
+    meanwhile: Callable[[], Awaitable[object]] | None = None
     sent: list[tuple[str, str]] = field(default_factory=list)
     looked_up: int = 0
     withdrawn: list[InteractionId] = field(default_factory=list)
@@ -56,7 +59,9 @@ class Reviewers:
         return "slack"
 
     async def is_reviewer(self, message: Message, person_id: str) -> bool:
-        if self.away:
+        if self.away or len(self.sent) >= self.away_after:
+            if self.meanwhile is not None:
+                await self.meanwhile()
             raise DeliveryFailed("away")
         return person_id in self.members
 
@@ -251,6 +256,19 @@ async def test_a_withdrawn_question_leaves_no_draft(practice: Practice, store: S
     assert await count(store, ShadowDraftRow) == 0
     with pytest.raises(InteractionUnknown):
         await practice.review.judge(asked.id, "agree", "U1", practice.reviewers)
+
+
+async def test_what_some_have_of_a_question_withdrawn_meanwhile_is_removed(
+    practice: Practice, store: Store
+) -> None:
+    asked = await practice.ask()
+    practice.reviewers.away_after = 1
+    practice.reviewers.meanwhile = partial(store.work.cancel, asked.id)
+
+    await practice.sender.run()
+
+    assert len(practice.reviewers.sent) == 1
+    assert practice.reviewers.withdrawn == [asked.id]
 
 
 async def test_one_reviewer_judges_and_may_change_it(practice: Practice, store: Store) -> None:
