@@ -253,7 +253,7 @@ class CorrectionDelivery:
             [
                 state
                 for each, state in zip(sources, states, strict=True)
-                if state != "unknown" or (each.space, each.page_id) == (due.space, due.page)
+                if state != "unknown" or each.page_id == due.page
             ]
         )
         if fate == "there":

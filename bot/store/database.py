@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
@@ -192,6 +193,10 @@ def unopened(url: str, reminders: ReminderSchedule | None = None) -> Store:
     return Store(transactions, Transactions(url), reminders)
 
 
+_ONE_AT_A_TIME = threading.Lock()
+"""Alembic keeps the connection that it migrates in a module: two threads would share one."""
+
+
 async def prepare(url: str) -> None:
     """Migrate the schema to the current revision. Raises StoreUnavailable."""
     try:
@@ -209,7 +214,7 @@ def migrate(url: str) -> None:
         event.listen(engine, "connect", set_up_sqlite)
         event.listen(engine, "begin", begin_immediate)
     try:
-        with engine.begin() as connection:
+        with _ONE_AT_A_TIME, engine.begin() as connection:
             if engine.dialect.name == "postgresql":
                 connection.execute(select(func.pg_advisory_xact_lock(MIGRATION_LOCK)))
             if _schema_revision(connection) != HEAD:
