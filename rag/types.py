@@ -91,10 +91,7 @@ class Chunk:
 
     @property
     def trail(self) -> tuple[str, ...]:
-        """The breadcrumb without an answer's other wordings, which say nothing of its content.
-
-        An asker's wrong premise would support a claim else.
-        """
+        """The breadcrumb without an answer's other wordings, whose premises may be wrong."""
         if self.source_type != ANSWER_SOURCE or self.title not in self.breadcrumb:
             return self.breadcrumb
         return self.breadcrumb[:1] + self.breadcrumb[self.breadcrumb.index(self.title) :]
