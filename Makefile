@@ -7,6 +7,9 @@ RUN := $(VENV)/.installed-run
 DEV := $(VENV)/.installed-dev
 EVALS := $(VENV)/.installed-evals
 PLAYGROUND := tests/playground/node_modules
+# The lists are whole, so nothing is resolved: where pip resolved, a new release of a package that another one
+# names with an extra stopped the installation (pip 23).
+INSTALL := install --quiet --disable-pip-version-check --no-deps
 
 # Several workers share the cores: numpy's threads would wait for each other.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
@@ -91,29 +94,29 @@ $(VENV)/bin/python:
 
 $(RUN): requirements.txt | $(VENV)/bin/python
 	@echo "Installing what Frontdesk needs (once, about a minute)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(BIN)/python -m pip $(INSTALL) -r requirements.txt
 	@touch $@
 
 $(DEV): requirements-dev.txt $(RUN)
 	@echo "Installing what the tests need (once)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@$(BIN)/python -m pip $(INSTALL) -r requirements-dev.txt
 	@touch $@
 
 $(EVALS): requirements-evals.txt $(DEV)
 	@echo "Installing what measuring needs (once)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-evals.txt
+	@$(BIN)/python -m pip $(INSTALL) -r requirements-evals.txt
 	@touch $@
 
 $(VENV)-infra/.installed: requirements-infra.txt
 	@$(PYTHON) -m venv $(VENV)-infra
 	@echo "Installing what looks over the infrastructure (once)"
-	@$(VENV)-infra/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-infra.txt
+	@$(VENV)-infra/bin/python -m pip $(INSTALL) -r requirements-infra.txt
 	@touch $@
 
 $(VENV)-audit/.installed: requirements-audit.txt
 	@$(PYTHON) -m venv $(VENV)-audit
 	@echo "Installing what the audit needs (once)"
-	@$(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-audit.txt
+	@$(VENV)-audit/bin/python -m pip $(INSTALL) -r requirements-audit.txt
 	@touch $@
 
 # Microsoft's own client for the Teams tests. Without its key it reports nothing to anybody.
