@@ -111,6 +111,11 @@ class ReceivedMessage:
     by_bot: bool
 
 
+def is_said_in_thread(received: ReceivedMessage) -> bool:
+    """Return whether a person wrote it below another message of a channel."""
+    return not (received.begins or received.by_bot or received.message.private)
+
+
 _THREAD_LOOK_BACK = 10
 _LONGEST = 1_000
 _NOT_SAID = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|<?\bhttps?://\S+", re.DOTALL)

@@ -18,13 +18,41 @@ State = Literal["open", "claimed", "answered", "resolved", "declined", "reopened
 """open and reopened: unclaimed. claimed and answered: owned by an expert. resolved and declined:
 settled, until somebody reopens the case."""
 
-Act = Literal["claim", "release", "reply", "resolve", "decline", "reopen"]
+Act = Literal[
+    "claim",
+    "release",
+    "assign",
+    "note",
+    "reply",
+    "amend",
+    "retract",
+    "resolve",
+    "decline",
+    "reopen",
+]
+"""``assign`` gives a case to a colleague, with a reason; ``note`` is read by experts alone;
+``amend`` and ``retract`` correct or take back an own reply."""
 
 ActorRole = Literal["asker", "expert"]
 """A person's role in one escalation: its asker, or an expert who may answer it."""
 
-Step = Literal["open", "claim", "release", "reply", "resolve", "decline", "reopen", "ping"]
-"""A kind of history entry; ``ping`` is a reminder to people."""
+Step = Literal[
+    "open",
+    "claim",
+    "release",
+    "assign",
+    "note",
+    "reply",
+    "amend",
+    "retract",
+    "resolve",
+    "decline",
+    "reopen",
+    "ping",
+    "second_level",
+]
+"""A kind of history entry; ``ping`` is a reminder to people, ``second_level`` the question to those
+who are asked after a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +73,23 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
+class ActDetail:
+    """What some acts name besides their text.
+
+    ``to`` is the colleague who gets an assigned case. ``about`` is the number of the reply that an
+    amendment or a retraction is about, 0 for other acts. ``in_thread``: the asker has read the
+    reply already, where its author wrote it.
+    """
+
+    to: Actor | None = None
+    about: int = 0
+    in_thread: bool = False
+
+
+NO_DETAIL = ActDetail()
+
+
+@dataclass(frozen=True, slots=True)
 class CaseStatus:
     """State and owner of a case, as the state machine uses them; ``owner_id`` "" means unowned."""
 
@@ -59,6 +104,7 @@ class Case:
 
     ``asker_name`` is empty if the platform gave none; ``outsider`` is empty for a colleague.
     ``due_at`` is the time of the next reminder, None for no more. ``version`` counts changes.
+    ``level`` is 2 once the second level was asked.
     """
 
     interaction_id: InteractionId
@@ -76,6 +122,7 @@ class Case:
     pings: int = 0
     version: int = 0
     outsider: Outsider = ""
+    level: int = 1
 
     @property
     def asker_mark(self) -> str:
@@ -87,7 +134,8 @@ class Case:
 class CaseStep:
     """One entry of a case's history; ``number`` counts within the case from 1.
 
-    ``text`` is the reply, the reason for declining, or the asker's comment; else empty.
+    ``text`` is the reply, the reason for declining or assigning, the note, or the asker's comment;
+    else empty.
     """
 
     interaction_id: InteractionId
@@ -96,6 +144,7 @@ class CaseStep:
     actor: Actor | None
     text: str
     at: datetime
+    detail: ActDetail = NO_DETAIL
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +178,7 @@ class Notice:
     text: str
     attempts: int = 0
     posted: PostedRef | None = None
+    detail: ActDetail = NO_DETAIL
 
 
 def actor_of(
@@ -162,6 +212,10 @@ USE_REPLY = (
 """Reply to somebody who mentions the bot in the thread below a card."""
 
 
+WRITTEN_NOTES = ":written:"
+"""Part of the key of a note with what an expert wrote in a case's thread."""
+
+
 async def mark_card_thread(
     notes: Notes, platform: str, tenant: str, case_id: InteractionId, at: PostedRef
 ) -> None:
@@ -173,7 +227,13 @@ async def mark_card_thread(
 
 async def is_card_thread(notes: Notes, thread: Thread) -> bool:
     """Return whether a thread is below the card of a case. Raises StoreUnavailable."""
-    return await notes.get(thread.tenant, _key(thread)) is not None
+    return await case_of_card_thread(notes, thread) is not None
+
+
+async def case_of_card_thread(notes: Notes, thread: Thread) -> InteractionId | None:
+    """Return the case below whose card a thread is, None for another. Raises StoreUnavailable."""
+    found = await notes.get(thread.tenant, _key(thread))
+    return InteractionId(found) if found else None
 
 
 def _key(thread: Thread) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from bot.domain.cases import CaseStep, Notice, Step
+from bot.domain.cases import CaseStep, Notice, State, Step
 from bot.domain.errors import BotError, DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import InteractionId, Message, Platform
@@ -24,11 +24,15 @@ from bot.escalations.case_view import (
     last_act,
 )
 from bot.escalations.casework import Casework
-from bot.escalations.lifecycle import display_name
+from bot.escalations.history import assignee_of
+from bot.escalations.lifecycle import EXPERTS_ONLY, display_name
 
 _DID: Mapping[Step, str] = {
     "claim": "has taken your question",
+    "assign": "looks after your question now",
     "reply": "answered",
+    "amend": "corrected the answer",
+    "retract": "took the answer back",
     "resolve": "closed your question",
     "decline": "can't take your question",
     "reopen": "opened your question again",
@@ -36,6 +40,7 @@ _DID: Mapping[Step, str] = {
 """Text after the expert's name. It states what happened and promises nothing."""
 
 _OTHERWISE = "wrote"
+_ANSWERED_IN_THREAD = "answered in this thread."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +56,19 @@ class NoticeText:
 
 
 def notice_text(notice: Notice) -> NoticeText:
-    """Return the parts of a notice to an asker; the name is never empty."""
+    """Return the parts of a notice to an asker; the name is never empty.
+
+    The reason of an assignment is not for the asker, and a reply that its author wrote in the
+    asker's thread is not repeated.
+    """
+    detail = notice.detail
+    if notice.step == "assign":
+        return NoticeText(display_name(assignee_of(detail)), f"{_DID['assign']}.", "")
+    name = display_name(notice.actor.name if notice.actor else "")
+    if detail.in_thread:
+        return NoticeText(name, _ANSWERED_IN_THREAD, "")
     words = notice.text.strip()
     did = _DID.get(notice.step, _OTHERWISE)
-    name = display_name(notice.actor.name if notice.actor else "")
     return NoticeText(name, f"{did}:" if words else f"{did}.", words)
 
 
@@ -131,6 +145,27 @@ class LatestNotice:
         await self._edit(message, last, view, buttons_for_asker(state), remark_on(act))
         await self._store(message, _Latest(last.at, last.number, state))
 
+    async def revise(
+        self, message: Message, notice: Notice, at: PostedRef, remark: str
+    ) -> PostedRef:
+        """Edit a posted notice; the latest keeps the buttons of the case's state.
+
+        Raises DeliveryFailed, DeliveryRefused, StoreUnavailable.
+        """
+        last, state = await self._stored(message), await self._state(message)
+        is_latest = last is not None and last.at == at
+        offers = buttons_for_asker(state) if is_latest and state is not None else ()
+        await self._edit_notice(message, at, notice, offers, remark)
+        if last is not None and is_latest and state is not None:
+            await self._store(message, _Latest(at, last.number, state))
+        return at
+
+    async def _state(self, message: Message) -> State | None:
+        if self.casework is None:
+            return None
+        view = await self.casework.bare(message.thread.tenant, message.interaction_id)
+        return view.case.status.state
+
     async def _remove_buttons(self, message: Message, before: _Latest | None) -> None:
         if before is None or self.casework is None:
             return
@@ -149,7 +184,7 @@ class LatestNotice:
         if step is None:
             return
         try:
-            await self._edit_notice(message, last.at, _notice_of(step), offers, remark)
+            await self._edit_notice(message, last.at, notice_of(step), offers, remark)
         except DeliveryRefused as error:
             log.info("escalation.news_gone", platform=self._platform, why=str(error))
 
@@ -180,10 +215,10 @@ def remark_on(act: CaseStep) -> str:
 
 def _is_silent(act: CaseStep) -> bool:
     """Return whether the asker gets no notice of an act."""
-    return act.step == "release" or (act.actor is not None and act.actor.role == "asker")
+    return act.step in EXPERTS_ONLY or (act.actor is not None and act.actor.role == "asker")
 
 
-def _notice_of(step: CaseStep) -> Notice:
+def notice_of(step: CaseStep) -> Notice:
     """Return the notice by which the asker was told of a step."""
     return Notice(
         id=f"{step.interaction_id}:{step.number}:asker",
@@ -193,4 +228,5 @@ def _notice_of(step: CaseStep) -> Notice:
         to="asker",
         actor=step.actor,
         text=step.text,
+        detail=step.detail,
     )

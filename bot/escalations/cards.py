@@ -177,6 +177,11 @@ class CardActions:
             raise InteractionUnknown(f"The card of {case_id!r} is not in {channel!r}.")
         return asked.message, at
 
+    async def card_of(self, case_id: InteractionId) -> PostedRef | None:
+        """Return where the card of a case is, None without one; raises as ``place``."""
+        asked = await self._interactions.get(case_id)
+        return await self._cards.card_of(asked.message) if asked else None
+
     async def view(self, case_id: InteractionId) -> CaseView:
         """Return the current view of a case's card. Raises InteractionUnknown, StoreUnavailable.
 

@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.domain.cases import Act, Case, CaseStatus, CaseStep, Notice, State, Step
 from bot.domain.interactions import Delivery, Escalation
+from bot.domain.markdown import clip
+from bot.escalations.history import assignee_of, standing_replies
 from bot.escalations.lifecycle import display_name
 
 
@@ -28,11 +30,10 @@ class CaseView:
 
 def is_keepable(view: CaseView) -> bool:
     """Return whether an expert answered a case that stands answered: others may want the answer."""
-    replied = any(
-        each.step == "reply" and each.actor is not None and each.actor.role == "expert"
-        for each in view.steps
-    )
-    return replied and view.case.status.state in {"answered", "resolved"}
+    return any(each.text for each in standing_replies(view.steps)) and view.case.status.state in {
+        "answered",
+        "resolved",
+    }
 
 
 def view_of_delivery(delivery: Delivery) -> CaseView:
@@ -71,18 +72,32 @@ STEP_LABELS: Mapping[Step, str] = {
     "open": "asked",
     "claim": "claimed it",
     "release": "released it",
+    "assign": "gave it to",
+    "note": "noted for those who answer",
     "reply": "replied",
+    "amend": "corrected their reply",
+    "retract": "took their reply back",
     "resolve": "resolved it",
     "decline": "declined it",
     "reopen": "reopened it",
     "ping": "People were reminded",
+    "second_level": "The second level was asked",
 }
-"""Text after the expert's name in the history, as experts read it."""
+"""Text after the expert's name in the history, as experts read it; see ``step_label``."""
+
+
+def step_label(step: CaseStep) -> str:
+    """Return the text after the name of a step's actor, with the name of an assignee."""
+    if step.detail.to is None:
+        return STEP_LABELS[step.step]
+    return f"{STEP_LABELS[step.step]} {display_name(assignee_of(step.detail))}"
 
 
 STATE_AFTER_STEP: Mapping[Step, State] = {
     "claim": "claimed",
+    "assign": "claimed",
     "reply": "answered",
+    "amend": "answered",
     "resolve": "resolved",
     "decline": "declined",
     "reopen": "reopened",
@@ -110,8 +125,15 @@ class CaseForm:
 CASE_FORMS: Mapping[Act, CaseForm] = {
     "reply": CaseForm("Your reply", "It is posted where the question was asked, in your name."),
     "decline": CaseForm("Why, or who to ask", "The one who asked reads it, with your name."),
+    "assign": CaseForm("Why, and what is known so far", "Only those who answer read it."),
+    "note": CaseForm("Your note", "Only those who answer read it, never the one who asked."),
 }
 """The acts for which a text is asked."""
+
+
+NO_COLLEAGUE = "Choose a colleague: guests, bots and people of other companies can't have it."
+NOT_A_MEMBER = "They don't see this channel. Invite them first, or choose somebody of it."
+"""Refusals of an assignment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +162,15 @@ _REPLY = CaseButton("reply", "Reply")
 _RESOLVE = CaseButton("resolve", "Resolve")
 _DECLINE = CaseButton("decline", "Not for us")
 _RELEASE = CaseButton("release", "Release")
-_WAITING = (CaseButton("claim", "Claim", first=True), _REPLY, _RESOLVE, _DECLINE)
+_ASSIGN = CaseButton("assign", "Give to\u2026")
+_NOTE = CaseButton("note", "Note")
+_MORE = (_ASSIGN, _NOTE)
+_WAITING = (CaseButton("claim", "Claim", first=True), _REPLY, _RESOLVE, _DECLINE, *_MORE)
 _PEOPLE_BUTTONS: Mapping[State, tuple[CaseButton, ...]] = {
     "open": _WAITING,
     "reopened": _WAITING,
-    "claimed": (CaseButton("reply", "Reply", first=True), _RESOLVE, _DECLINE, _RELEASE),
-    "answered": (CaseButton("reply", "Reply again"), _RESOLVE, _RELEASE),
+    "claimed": (CaseButton("reply", "Reply", first=True), _RESOLVE, _DECLINE, _RELEASE, *_MORE),
+    "answered": (CaseButton("reply", "Reply again"), _RESOLVE, _RELEASE, *_MORE),
 }
 
 _NO_LONGER = CaseButton("resolve", "I no longer need it")
@@ -214,7 +239,7 @@ def state_since(case: Case) -> datetime:
 
 def acts_in(steps: Sequence[CaseStep]) -> tuple[CaseStep, ...]:
     """Return the acts of experts and asker, oldest first, without the opening and reminders."""
-    return tuple(step for step in steps if step.step not in {"open", "ping"})
+    return tuple(step for step in steps if step.step not in {"open", "ping", "second_level"})
 
 
 def last_act(steps: Sequence[CaseStep]) -> CaseStep | None:
@@ -222,11 +247,22 @@ def last_act(steps: Sequence[CaseStep]) -> CaseStep | None:
     return next(reversed(acts_in(steps)), None)
 
 
+_REASON_LENGTH = 500
+
+
 def reminder_text(case: Case, notice: Notice, now: datetime) -> tuple[str, str]:
-    """Return the subject and the rest of a reminder: "Nobody has ...", "; it has ..."."""
+    """Return the subject and the rest of a reminder: "Nobody has ...", "; it has ...".
+
+    They have the names and words of people as they are.
+    """
     if notice.step == "open":
         return "An answer could not be delivered", ", so its asker still waits for one."
-    if notice.step != "ping":
+    if notice.step == "assign":
+        by = display_name(notice.actor.name if notice.actor else "")
+        return f"{by} gave a question to {display_name(assignee_of(notice.detail))}", (
+            f": {clip(notice.text, _REASON_LENGTH)}"
+        )
+    if notice.step == "reopen":
         return "A question was opened again", " and nobody has it."
     waited = waiting_time(now - state_since(case))
     return "Nobody has taken this question yet", f"; it has waited for {waited}."

@@ -19,12 +19,21 @@ from bot.answering.permitted_views import (
     searched_exchange,
 )
 from bot.answering.visibility import ReadablePassages, Visibility, recorded_passages
-from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep
+from bot.domain.cases import (
+    NO_DETAIL,
+    Act,
+    ActDetail,
+    Actor,
+    Case,
+    CaseQuery,
+    CaseStep,
+)
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
 from bot.domain.interactions import Interaction
-from bot.domain.messages import InteractionId, Platform
+from bot.domain.messages import InteractionId, Platform, Thread
 from bot.domain.ports import Interactions, Notes
 from bot.escalations.case_view import CaseView
+from bot.escalations.history import as_corrected
 from bot.escalations.ports import Cases, LinksBack
 from rag.errors import RagError
 from rag.types import BoundedDict, Principal
@@ -34,7 +43,7 @@ LONGEST_REPLY = 4000
 
 _BEFORE = 5
 """Maximum number of earlier exchanges in a view."""
-_SAYS_NOTHING: frozenset[Act] = frozenset({"claim", "release"})
+_SAYS_NOTHING: frozenset[Act] = frozenset({"claim", "release", "retract"})
 
 log = structlog.get_logger(__name__)
 
@@ -50,14 +59,24 @@ class Casework:
         self._readable = readable
 
     async def act(
-        self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
+        self,
+        tenant: str,
+        case_id: InteractionId,
+        act: Act,
+        actor: Actor,
+        text: str = "",
+        detail: ActDetail = NO_DETAIL,
     ) -> Case:
-        """Apply an act if allowed; ``text`` is the reply or the reason, plain text.
+        """Apply an act if allowed; ``text`` is the reply, the reason or the note, plain text.
 
         Raises InteractionUnknown, EscalationTaken, ActRefused; the latter two are worded for the
         actor.
         """
-        return await self._cases.act(tenant, case_id, act, actor, checked(act, text))
+        return await self._cases.act(tenant, case_id, act, actor, checked(act, text), detail)
+
+    async def open_in(self, thread: Thread) -> Case | None:
+        """Return the newest case of a thread that is not settled; None without one."""
+        return next(iter(await self._cases.open_in(thread)), None)
 
     async def view(
         self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
@@ -76,7 +95,7 @@ class Casework:
         seen = Visibility(await self._readable.readable(tenant, found, reader))
         return CaseView(
             case=case,
-            steps=tuple(await self._cases.steps(tenant, case_id)),
+            steps=as_corrected(await self._cases.steps(tenant, case_id)),
             finding=finding_of(explained, seen),
             before=tuple(exchange_of(each, seen) for each in before),
         )
@@ -103,7 +122,7 @@ class Casework:
         if case is None:
             raise _unknown(case_id)
         steps = await self._cases.steps(tenant, case_id)
-        return CaseView(case=case, steps=tuple(steps), finding=None, before=())
+        return CaseView(case=case, steps=as_corrected(steps), finding=None, before=())
 
     async def _before(self, escalated: Interaction) -> Sequence[Interaction]:
         """Return the exchanges that the question refers to, directly or indirectly, oldest first.
@@ -141,11 +160,19 @@ def checked(act: Act, text: str) -> str:
             f"That is {len(stripped):,} characters; {LONGEST_REPLY:,} can be sent at once. Shorten "
             "it, or send it in parts."
         )
-    if not stripped and act == "reply":
-        raise ActRefused("The reply is empty. Write what the asker should read.")
-    if not stripped and act == "decline":
-        raise ActRefused("Say why it is not for you; the asker is told.")
+    if not stripped and act in _EMPTY_TEXTS:
+        raise ActRefused(_EMPTY_TEXTS[act])
     return stripped
+
+
+_EMPTY_TEXTS: Mapping[Act, str] = {
+    "reply": "The reply is empty. Write what the asker should read.",
+    "amend": "The reply is empty. Write what the asker should read.",
+    "decline": "Say why it is not for you; the asker is told.",
+    "assign": "Say why, and what is known so far. Only those who answer read it.",
+    "note": "The note is empty. Write what others who answer should know.",
+}
+"""Acts that need a text, and what their actor reads without one."""
 
 
 class NotifyingCases:
@@ -156,9 +183,15 @@ class NotifyingCases:
         self._announce = announce
 
     async def act(
-        self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
+        self,
+        tenant: str,
+        case_id: InteractionId,
+        act: Act,
+        actor: Actor,
+        text: str = "",
+        detail: ActDetail = NO_DETAIL,
     ) -> Case:
-        changed = await self._cases.act(tenant, case_id, act, actor, text)
+        changed = await self._cases.act(tenant, case_id, act, actor, text, detail)
         self._announce()
         return changed
 
@@ -172,6 +205,9 @@ class NotifyingCases:
 
     async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:
         return await self._cases.steps(tenant, case_id)
+
+    async def open_in(self, thread: Thread) -> Sequence[Case]:
+        return await self._cases.open_in(thread)
 
 
 _DONE = "done"
@@ -191,7 +227,13 @@ class IdempotentActs:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def say(
-        self, key: str, case_id: InteractionId, act: Act, actor: Actor, words: str
+        self,
+        key: str,
+        case_id: InteractionId,
+        act: Act,
+        actor: Actor,
+        words: str,
+        detail: ActDetail = NO_DETAIL,
     ) -> None:
         """Apply an act with text, once per key, which identifies the form and its platform.
 
@@ -205,7 +247,7 @@ class IdempotentActs:
                 before = await self._notes.get(self._tenant, key) or ""
                 if before == _DONE or (before.isdecimal() and times > int(before)):
                     return
-            await self._casework.act(self._tenant, case_id, act, actor, words)
+            await self._casework.act(self._tenant, case_id, act, actor, words, detail)
             await self._notes.put(self._tenant, key, _DONE, interaction_id=case_id)
 
     async def _times_done(self, case_id: InteractionId, act: Act, actor: Actor, words: str) -> int:

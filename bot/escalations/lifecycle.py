@@ -31,6 +31,12 @@ NoticeAudience = Literal["asker", "people"]
 ASKERS_ACTS: frozenset[Act] = frozenset({"resolve", "reopen"})
 """Acts allowed to the asker; all others are for experts."""
 
+REPEATABLE_ACTS: frozenset[Act] = frozenset({"reply", "note", "amend", "retract"})
+"""Acts that may change something although the status stays."""
+
+EXPERTS_ONLY: frozenset[Act] = frozenset({"release", "note"})
+"""Acts of which the asker is not told."""
+
 UNNAMED_PERSON = "Somebody at the help desk"
 """Shown instead of an empty name."""
 
@@ -52,38 +58,60 @@ class ReminderSchedule:
         return now + self.after if self.after and pings < self.most else None
 
 
-def after(status: CaseStatus, act: Act, actor: Actor, *, is_asker: bool) -> CaseStatus:
+def after(
+    status: CaseStatus, act: Act, actor: Actor, *, is_asker: bool, to: Actor | None = None
+) -> CaseStatus:
     """Return the status after an act; unchanged if the act has no effect.
+
+    ``to`` is the colleague to whom ``assign`` gives the case; that a reply to amend or retract is
+    the actor's own is for the record to check.
 
     Raises EscalationTaken if another person owns the case, ActRefused if the state does not allow
     the act; both are worded for the actor.
     """
     _admit(act, actor, is_asker=is_asker)
     match act:
-        case "claim":
-            return _claimed(status, actor)
-        case "release":
-            return _released(status, actor)
+        case "note" | "amend":
+            return status
         case "reply":
             return _answered(status, actor)
         case "resolve":
             return _resolved(status, actor, is_asker=is_asker)
-        case "decline":
-            return _declined(status, actor)
         case "reopen":
             return _reopened(status, actor)
+        case _:
+            return _after_experts_act(status, act, actor, to)
+
+
+def _after_experts_act(
+    status: CaseStatus,
+    act: Literal["claim", "release", "assign", "retract", "decline"],
+    actor: Actor,
+    to: Actor | None,
+) -> CaseStatus:
+    match act:
+        case "claim":
+            return _claimed(status, actor)
+        case "release":
+            return _released(status, actor)
+        case "assign":
+            return _assigned(status, actor, to)
+        case "retract":
+            return _retracted(status, actor)
+        case "decline":
+            return _declined(status, actor)
         case _:
             assert_never(act)
 
 
 def is_change(act: Act, before: CaseStatus, then: CaseStatus) -> bool:
-    """Return whether an act changes anything; a repeated reply is a new reply."""
-    return act == "reply" or before != then
+    """Return whether an act changes anything; a repeated reply or note is a new one."""
+    return act in REPEATABLE_ACTS or before != then
 
 
 def recipients_of(act: Act, *, is_asker: bool) -> tuple[NoticeAudience, ...]:
     """Return the recipients of an act's notice: people always, the asker unless they acted."""
-    return ("people",) if is_asker or act == "release" else ("asker", "people")
+    return ("people",) if is_asker or act in EXPERTS_ONLY else ("asker", "people")
 
 
 def display_name(name: str) -> str:
@@ -112,6 +140,21 @@ def _claimed(status: CaseStatus, actor: Actor) -> CaseStatus:
 def _released(status: CaseStatus, actor: Actor) -> CaseStatus:
     _check_owner(status, actor)
     return status if status.state in WAITING else CaseStatus("open")
+
+
+def _assigned(status: CaseStatus, actor: Actor, to: Actor | None) -> CaseStatus:
+    _check_owner(status, actor)
+    if to is None or not to.id:
+        raise ActRefused("Say which colleague should have it.")
+    if status.state in OWNED and to.has(status.owner_id):
+        return status
+    return _owned("claimed", to)
+
+
+def _retracted(status: CaseStatus, actor: Actor) -> CaseStatus:
+    """Return "claimed" for an answered case of the actor: its answer is gone."""
+    own = status.state == "answered" and actor.has(status.owner_id)
+    return replace(status, state="claimed") if own else status
 
 
 def _answered(status: CaseStatus, actor: Actor) -> CaseStatus:

@@ -10,19 +10,22 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import structlog
 
-from bot.domain.cases import Case, Notice, Step
+from bot.domain.cases import NO_DETAIL, Case, Notice, Step
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown, StoreUnavailable
 from bot.domain.interactions import Interaction, PostedRef
 from bot.domain.messages import Message, Platform
 from bot.domain.ports import Channel, Interactions, Withdraws
+from bot.escalations.asker_notices import notice_of
 from bot.escalations.case_view import CaseView
 from bot.escalations.casework import Casework
+from bot.escalations.history import standing_reply
 from bot.escalations.lifecycle import WAITING
-from bot.escalations.ports import AsksPeople, Cases, Outbox, ShowsCases, Tells
+from bot.escalations.ports import AsksPeople, Cases, Outbox, Revises, ShowsCases, Tells
 from bot.inbox.outbox import pause_before
 from bot.observability.logs import LastingTrouble
 from rag.types import EVERYONE
@@ -136,6 +139,10 @@ _REMINDING_STEPS: frozenset[Step] = frozenset({"open", "ping", "reopen"})
 
 An opening is among them for questions whose answer could not be delivered; others have a card.
 """
+_TELLING_STEPS: frozenset[Step] = frozenset({"assign", "second_level"})
+"""Steps that experts are told of whatever the state: the assignee, and the second level."""
+
+_CORRECTED = "This is the corrected answer."
 
 
 class NoticeDelivery:
@@ -206,8 +213,30 @@ class NoticeDelivery:
                 f"The adapter of {channel.platform!r} can't tell askers of escalations. Have it "
                 "implement bot.escalations.ports.Tells; until then tell them yourself."
             )
+        if notice.detail.about:
+            return await self._revise(notice, message, channel)
         there = await channel.find_told(message, notice) if notice.attempts else None
         return there or await channel.tell(message, notice)
+
+    async def _revise(self, notice: Notice, message: Message, channel: Tells) -> PostedRef | None:
+        """Edit the notice of a reply that was corrected or taken back, or post what became of it.
+
+        What its author wrote in the asker's thread is corrected there by the author.
+        """
+        about, case_id = notice.detail.about, notice.interaction_id
+        steps = await self._cases.steps(message.thread.tenant, case_id)
+        reply = next((each for each in steps if each.number == about), None)
+        if reply is None or (reply.detail.in_thread and notice.step == "amend"):
+            return None
+        at = await self._outbox.posted(case_id, about)
+        if at is None or not isinstance(channel, Revises):
+            there = await channel.find_told(message, notice) if notice.attempts else None
+            return there or await channel.tell(message, notice)
+        said = standing_reply(steps, about)
+        if said is None:
+            gone = replace(notice_of(reply), step="retract", text="", detail=NO_DETAIL)
+            return await channel.revise(message, gone, at, "")
+        return await channel.revise(message, notice_of(said), at, _CORRECTED)
 
     async def _tell_people(self, notice: Notice, message: Message) -> PostedRef | None:
         """Remind experts of an unclaimed case, then update its cards."""
@@ -218,11 +247,8 @@ class NoticeDelivery:
         except InteractionUnknown:
             return None
         waits = view.case.status.state in WAITING
-        ref = (
-            await self._remind(notice, view.case)
-            if waits and notice.step in _REMINDING_STEPS
-            else None
-        )
+        told = notice.step in _TELLING_STEPS or (waits and notice.step in _REMINDING_STEPS)
+        ref = await self._remind(notice, view.case) if told else None
         await self._show(message, view)
         return ref
 

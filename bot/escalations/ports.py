@@ -6,9 +6,18 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep, Notice
+from bot.domain.cases import (
+    NO_DETAIL,
+    Act,
+    ActDetail,
+    Actor,
+    Case,
+    CaseQuery,
+    CaseStep,
+    Notice,
+)
 from bot.domain.interactions import PostedRef
-from bot.domain.messages import InteractionId, Message
+from bot.domain.messages import InteractionId, Message, Thread
 from bot.escalations.case_view import CaseView
 
 
@@ -16,7 +25,13 @@ class Cases(Protocol):
     """The cases in the record. Raises bot.domain.errors.StoreUnavailable."""
 
     async def act(
-        self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
+        self,
+        tenant: str,
+        case_id: InteractionId,
+        act: Act,
+        actor: Actor,
+        text: str = "",
+        detail: ActDetail = NO_DETAIL,
     ) -> Case:
         """Apply an act if allowed: change, history and notices in one transaction.
 
@@ -36,6 +51,10 @@ class Cases(Protocol):
 
     async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:
         """Return the history, oldest first; empty where there is no such case."""
+        ...
+
+    async def open_in(self, thread: Thread) -> Sequence[Case]:
+        """Return the cases of a thread's questions that are not settled, newest first."""
         ...
 
 
@@ -63,7 +82,14 @@ class Outbox(Protocol):
         ...
 
     async def remind(self, now: datetime) -> int:
-        """Write a reminder for every case that waited too long; return how many."""
+        """Write a reminder for every case that waited too long; return how many.
+
+        The question to the second level counts as one.
+        """
+        ...
+
+    async def posted(self, case_id: InteractionId, number: int) -> PostedRef | None:
+        """Return where the asker's notice of a step was posted; None if it was not."""
         ...
 
 
@@ -81,11 +107,28 @@ class Tells(Protocol):
 
 
 @runtime_checkable
+class Revises(Protocol):
+    """Optional capability of a channel: edit a posted notice; without it a new one is posted."""
+
+    async def revise(
+        self, message: Message, notice: Notice, at: PostedRef, remark: str
+    ) -> PostedRef:
+        """Replace what was posted by ``notice``, with a remark of ours below; idempotent.
+
+        Raises bot.domain.errors.DeliveryFailed, DeliveryRefused.
+        """
+        ...
+
+
+@runtime_checkable
 class AsksPeople(Protocol):
     """Optional capability of a channel: post reminders in an experts' channel."""
 
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
-        """Post a reminder; None if no experts' channel is configured. Raises DeliveryFailed."""
+        """Post a reminder; None if no experts' channel is configured. Raises DeliveryFailed.
+
+        It tells of an assignment, too. The step "second_level" goes to the second level's channel.
+        """
         ...
 
 

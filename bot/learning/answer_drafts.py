@@ -23,6 +23,7 @@ from bot.domain.errors import ActRefused, BotError, DeliveryFailed, InteractionU
 from bot.domain.interactions import Interaction
 from bot.domain.messages import Intent, InteractionId, Platform
 from bot.domain.ports import Directory, Interactions, KnowsPublicChannels
+from bot.escalations.history import standing_replies
 from bot.escalations.ports import Cases
 from bot.learning.gap_checks import ModelAllowance, RecordsCalls
 from bot.learning.gaps import normalised
@@ -294,8 +295,7 @@ class AnswerDrafts:
 
     async def _replies(self, case_id: InteractionId) -> Sequence[str]:
         steps = await self._cases.steps(self._tenant, case_id)
-        said = (each for each in steps if each.step == "reply" and each.actor is not None)
-        return [each.text for each in said if each.actor and each.actor.role == "expert"]
+        return [each.text for each in standing_replies(steps)]
 
     async def _case(self, case_id: InteractionId) -> tuple[Case, Interaction]:
         case = await self._cases.get(self._tenant, case_id)

@@ -275,6 +275,8 @@ def event_body(event: CaseEvent, view: CaseView, public_url: str | None) -> Mapp
                 "by": display_name(step.actor.name) if step.actor else None,
                 "role": step.actor.role if step.actor else None,
                 "text": step.text,
+                "to": display_name(step.detail.to.name) if step.detail.to else None,
+                "about": step.detail.about or None,
             },
         },
     }

@@ -11,11 +11,21 @@ from typing import Any, get_args
 from sqlalchemy import Insert, Row, Select, Update, func, insert, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStatus, CaseStep
+from bot.domain.cases import (
+    NO_DETAIL,
+    Act,
+    ActDetail,
+    Actor,
+    Case,
+    CaseQuery,
+    CaseStatus,
+    CaseStep,
+)
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.json_codec import storable
-from bot.domain.messages import InteractionId, Outsider
+from bot.domain.messages import InteractionId, Outsider, Thread
 from bot.escalations import lifecycle
+from bot.escalations.history import assignee_of, own_reply, standing_reply
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import queries
 from bot.store.connections import Transactions
@@ -50,6 +60,29 @@ def select_cases(
     return statement.where(beyond)
 
 
+def select_open_in(thread: Thread) -> Select[EscalationRow, str, str]:
+    """Return the query for the cases of a thread that are not settled, newest first."""
+    return (
+        _select_all_cases(thread.tenant)
+        .where(
+            InteractionRow.tenant == thread.tenant,
+            InteractionRow.thread == thread.key,
+            EscalationRow.state.in_(sorted(lifecycle.UNSETTLED)),
+        )
+        .order_by(InteractionRow.number.desc())
+    )
+
+
+def select_steps(tenant: str, case_id: str) -> Select[EscalationStepRow]:
+    """Return the query for the history of a case, oldest first."""
+    row = EscalationStepRow
+    return (
+        select(row)
+        .where(row.tenant == tenant, row.interaction_id == storable(case_id))
+        .order_by(row.number)
+    )
+
+
 def select_next_step_number(case_id: str) -> Select[int]:
     """Return the query for the next step number of a case, which must be locked."""
     row = EscalationStepRow
@@ -70,13 +103,14 @@ def update_case(case: Case) -> Update:
             due_at=case.due_at,
             pings=case.pings,
             version=case.version,
+            level=case.level,
         )
     )
 
 
 def insert_step(tenant: str, taken: CaseStep) -> Insert:
     """Return the statement that appends a step to the history."""
-    actor = taken.actor
+    actor, detail = taken.actor, taken.detail
     return insert(EscalationStepRow).values(
         interaction_id=taken.interaction_id,
         number=taken.number,
@@ -87,6 +121,10 @@ def insert_step(tenant: str, taken: CaseStep) -> Insert:
         actor_role="" if actor is None else actor.role,
         text=taken.text,
         at=taken.at,
+        assignee=detail.to.id if detail.to else "",
+        assignee_name=detail.to.name if detail.to else "",
+        about=detail.about,
+        in_thread=detail.in_thread,
     )
 
 
@@ -146,6 +184,7 @@ def case_of(row: Row[EscalationRow, str, str]) -> Case:
         due_at=row.due_at,
         pings=row.pings,
         version=row.version,
+        level=row.level,
         outsider=_outsider_of(row.message),
     )
 
@@ -159,7 +198,14 @@ def step_of(row: Row[EscalationStepRow]) -> CaseStep:
         actor=actor_of(row),
         text=row.text,
         at=row.at,
+        detail=detail_of(row),
     )
+
+
+def detail_of(row: Row[Any]) -> ActDetail:
+    """Return what a step's row names besides its text."""
+    to = Actor(row.assignee, row.assignee_name, "expert") if row.assignee else None
+    return ActDetail(to, row.about, in_thread=row.in_thread)
 
 
 def actor_of(row: Row[Any]) -> Actor | None:
@@ -192,11 +238,12 @@ def _select_all_cases(tenant: str) -> Select[EscalationRow, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ActTaken:
-    """An act on a case: its actor, the text sent with it, and whether the actor is the asker."""
+    """An act on a case: its actor, what was sent with it, and whether the actor is the asker."""
 
     act: Act
     actor: Actor
     text: str
+    detail: ActDetail
     is_asker: bool
 
 
@@ -214,21 +261,33 @@ class StoredEscalations:
         self._reminders = reminders or ReminderSchedule()
 
     async def act(
-        self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
+        self,
+        tenant: str,
+        case_id: InteractionId,
+        act: Act,
+        actor: Actor,
+        text: str = "",
+        detail: ActDetail = NO_DETAIL,
     ) -> Case:
-        who = storable_actor(actor)
+        who, to = storable_actor(actor), detail.to and storable_actor(detail.to)
         async with self._transactions.writing() as connection:
             case = await _lock_case(connection, tenant, case_id)
             is_asker = who.has(case.asker_id)
-            then = lifecycle.after(case.status, act, who, is_asker=is_asker)
-            taken = ActTaken(act, who, storable(text), is_asker=is_asker)
+            then = lifecycle.after(case.status, act, who, is_asker=is_asker, to=to)
+            taken = ActTaken(act, who, storable(text), replace(detail, to=to), is_asker)
             if not lifecycle.is_change(act, case.status, then):
                 await _refuse_unsent_words(connection, case, taken)
                 return case
-            case = self._changed(case, then)
+            if not await _is_correction_new(connection, case, taken):
+                return case
+            now = utc_now()
+            case = self._changed(case, act, then, now)
             await connection.execute(update_case(case))
-            await _record_act(connection, case, taken)
+            await _record_act(connection, case, taken, now)
             return case
+
+    async def open_in(self, thread: Thread) -> Sequence[Case]:
+        return [case_of(row) for row in await self._transactions.rows(select_open_in(thread))]
 
     async def get(self, tenant: str, case_id: InteractionId) -> Case | None:
         row = await self._transactions.first(select_case(tenant, storable(case_id)))
@@ -241,12 +300,7 @@ class StoredEscalations:
         return [case_of(row) for row in rows]
 
     async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:
-        row = EscalationStepRow
-        rows = await self._transactions.rows(
-            select(row)
-            .where(row.tenant == tenant, row.interaction_id == storable(case_id))
-            .order_by(row.number)
-        )
+        rows = await self._transactions.rows(select_steps(tenant, case_id))
         return [step_of(row) for row in rows]
 
     async def workers(
@@ -266,8 +320,10 @@ class StoredEscalations:
             found[key] = found.get(key, frozenset()) | {actor}
         return found
 
-    def _changed(self, case: Case, then: CaseStatus) -> Case:
-        now = utc_now()
+    def _changed(self, case: Case, act: Act, then: CaseStatus, now: datetime) -> Case:
+        if act != "reply" and then == case.status:
+            # Nobody has it who did not before, so the reminders go on as they were.
+            return replace(case, version=case.version + 1)
         waits = then.state in lifecycle.WAITING
         return replace(
             case,
@@ -316,15 +372,39 @@ async def _refuse_unsent_words(connection: AsyncConnection, case: Case, taken: A
         )
 
 
-async def _record_act(connection: AsyncConnection, case: Case, taken: ActTaken) -> None:
+async def _is_correction_new(connection: AsyncConnection, case: Case, taken: ActTaken) -> bool:
+    """Return whether an act is no correction of a reply, or one that changes the reply.
+
+    Raises ActRefused if it is about no reply of the actor's, or one that was taken back.
+    """
+    if taken.act not in {"amend", "retract"}:
+        return True
+    rows = await connection.execute(select_steps(case.tenant, case.interaction_id))
+    steps = [step_of(row) for row in rows.all()]
+    if not own_reply(steps, taken.detail.about, taken.actor):
+        raise ActRefused("That is no reply of yours.")
+    said = standing_reply(steps, taken.detail.about)
+    if taken.act == "retract":
+        return said is not None
+    if said is None:
+        raise ActRefused("That reply was taken back. Write a new one.")
+    return said.text != taken.text
+
+
+async def _record_act(
+    connection: AsyncConnection, case: Case, taken: ActTaken, at: datetime
+) -> None:
     """Insert the history step, its notices and event and, for an expert, the audit row."""
     key = case.interaction_id
     number = await connection.scalar(select_next_step_number(key)) or 1
-    step = CaseStep(key, number, taken.act, taken.actor, taken.text, case.changed_at)
+    step = CaseStep(key, number, taken.act, taken.actor, taken.text, at, taken.detail)
     await connection.execute(insert_step(case.tenant, step))
-    await connection.execute(insert_webhook_event(case, number, case.changed_at))
+    await connection.execute(insert_webhook_event(case, number, at))
     await connection.execute(settle_notices_to_people(key))
     for to in lifecycle.recipients_of(taken.act, is_asker=taken.is_asker):
-        await connection.execute(insert_notice(case, number, to, case.changed_at))
+        await connection.execute(insert_notice(case, number, to, at))
     if taken.actor.role == "expert":
-        await connection.execute(insert_audit(case.tenant, taken.actor.id, taken.act, key))
+        audited = insert_audit(
+            case.tenant, taken.actor.id, taken.act, key, detail=assignee_of(taken.detail)
+        )
+        await connection.execute(audited)

@@ -71,6 +71,15 @@ class StoredNotices:
         given_up = {"due_at": None, "owner": None, "held_until": None, "failure": storable(why)}
         await self._transactions.execute(_update_claimed_notice(notice).values(**given_up))
 
+    async def posted(self, case_id: InteractionId, number: int) -> PostedRef | None:
+        row = NoticeRow
+        found = await self._transactions.first(
+            select(row.posted_channel, row.posted_id).where(
+                row.interaction_id == case_id, row.number == number, row.to == "asker"
+            )
+        )
+        return posted_ref_of(found.posted_channel, found.posted_id) if found else None
+
     async def remind(self, now: datetime) -> int:
         if await self._transactions.first(select_cases_to_remind_of(now).limit(1)) is None:
             return 0
@@ -106,7 +115,11 @@ def select_due(now: datetime) -> Select[*tuple[Any, ...]]:
     """Return the query for the notices that are due and not claimed, oldest first."""
     row, step = NoticeRow, EscalationStepRow
     return (
-        select(row, step.step, step.actor, step.actor_name, step.actor_role, step.text)
+        select(
+            row,
+            *(step.step, step.actor, step.actor_name, step.actor_role, step.text),
+            *(step.assignee, step.assignee_name, step.about, step.in_thread),
+        )
         .join(step, and_(step.interaction_id == row.interaction_id, step.number == row.number))
         .where(
             row.due_at.is_not(None),
@@ -166,4 +179,5 @@ def _notice_of(row: Row[Any]) -> Notice:
         text=row.text,
         attempts=row.attempts,
         posted=posted_ref_of(row.posted_channel, row.posted_id),
+        detail=escalations.detail_of(row),
     )

@@ -23,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import InstrumentedAttribute
 
+from bot.domain.cases import WRITTEN_NOTES
 from bot.domain.interactions import WITHOUT_TEXT, PostedRef
 from bot.domain.json_codec import storable
 from bot.domain.messages import Intent, Message, Thread
@@ -33,6 +34,7 @@ from bot.store.tables import (
     EscalationStepRow,
     FeedbackRow,
     InteractionRow,
+    NoteRow,
     NoticeRow,
     ProgressRow,
     Table,
@@ -335,6 +337,13 @@ def delete_texts(interaction_id: str) -> tuple[Delete | Update, ...]:
         update(NoticeRow)
         .where(NoticeRow.interaction_id == interaction_id)
         .values(due_at=None, failure=""),
+    )
+
+
+def delete_written(interaction_id: str) -> Delete:
+    """Return the statement that deletes what experts wrote in the threads of a question's case."""
+    return delete(NoteRow).where(
+        NoteRow.interaction_id == interaction_id, NoteRow.key.contains(WRITTEN_NOTES)
     )
 
 

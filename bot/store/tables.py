@@ -214,6 +214,7 @@ class EscalationRow(Table):
     """A question escalated to experts; ``owner`` is the id of the expert who claimed it.
 
     ``due_at`` is the time of the next reminder, null for none. ``version`` counts changes.
+    ``level`` is 2 once the second level was asked.
     """
 
     __tablename__ = "escalations"
@@ -239,10 +240,15 @@ class EscalationRow(Table):
     due_at: Mapped[datetime | None] = mapped_column(Utc)
     pings: Mapped[int] = mapped_column(Integer, server_default="0")
     version: Mapped[int] = mapped_column(Integer, server_default="0")
+    level: Mapped[int] = mapped_column(Integer, server_default="1")
 
 
 class EscalationStepRow(Table):
-    """One entry of an escalation's history; ``number`` counts from 1 per escalation."""
+    """One entry of an escalation's history; ``number`` counts from 1 per escalation.
+
+    ``assignee`` is who got an assigned case, ``about`` the reply that a correction is about.
+    ``in_thread``: the asker had read the reply already.
+    """
 
     __tablename__ = "escalation_steps"
 
@@ -257,6 +263,10 @@ class EscalationStepRow(Table):
     actor_role: Mapped[str] = mapped_column(String(8), server_default="")
     text: Mapped[str] = mapped_column(Text, server_default="")
     at: Mapped[datetime] = mapped_column(Utc)
+    assignee: Mapped[str] = mapped_column(Text, server_default="")
+    assignee_name: Mapped[str] = mapped_column(Text, server_default="")
+    about: Mapped[int] = mapped_column(Integer, server_default="0")
+    in_thread: Mapped[bool] = mapped_column(Boolean, server_default=false())
 
 
 class NoticeRow(Table):

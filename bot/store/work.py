@@ -171,6 +171,7 @@ class StoredWork:
             blank = self._rows.message(replace(_without_words(interaction.message), reply_to=""))
             await connection.execute(queries.finish_withdrawal(interaction_id, blank))
             await connection.execute(queries.delete_case(interaction_id))
+            await connection.execute(queries.delete_written(interaction_id))
         await self._transactions.scrub()
 
     async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:

@@ -7,11 +7,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStatus, CaseStep, Notice
+from bot.domain.cases import (
+    NO_DETAIL,
+    Act,
+    ActDetail,
+    Actor,
+    Case,
+    CaseQuery,
+    CaseStatus,
+    CaseStep,
+    Notice,
+)
 from bot.domain.errors import StoreUnavailable
 from bot.domain.interactions import Delivery, Interaction, PostedRef
 from bot.domain.messages import Activity, InteractionId, Message, Platform, Thread
 from bot.escalations.case_view import CaseView
+from bot.escalations.lifecycle import UNSETTLED
 from tests.fakes.builders import NOON
 
 ANNA = Actor("anna.lopez", "Anna Lopez", "expert")
@@ -98,6 +109,12 @@ class MemoryOutbox:
         slip = self._slip(notice)
         slip.settled, slip.why = True, why
 
+    async def posted(self, case_id: InteractionId, number: int) -> PostedRef | None:
+        told = (
+            each for each in self.told if (each.interaction_id, each.number) == (case_id, number)
+        )
+        return next((each.posted for each in told if each.to == "asker"), None)
+
     async def remind(self, now: datetime) -> int:
         self._check()
         self.put(*self.pings, at=now)
@@ -129,7 +146,13 @@ class MemoryCases:
     acts: list[Act] = field(default_factory=list)
 
     async def act(
-        self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
+        self,
+        tenant: str,
+        case_id: InteractionId,
+        act: Act,
+        actor: Actor,
+        text: str = "",
+        detail: ActDetail = NO_DETAIL,
     ) -> Case:
         self.acts.append(act)
         return self.cases[case_id]
@@ -142,6 +165,10 @@ class MemoryCases:
         self, tenant: str, query: CaseQuery, *, limit: int, after: Case | None = None
     ) -> Sequence[Case]:
         return [case for case in self.cases.values() if case.tenant == tenant][:limit]
+
+    async def open_in(self, thread: Thread) -> Sequence[Case]:
+        there = (case for case in self.cases.values() if case.channel.endswith(thread.channel))
+        return [case for case in there if case.status.state in UNSETTLED]
 
     async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:
         return [step for step in self.history if step.interaction_id == case_id]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from functools import partial
 
 from aiohttp import web
 
@@ -17,6 +18,7 @@ from bot.chat.actions import ActionTargets, ExplainAction
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.executor import CommandSenders, parse_admins
 from bot.chat.commands.run_followers import RunFollowers, run_followers
+from bot.chat.thread_replies import ThreadReplies
 from bot.escalations.cards import CardActions
 from bot.platforms.slack.actions.answer_buttons import AnswerButtons, ExplanationModals
 from bot.platforms.slack.actions.feedback import AnswerLookup, FeedbackListener
@@ -34,6 +36,7 @@ from bot.platforms.slack.people_channel import CaseButtons
 from bot.platforms.slack.reindex_runs import ReindexListener, RunMessages
 from bot.platforms.slack.slash_commands import COMMAND_SPELLING, SlashCommands
 from bot.platforms.slack.socket_mode import SocketMode, SocketTimeouts
+from bot.platforms.slack.thread_replies import SlackThreadReplies, sees_channel
 
 __all__ = ["PATH", "SlackChannel", "connect", "mount"]
 
@@ -91,11 +94,15 @@ def listeners(
 ) -> Sequence[Listener]:
     """Return all listeners, most specific first."""
     identity, client, background = channel.identity, channel.client, channel.background
-    messages = MessageListener(identity, context, channel.mention_names, channel.tell_alone)
+    replies = thread_replies(channel, context)
+    messages = MessageListener(
+        identity, context, channel.mention_names, replies, channel.tell_alone
+    )
     return (
         InstallationEvents(context, identity=identity, client=client, background=background),
         EditListener(identity, context, messages),
         StopEvents(context, channel.sessions),
+        replies,
         *case_listeners(channel, context),
         *answer_listeners(channel, context),
         *command_listeners(channel, context, followers=followers),
@@ -164,6 +171,19 @@ def command_listeners(
         explanation_modals=ExplanationModals(channel.client),
     )
     return (commands, settings, reindexing)
+
+
+def thread_replies(channel: SlackChannel, context: ChatContext) -> SlackThreadReplies:
+    """Return the listener for what experts write in the threads of cases."""
+    replies = ThreadReplies(
+        targets=_targets(channel, context),
+        casework=context.casework,
+        notes=context.notes,
+        card_of=channel.card_of,
+        sees=partial(sees_channel, channel.client),
+    )
+    presses = PressDispatcher(channel.client, channel.background)
+    return SlackThreadReplies(replies, channel.client, presses, context.tenant)
 
 
 def case_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[Listener]:

@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.answering.reply_text import MISSING_INTRO
 from bot.chat.response_view import ESCALATION_REASONS, case_pages, web_url
-from bot.domain.cases import THREAD_NOT_READ, Act, Case, CaseStep
+from bot.chat.thread_replies import THREAD_IS_ASKED_ABOUT
+from bot.domain.cases import Act, Case, CaseStep
 from bot.domain.markdown import clip, disarm, split, without_direction_marks
 from bot.domain.messages import Message
 from bot.escalations.case_view import (
     CASE_FORMS,
     KEEP_LABEL,
     KEEP_QUESTION,
-    STEP_LABELS,
     CaseLinks,
     CaseView,
     acts_in,
@@ -29,17 +29,22 @@ from bot.escalations.case_view import (
     pages_heading,
     state_since,
     status_text,
+    step_label,
 )
 from bot.escalations.casework import LONGEST_REPLY
 from bot.escalations.lifecycle import display_name
 from bot.platforms.slack.actions.interactivity import input_block, modal, text_input
 from bot.platforms.slack.payloads.actions import (
+    ASSIGN_FORM,
+    CASE_ASSIGN,
     CASE_CLAIM,
     CASE_DECLINE,
+    CASE_NOTE,
     CASE_RELEASE,
     CASE_REPLY,
     CASE_RESOLVE,
     DECLINE_FORM,
+    NOTE_FORM,
     REPLY_FORM,
 )
 from bot.platforms.slack.payloads.events import response_url_of
@@ -52,6 +57,7 @@ from bot.platforms.slack.rendering import (
     actions,
     button,
     context,
+    plain_text,
     section,
     source_lines,
 )
@@ -62,6 +68,8 @@ CARD_BUTTONS: Mapping[Act, str] = {
     "reply": CASE_REPLY,
     "resolve": CASE_RESOLVE,
     "decline": CASE_DECLINE,
+    "assign": CASE_ASSIGN,
+    "note": CASE_NOTE,
 }
 """The action ids of a card's buttons."""
 
@@ -118,7 +126,7 @@ def _question(message: Message, view: CaseView, links: CaseLinks) -> str:
     )[0]
     who = f"{_asker(message, view)}{case.asker_mark}"
     opening = f"*A question for a person* from {who}: {ESCALATION_REASONS[case.reason]}"
-    unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.status.state) else ""
+    unread = f" \u00b7 {THREAD_IS_ASKED_ABOUT}" if buttons_for_people(case.status.state) else ""
     return f"{opening}\n{_quoted(text)}\n{_where(message, links)}{unread}"
 
 
@@ -177,7 +185,7 @@ def _history(steps: Sequence[CaseStep]) -> list[str]:
 def _step(step: CaseStep) -> str:
     name = inert(without_direction_marks(display_name(step.actor.name if step.actor else "")))
     words = f": {_line(step.text)}" if step.text else ""
-    return f"{name} {STEP_LABELS[step.step]} {time_ago(step.at)}{words}"
+    return f"{name} {inert(step_label(step))} {time_ago(step.at)}{words}"
 
 
 def _state(view: CaseView) -> str:
@@ -221,12 +229,22 @@ def _quoted(text: str) -> str:
 TEXT_FIELD = "words"
 """The action id of the text field, and the id of its block."""
 
-CASE_MODALS: Mapping[str, Act] = {REPLY_FORM: "reply", DECLINE_FORM: "decline"}
+ASSIGNEE_FIELD = "colleague"
+"""The action id of the field for a colleague, and the id of its block."""
+
+CASE_MODALS: Mapping[str, Act] = {
+    REPLY_FORM: "reply",
+    DECLINE_FORM: "decline",
+    ASSIGN_FORM: "assign",
+    NOTE_FORM: "note",
+}
 """The acts of the modals, by callback id."""
 
 _MODAL_TITLES: Mapping[Act, tuple[str, str]] = {
     "reply": (REPLY_FORM, "Reply"),
     "decline": (DECLINE_FORM, "Not for us"),
+    "assign": (ASSIGN_FORM, "Give to a colleague"),
+    "note": (NOTE_FORM, "Note"),
 }
 """The callback ids and titles of the modals."""
 
@@ -242,8 +260,11 @@ def case_modal(act: Act, case: Case) -> Mapping[str, object]:
     question = split(case.question, _MODAL_QUESTION_LENGTH, lambda part: len(escaped(part)))[0]
     quoted = _quoted(question)
     element = {**text_input(min(LONGEST_REPLY, _LONGEST_FIELD)), "focus_on_load": True}
+    colleague = {"type": "users_select", "placeholder": plain_text("Somebody of this channel")}
+    assignee = (input_block(ASSIGNEE_FIELD, "Who should have it", colleague),)
     blocks = (
         section(split(quoted, 2 * _MODAL_QUESTION_LENGTH)[0]),
+        *(assignee if act == "assign" else ()),
         input_block(TEXT_FIELD, form.label, element, form.hint),
     )
     name, title = _MODAL_TITLES[act]

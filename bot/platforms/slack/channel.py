@@ -66,7 +66,7 @@ class SlackChannel:
     """Slack as a channel: delivers replies, shows progress, posts cards and notices.
 
     Implements Channel, Withdraws, CorrectsReplies, TakesTurns, Introduces, Fetches, TellsState and
-    TellsPeople of bot.domain.ports, Tells, AsksPeople, ShowsCases and LinksBack of
+    TellsPeople of bot.domain.ports, Tells, Revises, AsksPeople, ShowsCases and LinksBack of
     bot.escalations.ports, and SendsDigests of bot.learning.digest. What takes more than a call of
     the client is in a class of its own.
     """
@@ -103,6 +103,7 @@ class SlackChannel:
         self.fetch = Files(client.web).fetch
         self.part = self.health.part
         self.tell, self.find_told = self._notices.tell, self._notices.find_told
+        self.revise = self._notices.revise
         self.card_of, self.remind = self.people.card_of, self.people.remind
         self.tell_people = self.people.tell
         self.correct, self.note = self._replies.correct, self.private_replies.note

@@ -136,7 +136,7 @@ def reminder_message(
     question = clip(case.question, _QUESTION_LENGTH) if ours else f"Asked by {platform}."
     quoted = f"> {with_links(question)}" if ours else with_links(question)
     where = " \u00b7 ".join(links) or f"On the board it is {case.interaction_id}."
-    text = f"*{matter}*{more}\n{quoted}\n{where}"
+    text = f"{bold(matter)}{escaped(more)}\n{quoted}\n{where}"
     return (MessageForm(text, (section(text),)), MessageForm(text))
 
 
@@ -144,7 +144,7 @@ _LONGEST_QUESTION = 200
 
 
 class AskerNotices:
-    """Posts notices to askers. Implements bot.escalations.ports.Tells.
+    """Posts notices to askers. Implements bot.escalations.ports.Tells and Revises.
 
     A long reply has several messages; the posted reference names the last. Messages of an earlier
     attempt are looked up, so that only missing ones are posted. A command has no thread: its asker
@@ -154,6 +154,7 @@ class AskerNotices:
     def __init__(self, client: SlackClient, notes: Notes) -> None:
         self._client = client
         self.latest = LatestNotice(self._edit, notes, "slack")
+        self.revise = self.latest.revise
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
         posted = await self._posted_parts(message, notice) if notice.attempts else {}

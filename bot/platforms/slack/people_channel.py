@@ -14,9 +14,17 @@ import structlog
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from bot.chat.actions import ActionTargets, interaction_named
+from bot.chat.actions import ActionRejected, ActionTargets, interaction_named
 from bot.chat.adapters import ChatContext
-from bot.domain.cases import Act, Actor, Case, Notice, mark_card_thread
+from bot.domain.cases import (
+    NO_DETAIL,
+    Act,
+    ActDetail,
+    Actor,
+    Case,
+    Notice,
+    mark_card_thread,
+)
 from bot.domain.errors import ActRefused, DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.handoff import people_channel
 from bot.domain.interactions import Delivery, PostedRef
@@ -26,17 +34,25 @@ from bot.domain.ports import Notes
 from bot.domain.urls import board_case
 from bot.escalations import lifecycle
 from bot.escalations.cards import CardActions, CardUpdates
-from bot.escalations.case_view import CASE_FORMS, CaseLinks, CaseView
+from bot.escalations.case_view import (
+    CASE_FORMS,
+    NO_COLLEAGUE,
+    NOT_A_MEMBER,
+    CaseLinks,
+    CaseView,
+)
 from bot.escalations.casework import IdempotentActs
 from bot.platforms.slack.actions.interactivity import (
     Press,
     PressDispatcher,
     presser_in,
     submit_modal,
+    submitted_field,
     typed_value,
 )
 from bot.platforms.slack.bot_identity import SlackHealth
 from bot.platforms.slack.case_card import (
+    ASSIGNEE_FIELD,
     CARD_BUTTONS,
     CASE_MODALS,
     TEXT_FIELD,
@@ -298,7 +314,8 @@ class CaseButtons:
             await self._casework.act(self._tenant, case_id, act, actor)
             return
         case = (await self._casework.bare(self._tenant, case_id)).case
-        lifecycle.after(case.status, act, actor, is_asker=actor.has(case.asker_id))
+        is_asker = actor.has(case.asker_id)
+        lifecycle.after(case.status, act, actor, is_asker=is_asker, to=actor)
         await self._client.views_open(press.trigger_id, case_modal(act, case))
 
     async def _sent(self, ack: AsyncAck, body: dict[str, object], view: dict[str, object]) -> None:
@@ -308,5 +325,18 @@ class CaseButtons:
         case_id = interaction_named(text_at(view, "private_metadata"))
         actor = await self._targets.expert(presser_in(id_at(object_at(body, "user"), "id"), ""))
         act = CASE_MODALS[text_at(view, "callback_id")]
-        key = f"slack:form:{text_at(view, 'id')}"
-        await self._idempotent.say(key, case_id, act, actor, typed_value(view, TEXT_FIELD))
+        key, words = f"slack:form:{text_at(view, 'id')}", typed_value(view, TEXT_FIELD)
+        detail = await self._assignee(case_id, view) if act == "assign" else NO_DETAIL
+        await self._idempotent.say(key, case_id, act, actor, words, detail)
+
+    async def _assignee(self, case_id: InteractionId, view: dict[str, object]) -> ActDetail:
+        """Return the colleague chosen in a modal. Raises ActRefused for who can't see the card."""
+        user = id_at(submitted_field(view, ASSIGNEE_FIELD), "selected_user")
+        card = await self._cards.card_of(case_id)
+        try:
+            to = await self._targets.expert(presser_in(user, ""))
+        except ActionRejected:
+            raise ActRefused(NO_COLLEAGUE) from None
+        if card is None or not await self._client.is_channel_member(card.channel, user):
+            raise ActRefused(NOT_A_MEMBER)
+        return ActDetail(to)

@@ -21,7 +21,6 @@ from bot.escalations.case_view import (
     CASE_FORMS,
     KEEP_LABEL,
     KEEP_QUESTION,
-    STEP_LABELS,
     CaseButton,
     CaseForm,
     CaseLinks,
@@ -33,6 +32,7 @@ from bot.escalations.case_view import (
     pages_heading,
     state_since,
     status_text,
+    step_label,
 )
 from bot.escalations.casework import LONGEST_REPLY
 from bot.escalations.lifecycle import display_name
@@ -238,7 +238,7 @@ def _step(step: CaseStep) -> Json:
     """Return a step of the case: who did what, with their words."""
     name = display_name(step.actor.name if step.actor else "")
     words = f": {clip(without_backticks(step.text), _LINE_LENGTH)}" if step.text else ""
-    return _with_date(text_run(f"{name} {STEP_LABELS[step.step]}{words}", **_SUBTLE), step.at)
+    return _with_date(text_run(f"{name} {step_label(step)}{words}", **_SUBTLE), step.at)
 
 
 def _keep(view: CaseView, links: CaseLinks) -> list[Json]:

@@ -18,7 +18,7 @@ from bot.domain.cases import Act, Actor, Case, CaseStep, State, actor_of
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.interactions import Source
 from bot.domain.messages import InteractionId, Person
-from bot.escalations.case_view import STEP_LABELS, CaseView, is_keepable
+from bot.escalations.case_view import CaseView, is_keepable, step_label
 from bot.escalations.casework import LONGEST_REPLY, Casework, QuestionLinks
 from bot.escalations.lifecycle import OWNED, SETTLED, after, display_name, is_change
 from bot.escalations.ports import Cases
@@ -161,7 +161,7 @@ def _step(step: CaseStep, case: Case) -> StepView:
     return StepView(
         who=_step_actor(step, case),
         asker=step.actor is not None and step.actor.role == "asker",
-        did=STEP_LABELS[step.step],
+        did=step_label(step),
         words=plain_html(step.text) if step.text else Markup(),
         at=step.at,
     )

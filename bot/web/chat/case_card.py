@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from bot.domain.cases import Case, CaseStep, State
 from bot.domain.messages import InteractionId
+from bot.escalations.history import for_asker
 from bot.escalations.lifecycle import UNSETTLED, WAITING, display_name
 from bot.web.pages.safe_html import plain_html
 
@@ -28,15 +29,15 @@ _CLOSE_LABELS: Mapping[State, str] = {
     "reopened": "No longer needed",
 }
 _REOPENED_FROM: frozenset[State] = frozenset({"answered", "resolved", "declined"})
-_STEP_INTO: Mapping[State, str] = {
-    "open": "open",
-    "claimed": "claim",
-    "answered": "reply",
-    "resolved": "resolve",
-    "declined": "decline",
-    "reopened": "reopen",
+_STEPS_INTO: Mapping[State, frozenset[str]] = {
+    "open": frozenset({"open"}),
+    "claimed": frozenset({"claim", "assign"}),
+    "answered": frozenset({"reply"}),
+    "resolved": frozenset({"resolve"}),
+    "declined": frozenset({"decline"}),
+    "reopened": frozenset({"reopen"}),
 }
-"""The step that leads to each state."""
+"""The steps that lead to each state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class CaseCard:
 def case_card(case: Case, steps: Sequence[CaseStep]) -> CaseCard:
     """Return the card of a case."""
     state = case.status.state
+    steps = for_asker(steps)
     last = _last_change(steps, state)
     name = display_name(case.status.owner_name) if last is None else _name(last)
     return CaseCard(
@@ -91,7 +93,7 @@ def case_card(case: Case, steps: Sequence[CaseStep]) -> CaseCard:
 
 
 def _last_change(steps: Sequence[CaseStep], state: State) -> CaseStep | None:
-    changed = (step for step in reversed(steps) if step.step == _STEP_INTO[state])
+    changed = (step for step in reversed(steps) if step.step in _STEPS_INTO[state])
     return next(changed, None)
 
 
@@ -107,7 +109,7 @@ def _card_entry(step: CaseStep) -> CardEntry | None:
             return _entry_of(step, note="" if step.text else f"{_name(step)} {did}")
         case "resolve":
             return _entry_of(step, note=f"{_name(step)} closed it")
-        case "open" | "claim" | "release" | "ping":
+        case _:
             return None
 
 
@@ -124,6 +126,8 @@ def _entry_of(step: CaseStep, *, note: str = "") -> CardEntry:
 
 
 def _name(step: CaseStep) -> str:
+    if step.detail.to is not None:
+        return display_name(step.detail.to.name)
     return "You" if _is_asker(step) else display_name(step.actor.name if step.actor else "")
 
 

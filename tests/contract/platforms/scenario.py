@@ -230,6 +230,9 @@ class Dying:
     async def remind(self, now: datetime) -> int:
         return await self._outbox.remind(now)
 
+    async def posted(self, case_id: InteractionId, number: int) -> PostedRef | None:
+        return await self._outbox.posted(case_id, number)
+
 
 @dataclass
 class Experts:

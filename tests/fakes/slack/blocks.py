@@ -143,6 +143,7 @@ ELEMENTS: dict[str, Check] = {
         max_selected_items=number(1, 100),
         **MENU,
     ),
+    "users_select": _kind("users_select", {}, initial_user=string(255), **MENU),
     "conversations_select": _kind(
         "conversations_select",
         {},
@@ -218,7 +219,13 @@ def _inconsistent(value: Any) -> str:  # noqa: ANN401  # the shape was checked b
 MARKDOWN_LIMIT = 12_000
 MESSAGE_BLOCKS, VIEW_BLOCKS = 50, 100
 _ALL_TEXT_LIMIT = 13_200
-_MENUS = ("static_select", "multi_static_select", "multi_users_select", "conversations_select")
+_MENUS = (
+    "static_select",
+    "multi_static_select",
+    "multi_users_select",
+    "users_select",
+    "conversations_select",
+)
 _BOXES = ("checkboxes", "radio_buttons")
 _MESSAGES_ONLY = frozenset({"markdown", "context_actions", "table"})
 _TABLE_TEXT = 10_000

@@ -173,6 +173,12 @@ class PressDispatcher:
         response = self._client.respond(press.response_url, forms, thread_ts=press.thread)
         self._background.run(response, what="told of a press")
 
+    def replace(self, press: Press, text: str) -> None:
+        """Replace the ephemeral message that has the button, in the background; may be lost."""
+        forms = (MessageForm(text),)
+        response = self._client.respond(press.response_url, forms, replace=True)
+        self._background.run(response, what="told of a press")
+
     def open_modal(self, press: Press, opening: Coroutine[Any, Any, object]) -> None:
         """Open a modal in the background; it may be lost, but a refusal by Slack is shown."""
         self._background.run(self._open_modal(press, opening), what="shown a form")

@@ -23,6 +23,7 @@ from bot.chat.messages import (
     MessageWithdrawals,
     ReceivedMessage,
     as_new_question,
+    is_said_in_thread,
     is_told_of_practice,
     practice_notice,
     should_take,
@@ -45,6 +46,7 @@ from bot.platforms.slack.payloads.events import (
     ts_at,
 )
 from bot.platforms.slack.payloads.markup import unlabelled_ids_in
+from bot.platforms.slack.thread_replies import SlackThreadReplies
 
 _MOST_LATE = 1_000
 """Finished late events to remember; Slack retries an event for some minutes."""
@@ -114,11 +116,13 @@ class MessageListener:
         identity: BotIdentity,
         context: ChatContext,
         names: MentionNames,
+        replies: SlackThreadReplies,
         tell_alone: Callable[[Delivery], None],
     ) -> None:
         self._identity = identity
         self._context = context
         self._names = names
+        self.replies = replies
         self._tell_alone = tell_alone
         self.edits = MessageEdits(context.inbox, context.interactions, context.notes)
         self.ongoing = EventTasks()
@@ -133,6 +137,10 @@ class MessageListener:
             await self.ongoing.run(body, event, lambda: self._accept(body, event, received))
 
     async def _accept(self, body: Event, event: Event, received: ReceivedMessage) -> None:
+        if is_said_in_thread(received):
+            received = await self.named(body, event, received)
+            if await self.replies.take(received.message):
+                return
         if not await should_take(self._context.listening, received):
             return
         received = await self.named(body, event, received)
@@ -224,11 +232,13 @@ class EditListener:
 
     async def _amend(self, body: Event, event: Event, now: ReceivedMessage) -> None:
         now = await self._messages.named(body, _event_of_version(event, "message"), now)
+        edited = object_at(object_at(event, "message"), "edited")
+        at = ts_at(edited, "ts") or ts_at(event, "event_ts")
+        if is_said_in_thread(now) and await self._messages.replies.edit(now.message, at):
+            return
         question = await as_new_question(self._context.interactions, now.message)
         if not question.overheard:
             await self._messages.accept(question)
-        edited = object_at(object_at(event, "message"), "edited")
-        at = ts_at(edited, "ts") or ts_at(event, "event_ts")
         await self._messages.edits.amend(question, at)
 
     async def _deleted(self, body: dict[str, object], event: dict[str, object]) -> None:
@@ -249,6 +259,8 @@ class EditListener:
         )
 
     async def _withdraw_or_ignore(self, place: Message, before: ReceivedMessage | None) -> None:
+        if await self._messages.replies.delete(place.thread, place.id):
+            return
         if await self._withdrawals.withdraw(place):
             return
         if before and not before.by_bot and not before.message.overheard:

@@ -117,6 +117,11 @@ def ts_at(event: Event, key: str) -> str:
     return value if _TS.fullmatch(value) else ""
 
 
+def is_ts(value: str) -> bool:
+    """Return whether a text is the ts of a message."""
+    return _TS.fullmatch(value) is not None
+
+
 def is_own_message(event: Event, us: BotIds) -> bool:
     """Return whether the bot itself wrote a message."""
     return text_at(event, "user") in us.users or (us.app != "" and event.get("bot_id") == us.app)

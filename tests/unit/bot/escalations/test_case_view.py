@@ -9,7 +9,17 @@ from typing import cast, get_args
 
 import pytest
 
-from bot.domain.cases import Act, Actor, Case, CaseStatus, CaseStep, Notice, State, Step
+from bot.domain.cases import (
+    Act,
+    ActDetail,
+    Actor,
+    Case,
+    CaseStatus,
+    CaseStep,
+    Notice,
+    State,
+    Step,
+)
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import InteractionUnknown, StoreUnavailable
 from bot.domain.interactions import Interaction, PostedRef
@@ -30,13 +40,14 @@ from bot.escalations.case_view import (
     waiting_time,
 )
 from bot.escalations.casework import Casework
-from bot.escalations.lifecycle import after, is_change
+from bot.escalations.lifecycle import EXPERTS_ONLY, after, is_change
 from rag.types import Principal
 from tests.fakes.builders import NOON, message
 from tests.fakes.desk import HANDED_OVER, delivery
 from tests.fakes.escalations import ANNA, case_of, notice_of
 
 ASKED = message("vpn?", platform="slack", private=False)
+BEN = Actor("ben", "Ben Okafor", "expert")
 ASKER = Actor(ASKED.author.id, "Mika", "asker")
 OWNED = ("claimed", "answered", "resolved", "declined")
 
@@ -57,7 +68,7 @@ def view(state: State, *steps: CaseStep, **changes: object) -> CaseView:
 @pytest.mark.parametrize("state", get_args(State))
 def test_whoever_has_it_can_do_all_that_is_offered(state: State) -> None:
     for offer in buttons_for_people(state):
-        then = after(status(state), offer.act, ANNA, is_asker=False)
+        then = after(status(state), offer.act, ANNA, is_asker=False, to=BEN)
         assert is_change(offer.act, status(state), then)
 
 
@@ -280,7 +291,7 @@ def test_a_reply_is_the_persons_and_so_are_the_words() -> None:
     assert as_plain(news) == "Anna Lopez answered:\n\nRestart it.\n\nThen wait."
 
 
-@pytest.mark.parametrize("act", [act for act in get_args(Act) if act != "release"])
+@pytest.mark.parametrize("act", sorted(set(get_args(Act)) - EXPERTS_ONLY - {"assign"}))
 def test_every_step_that_is_told_has_words_with_and_without_the_persons_own(act: Act) -> None:
     with_words = as_plain(notice_text(replace(TOLD, step=act)))
     without = as_plain(notice_text(replace(TOLD, step=act, text=" ")))
@@ -290,6 +301,18 @@ def test_every_step_that_is_told_has_words_with_and_without_the_persons_own(act:
     assert without.startswith("Anna Lopez ")
     assert without.endswith(".")
     assert "wrote" not in with_words
+
+
+def test_the_asker_is_told_who_has_it_and_not_why() -> None:
+    given = replace(TOLD, step="assign", text="He broke it.", detail=ActDetail(BEN))
+
+    assert as_plain(notice_text(given)) == "Ben Okafor looks after your question now."
+
+
+def test_an_answer_in_the_askers_thread_is_not_repeated() -> None:
+    said = replace(TOLD, detail=ActDetail(in_thread=True))
+
+    assert as_plain(notice_text(said)) == "Anna Lopez answered in this thread."
 
 
 def test_nobody_is_called_by_no_name() -> None:

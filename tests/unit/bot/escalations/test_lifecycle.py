@@ -16,6 +16,7 @@ from bot.domain.errors import ActRefused, EscalationTaken
 from bot.escalations.lifecycle import (
     ASKERS_ACTS,
     OWNED,
+    REPEATABLE_ACTS,
     SETTLED,
     UNNAMED_PERSON,
     UNSETTLED,
@@ -44,7 +45,7 @@ TAKEN = "Anna has it already. Leave it to them, or ask them to release it."
 
 
 def does(status: CaseStatus, act: Act, actor: Actor) -> CaseStatus:
-    return after(status, act, actor, is_asker=actor.id == CLEO.id)
+    return after(status, act, actor, is_asker=actor.id == CLEO.id, to=BEN)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,16 @@ def does(status: CaseStatus, act: Act, actor: Actor) -> CaseStatus:
         (CLAIMED, "release", ANNA, OPEN),
         (ANSWERED, "release", ANNA, OPEN),
         (REOPENED, "release", BEN, REOPENED),
+        (OPEN, "assign", ANNA, CaseStatus("claimed", "u2", "Ben")),
+        (CLAIMED, "assign", ANNA, CaseStatus("claimed", "u2", "Ben")),
+        (ANSWERED, "assign", ANNA, CaseStatus("claimed", "u2", "Ben")),
+        (OPEN, "note", ANNA, OPEN),
+        (CLAIMED, "note", BEN, CLAIMED),
+        (RESOLVED, "note", BEN, RESOLVED),
+        (ANSWERED, "amend", ANNA, ANSWERED),
+        (ANSWERED, "retract", ANNA, CLAIMED),
+        (ANSWERED, "retract", BEN, ANSWERED),
+        (RESOLVED, "retract", ANNA, RESOLVED),
         (OPEN, "reply", ANNA, ANSWERED),
         (REOPENED, "reply", ANNA, ANSWERED),
         (CLAIMED, "reply", ANNA, ANSWERED),
@@ -85,7 +96,7 @@ def test_what_may_be_done(status: CaseStatus, act: Act, actor: Actor, then: Case
 
 
 @pytest.mark.parametrize("status", [CLAIMED, ANSWERED], ids=lambda each: each.state)
-@pytest.mark.parametrize("act", ["claim", "release", "reply", "resolve", "decline"])
+@pytest.mark.parametrize("act", ["claim", "release", "assign", "reply", "resolve", "decline"])
 def test_who_comes_second_is_told_who_has_it(status: CaseStatus, act: Act) -> None:
     with pytest.raises(EscalationTaken, match=re.escape(TAKEN)) as refused:
         does(status, act, BEN)
@@ -97,6 +108,7 @@ def test_who_comes_second_is_told_who_has_it(status: CaseStatus, act: Act) -> No
     ("status", "act", "actor", "words"),
     [
         (RESOLVED, "claim", BEN, "It was resolved by Anna already. Reopen it first."),
+        (RESOLVED, "assign", ANNA, "It was resolved by Anna already. Reopen it first."),
         (RESOLVED, "reply", ANNA, "It was resolved by Anna already. Reopen it first."),
         (DECLINED, "resolve", ANNA, "It was declined by Anna already. Reopen it first."),
         (DECLINED, "resolve", CLEO, "It was declined by Anna already. Reopen it first."),
@@ -129,6 +141,10 @@ def test_a_stranger_does_nothing_at_all(status: CaseStatus, act: Act) -> None:
     [
         ("claim", ("asker", "people")),
         ("release", ("people",)),
+        ("assign", ("asker", "people")),
+        ("note", ("people",)),
+        ("amend", ("asker", "people")),
+        ("retract", ("asker", "people")),
         ("reply", ("asker", "people")),
         ("resolve", ("asker", "people")),
         ("decline", ("asker", "people")),
@@ -216,7 +232,7 @@ class Lives(RuleBasedStateMachine):
             self.answered = True
         elif then.state != before.state and then.state in WAITING:
             self.answered = False
-        assert is_change(act, before, then) is (act == "reply" or then != before)
+        assert is_change(act, before, then) is (act in REPEATABLE_ACTS or then != before)
 
     @rule(act=ACTS, actor=ANYBODY)
     def anything(self, act: Act, actor: Actor) -> None:

@@ -12,7 +12,16 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep, State
+from bot.domain.cases import (
+    NO_DETAIL,
+    Act,
+    ActDetail,
+    Actor,
+    Case,
+    CaseQuery,
+    CaseStep,
+    State,
+)
 from bot.domain.errors import ActRefused, EscalationTaken, InteractionUnknown
 from bot.domain.handoff import PERSON_REQUEST, person_request_id
 from bot.domain.interactions import Escalation, Outcome, PostedRef, Trace
@@ -38,9 +47,15 @@ async def add_case(store: Store, name: str = "i1", **more: object) -> Interactio
 
 
 async def act(
-    store: Store, act: Act, actor: Actor = ANNA, text: str = "", *, case_id: InteractionId = ONE
+    store: Store,
+    act: Act,
+    actor: Actor = ANNA,
+    text: str = "",
+    detail: ActDetail = NO_DETAIL,
+    *,
+    case_id: InteractionId = ONE,
 ) -> Case:
-    return await store.escalations.act("default", case_id, act, actor, text)
+    return await store.escalations.act("default", case_id, act, actor, text, detail)
 
 
 async def history(store: Store, case_id: InteractionId = ONE) -> list[str]:
@@ -394,3 +409,62 @@ async def test_experts_who_acted_on_a_case_worked_on_it(store: Store) -> None:
 
     assert found == {case: frozenset({ANNA.id})}
     assert not await store.escalations.workers("other", [case])
+
+
+async def test_a_case_is_given_to_a_colleague_with_the_reason(store: Store) -> None:
+    await add_case(store)
+    await act(store, "claim")
+
+    given = await act(store, "assign", text="He knows it.", detail=ActDetail(BEN))
+
+    assert (given.status.state, given.status.owner_id) == ("claimed", BEN.id)
+    steps = await store.escalations.steps("default", ONE)
+    assert (steps[-1].step, steps[-1].text, steps[-1].detail.to) == ("assign", "He knows it.", BEN)
+    (audited, _) = await store.audits.newest("default", 2)
+    assert (audited.act, audited.detail) == ("assign", BEN.name)
+
+
+async def test_a_note_changes_nothing_but_the_version(store: Store) -> None:
+    await add_case(store)
+    before = await store.escalations.get("default", ONE)
+    assert before is not None
+
+    noted = await act(store, "note", BEN, "Seen it before.")
+
+    assert noted == replace(before, version=before.version + 1)
+    assert await history(store) == ["note"]
+    told = await store.notices.due("me", datetime.now(UTC), 10)
+    assert {each.to for each in told} == {"people"}
+
+
+async def test_a_reply_is_corrected_and_taken_back_by_its_author_alone(store: Store) -> None:
+    await add_case(store)
+    await act(store, "reply", text="Blue.")
+    about = ActDetail(about=1)
+    with pytest.raises(ActRefused, match="no reply of yours"):
+        await act(store, "amend", BEN, "Red.", about)
+
+    for _ in range(2):
+        await act(store, "amend", text="Red.", detail=about)
+    for _ in range(2):
+        back = await act(store, "retract", detail=about)
+
+    assert await history(store) == ["reply", "amend", "retract"]
+    assert back.status.state == "claimed"
+    with pytest.raises(ActRefused, match="was taken back"):
+        await act(store, "amend", text="Green.", detail=about)
+
+
+async def test_the_open_cases_of_a_thread_are_found_newest_first(store: Store) -> None:
+    first, second = message("vpn?", message_id="m1"), message("printer?", message_id="m2")
+    elsewhere = replace(first, id="m3", thread=replace(first.thread, id="t9"))
+    for each in (first, second, elsewhere):
+        opened = await store.work.open(each, "me")
+        response = Escalation("Noted.", "low_confidence", each.text)
+        await store.work.close(opened, replace(generic_outcome(""), response=response), last=True)
+
+    found = [each.question for each in await store.escalations.open_in(first.thread)]
+    assert found == ["printer?", "vpn?"]
+
+    await act(store, "resolve", case_id=second.interaction_id)
+    assert [each.question for each in await store.escalations.open_in(first.thread)] == ["vpn?"]

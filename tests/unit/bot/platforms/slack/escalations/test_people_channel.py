@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.domain.cases import THREAD_NOT_READ, USE_REPLY, Case, CaseStatus, Notice, is_card_thread
+from bot.chat.thread_replies import THREAD_IS_ASKED_ABOUT
+from bot.domain.cases import USE_REPLY, Case, CaseStatus, Notice, is_card_thread
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.interactions import Escalation, Outcome, PostedRef
 from bot.domain.settings import Settings
@@ -30,8 +31,10 @@ from tests.fakes.slack.builders import (
     question,
 )
 from tests.fakes.slack.exchange import Fault
-from tests.fakes.slack.names import ANNA
+from tests.fakes.slack.names import GUEST
 from tests.fakes.slack.server import FakeSlack
+
+MORE = ("Give to\u2026", "Note")
 
 
 async def test_slack_shows_cases(channel: SlackChannel) -> None:
@@ -50,7 +53,7 @@ async def test_a_card_says_who_asked_what_where_and_why_and_what_can_be_done(
     )
     assert "https://desk.example.com/board/escalations/" in card.raw
     assert "*Waits for somebody* \u00b7 <!date^" in card.shown
-    assert card.labels == ["Claim", "Reply", "Resolve", "Not for us"]
+    assert card.labels == ["Claim", "Reply", "Resolve", "Not for us", *MORE]
     assert card.payload["unfurl_links"] is card.payload["unfurl_media"] is False
 
 
@@ -99,11 +102,11 @@ async def test_every_step_edits_it_in_place(scene: CaseScenario) -> None:
         "Declined by Ben Okafor",
     ]
     assert [labels for _, labels in seen] == [
-        ["Reply", "Resolve", "Not for us", "Release"],
-        ["Claim", "Reply", "Resolve", "Not for us"],
-        ["Reply again", "Resolve", "Release"],
+        ["Reply", "Resolve", "Not for us", "Release", *MORE],
+        ["Claim", "Reply", "Resolve", "Not for us", *MORE],
+        ["Reply again", "Resolve", "Release", *MORE],
         [],
-        ["Claim", "Reply", "Resolve", "Not for us"],
+        ["Claim", "Reply", "Resolve", "Not for us", *MORE],
         [],
     ]
     assert "Ben Okafor replied" in seen[2][0]
@@ -258,31 +261,31 @@ async def test_a_question_from_elsewhere_has_no_card_and_none_is_looked_for(
 
 
 @pytest.mark.mended(id="slack-1c")
-async def test_a_card_says_that_its_thread_is_not_read_while_it_takes_a_reply(
+async def test_a_card_says_what_becomes_of_its_thread_while_it_takes_a_reply(
     scene: CaseScenario,
 ) -> None:
     await scene.ask()
-    assert THREAD_NOT_READ in scene.card.shown
+    assert THREAD_IS_ASKED_ABOUT in scene.card.shown
 
     await scene.act("resolve")
     await scene.news()
-    assert THREAD_NOT_READ not in scene.card.shown
+    assert THREAD_IS_ASKED_ABOUT not in scene.card.shown
 
 
 @pytest.mark.mended(id="slack-1d")
-async def test_a_mention_below_a_card_is_told_to_use_reply_and_asks_nobody(
+async def test_an_outsiders_mention_below_a_card_is_told_of_reply_and_asks_nobody(
     slack: FakeSlack, settings: Settings, store: Store, clock: Clock
 ) -> None:
     channel = connect(settings, store.notes, caller=clock.caller())
     async with bot_at(slack, channel, store) as bot:
         await bot.answered(Outcome(HANDED_OVER, TRACE))
         (card,) = slack.in_channel(PEOPLE)
-        ts = await bot.person(ANNA).say(PEOPLE, "which laptop?", thread=card.ts, mention=True)
+        ts = await bot.person(GUEST).say(PEOPLE, "which laptop?", thread=card.ts, mention=True)
         kept = await wait_until_posted(store, interaction_id_of(PEOPLE, ts))
 
     assert kept.outcome is not None
     assert not isinstance(kept.outcome.response, Escalation)
-    (told,) = bot.whispered(ANNA)
+    (told,) = bot.whispered(GUEST)
     assert USE_REPLY in told.shown
     assert [each.ts for each in slack.in_channel(PEOPLE) if not each.only_for] == [card.ts, ts]
 

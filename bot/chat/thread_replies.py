@@ -1,0 +1,324 @@
+"""Offer to send what an expert writes in a case's thread, and follow its edits and deletion.
+
+A case's thread is the one below its card, or the one in which it was asked while it is not settled.
+Nothing is sent until its author says so. A message whose author was asked is kept in a note, which
+goes with the question.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass, replace
+from decimal import Decimal, InvalidOperation
+from typing import Protocol
+from weakref import WeakValueDictionary
+
+import structlog
+
+from bot.chat.actions import REJECTIONS, ActingUser, ActionRejected, ActionTargets
+from bot.chat.messages import reads_like_a_question
+from bot.domain.cases import WRITTEN_NOTES, Act, ActDetail, Actor, Case, case_of_card_thread
+from bot.domain.errors import InteractionUnknown
+from bot.domain.interactions import PostedRef
+from bot.domain.markdown import clip
+from bot.domain.messages import InteractionId, Message, Person, Thread
+from bot.domain.ports import Notes
+from bot.escalations.casework import Casework, IdempotentActs
+from bot.escalations.history import standing_replies
+from bot.escalations.lifecycle import OWNED, SETTLED
+
+THREAD_IS_ASKED_ABOUT = "What you write in this thread is sent only if you say so."
+"""Shown on a card whose thread is read, while it can be replied to."""
+
+KEPT_HERE = "It stays here. Use Reply on the card, or write again, whenever you want to answer."
+_NOTHING_TO_SEND = "That message isn't here any more, so nothing was sent."
+_AUTHOR_ONLY = "Only who wrote it can send it."
+_NO_FILES = " Its files stay here."
+_NAME_LENGTH = 60
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadOffer:
+    """The offer to an author: a question, the label of the button that accepts, and their words.
+
+    ``message_id`` is the message that is offered, of ``thread``, and ``author`` wrote it.
+    ``in_thread``: the asker has read it, so that the case is closed by it and nothing is sent.
+    """
+
+    case_id: InteractionId
+    thread: Thread
+    message_id: str
+    author: ActingUser
+    question: str
+    accept: str
+    words: str
+    in_thread: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A message whose author was asked; ``step`` is the number of its reply, 0 while not sent.
+
+    ``in_thread``: it was written where the question was asked, so the asker has read it.
+    ``reference`` is the platform's key of its author. ``at`` is the time of its last edit in
+    seconds, "" for none.
+    """
+
+    case_id: str
+    person_id: str
+    words: str
+    in_thread: bool
+    reference: str
+    step: int = 0
+    at: str = ""
+
+
+class SeesChannel(Protocol):
+    """Returns whether a person is a member of a people's channel. Raises DeliveryFailed."""
+
+    async def __call__(self, author: ActingUser, channel: str, /) -> bool: ...
+
+
+FindCard = Callable[[Message], Awaitable[PostedRef | None]]
+"""Returns where the card of a question is; None without one."""
+
+
+class ThreadReplies:
+    """Handles what colleagues write in the threads of cases, for one platform.
+
+    All methods raise StoreUnavailable and DeliveryFailed.
+    """
+
+    def __init__(
+        self,
+        *,
+        targets: ActionTargets,
+        casework: Casework,
+        notes: Notes,
+        card_of: FindCard,
+        sees: SeesChannel,
+    ) -> None:
+        self._targets = targets
+        self._casework = casework
+        self._notes = notes
+        self._card_of = card_of
+        self._sees = sees
+        self._idempotent = IdempotentActs(tenant=targets.tenant, casework=casework, notes=notes)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def turn(self, thread: Thread, message_id: str) -> asyncio.Lock:
+        """Return the lock under which a message is offered, edited or sent in this process."""
+        return self._turns.setdefault(self._key(thread, message_id), asyncio.Lock())
+
+    async def offer(self, message: Message, author: ActingUser) -> ThreadOffer | None:
+        """Return the offer to make to the author of a message; None to make none.
+
+        The caller makes it, and then calls ``offered``: a message without that is offered again.
+        """
+        if not message.text.strip():
+            return None
+        found = await self._case_of(message)
+        if found is None:
+            return None
+        case, in_thread = found
+        actor = await self._author(case, author, in_thread=in_thread)
+        if actor is None or _is_others(case, actor):
+            return None
+        return _offer(case, message, author, in_thread=in_thread)
+
+    async def knows(self, thread: Thread, message_id: str) -> bool:
+        """Return whether a message was offered, sent or not."""
+        return await self._written(thread, message_id) is not None
+
+    async def offered(self, offer: ThreadOffer, *, at: str = "") -> None:
+        """Note that an offer was made; a message is offered once."""
+        written = _Written(
+            offer.case_id,
+            offer.author.person.id,
+            offer.words,
+            offer.in_thread,
+            offer.author.reference,
+            at=at,
+        )
+        await self._keep(offer.thread, offer.message_id, written)
+
+    async def accept(self, thread: Thread, message_id: str, presser: ActingUser) -> str:
+        """Send an offered message, or mark the case as answered by it; return what was done.
+
+        Idempotent. Raises ActionRejected, ActRefused, InteractionUnknown.
+        """
+        async with self.turn(thread, message_id):
+            written = await self._own(thread, message_id, presser)
+            actor = await self._targets.expert(presser)
+            case_id = InteractionId(written.case_id)
+            if not written.step:
+                key = f"{self._key(thread, message_id)}:sent"
+                detail = ActDetail(in_thread=written.in_thread)
+                await self._idempotent.say(key, case_id, "reply", actor, written.words, detail)
+                step = await self._number_of(case_id, actor, written.words)
+                await self._keep(thread, message_id, replace(written, step=step))
+            view = await self._casework.bare(self._targets.tenant, case_id)
+        return _done(view.case, in_thread=written.in_thread)
+
+    async def decline(self, thread: Thread, message_id: str, presser: ActingUser) -> str:
+        """Leave an offered message where it is; return what the author reads."""
+        await self._own(thread, message_id, presser)
+        return KEPT_HERE
+
+    async def edit(self, message: Message, author: ActingUser, at: str) -> bool:
+        """Apply an edit to an offered message, also where it was sent; False for any other.
+
+        An edit older than the last one changes nothing.
+        """
+        async with self.turn(message.thread, message.id):
+            written = await self._written(message.thread, message.id)
+            if written is None:
+                return False
+            if written.person_id == author.person.id and _is_newer(at, written.at):
+                await self._amend(written, author, message.text)
+                changed = replace(written, words=message.text, at=at)
+                await self._keep(message.thread, message.id, changed)
+        return True
+
+    async def delete(self, thread: Thread, message_id: str) -> bool:
+        """Take back an offered message that its author deleted; False for any other."""
+        async with self.turn(thread, message_id):
+            written = await self._written(thread, message_id)
+            if written is None:
+                return False
+            person = ActingUser(Person(written.person_id), thread.channel, written.reference)
+            await self._correct(written, person, "")
+            await self._notes.remove(thread.tenant, self._key(thread, message_id))
+        return True
+
+    async def _case_of(self, message: Message) -> tuple[Case, bool] | None:
+        """Return the case of a thread, and whether it was asked there; None without one to answer.
+
+        What mentions the bot in the asker's thread is for the bot. Talk there after an answer, and
+        a question back, are no answers.
+        """
+        tenant = message.thread.tenant
+        below = await case_of_card_thread(self._notes, message.thread)
+        if below is None and not message.overheard:
+            return None
+        if below is None:
+            case = await self._casework.open_in(message.thread)
+            waits = case is not None and case.status.state != "answered"
+            is_answer = waits and not reads_like_a_question(message.text)
+            return (case, True) if case is not None and is_answer else None
+        try:
+            case = (await self._casework.bare(tenant, below)).case
+        except InteractionUnknown:
+            return None
+        return None if case.status.state in SETTLED else (case, False)
+
+    async def _author(self, case: Case, author: ActingUser, *, in_thread: bool) -> Actor | None:
+        """Return the author as an expert; None for the asker, outsiders and who sees no card."""
+        if author.person.id == case.asker_id:
+            return None
+        if in_thread and not await self._sees_card(case, author):
+            return None
+        try:
+            actor = await self._targets.expert(author)
+        except ActionRejected:
+            return None
+        return None if actor.has(case.asker_id) else actor
+
+    async def _sees_card(self, case: Case, author: ActingUser) -> bool:
+        asked = await self._targets.interactions.get(case.interaction_id)
+        card = await self._card_of(asked.message) if asked else None
+        return card is not None and await self._sees(author, card.channel)
+
+    async def _own(self, thread: Thread, message_id: str, presser: ActingUser) -> _Written:
+        written = await self._written(thread, message_id)
+        if written is None:
+            raise ActionRejected(_NOTHING_TO_SEND)
+        if written.person_id != presser.person.id:
+            raise ActionRejected(_AUTHOR_ONLY)
+        return written
+
+    async def _amend(self, written: _Written, author: ActingUser, words: str) -> None:
+        if words.strip() and words != written.words:
+            await self._correct(written, author, words)
+
+    async def _correct(self, written: _Written, author: ActingUser, words: str) -> None:
+        """Amend the reply that a message became, or retract it without words."""
+        if not written.step:
+            return
+        case_id, about = InteractionId(written.case_id), ActDetail(about=written.step)
+        try:
+            actor = await self._targets.expert(author)
+            act: Act = "amend" if words else "retract"
+            await self._casework.act(self._targets.tenant, case_id, act, actor, words, about)
+        except REJECTIONS as error:
+            log.info("thread_reply.not_corrected", interaction_id=case_id, why=str(error))
+
+    async def _number_of(self, case_id: InteractionId, actor: Actor, words: str) -> int:
+        """Return the number of the reply that was just made with these words."""
+        steps = (await self._casework.bare(self._targets.tenant, case_id)).steps
+        own = [
+            each.number
+            for each in standing_replies(steps)
+            if each.actor and actor.has(each.actor.id) and each.text == words.strip()
+        ]
+        return max(own, default=0)
+
+    async def _written(self, thread: Thread, message_id: str) -> _Written | None:
+        text = await self._notes.get(thread.tenant, self._key(thread, message_id))
+        return _Written(**json.loads(text)) if text else None
+
+    async def _keep(self, thread: Thread, message_id: str, written: _Written) -> None:
+        await self._notes.put(
+            thread.tenant,
+            self._key(thread, message_id),
+            json.dumps(asdict(written)),
+            interaction_id=InteractionId(written.case_id),
+        )
+
+    def _key(self, thread: Thread, message_id: str) -> str:
+        return f"{self._targets.platform}{WRITTEN_NOTES}{thread.channel}:{message_id}"
+
+
+_SEND = "Send"
+_MARK = "Mark as answered"
+
+
+def _offer(case: Case, message: Message, author: ActingUser, *, in_thread: bool) -> ThreadOffer:
+    question = "Mark the question as answered by you?"
+    if not in_thread:
+        question = f"Send this to {_asker(case)}?{_NO_FILES if message.attachments else ''}"
+    return ThreadOffer(
+        case.interaction_id,
+        message.thread,
+        message.id,
+        author,
+        question,
+        _MARK if in_thread else _SEND,
+        message.text,
+        in_thread,
+    )
+
+
+def _done(case: Case, *, in_thread: bool) -> str:
+    return "It is marked as answered by you." if in_thread else f"Sent to {_asker(case)}."
+
+
+def _asker(case: Case) -> str:
+    return clip(case.asker_name, _NAME_LENGTH) or "the one who asked"
+
+
+def _is_others(case: Case, actor: Actor) -> bool:
+    status = case.status
+    return status.state in OWNED and not actor.has(status.owner_id)
+
+
+def _is_newer(at: str, than: str) -> bool:
+    """Return whether an edit is newer than the last one; an unknown time counts as the newest."""
+    try:
+        return not at or not than or Decimal(at) > Decimal(than)
+    except InvalidOperation:
+        return True
