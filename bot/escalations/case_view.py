@@ -133,6 +133,7 @@ CASE_FORMS: Mapping[Act, CaseForm] = {
 
 NO_COLLEAGUE = "Choose a colleague: guests, bots and people of other companies can't have it."
 NOT_A_MEMBER = "They don't see this channel. Invite them first, or choose somebody of it."
+NO_SUCH_MEMBER = "No colleague of this channel has that name or address. Write the address."
 """Refusals of an assignment."""
 
 

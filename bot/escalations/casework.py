@@ -30,6 +30,7 @@ from bot.domain.cases import (
 )
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
 from bot.domain.interactions import Interaction
+from bot.domain.markdown import clip
 from bot.domain.messages import InteractionId, Platform, Thread
 from bot.domain.ports import Interactions, Notes
 from bot.escalations.case_view import CaseView
@@ -43,6 +44,7 @@ LONGEST_REPLY = 4000
 
 _BEFORE = 5
 """Maximum number of earlier exchanges in a view."""
+_NAME_LENGTH = 80
 _SAYS_NOTHING: frozenset[Act] = frozenset({"claim", "release", "retract"})
 
 log = structlog.get_logger(__name__)
@@ -175,6 +177,22 @@ _EMPTY_TEXTS: Mapping[Act, str] = {
 """Acts that need a text, and what their actor reads without one."""
 
 
+async def expert_named(cases: Cases, tenant: str, person_id: str) -> Actor:
+    """Return the expert whom a case is given to on the board or by the API. Raises ActRefused.
+
+    There is no directory there, so they must have acted on a case before.
+    """
+    wanted = person_id.strip().lower()
+    found = (each for each in await cases.experts(tenant) if each.id.lower() == wanted)
+    expert = next(found, None)
+    if expert is None:
+        named = clip(person_id, _NAME_LENGTH) or "Nobody"
+        raise ActRefused(
+            f"{named} has not answered here yet. Choose one who has, or let them claim it."
+        )
+    return expert
+
+
 class NotifyingCases:
     """Call ``announce`` after each act. Implements bot.escalations.ports.Cases over another."""
 
@@ -205,6 +223,9 @@ class NotifyingCases:
 
     async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:
         return await self._cases.steps(tenant, case_id)
+
+    async def experts(self, tenant: str) -> Sequence[Actor]:
+        return await self._cases.experts(tenant)
 
     async def open_in(self, thread: Thread) -> Sequence[Case]:
         return await self._cases.open_in(thread)

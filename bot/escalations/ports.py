@@ -53,6 +53,10 @@ class Cases(Protocol):
         """Return the history, oldest first; empty where there is no such case."""
         ...
 
+    async def experts(self, tenant: str) -> Sequence[Actor]:
+        """Return the experts who had or acted on a case, by name; 200 at most."""
+        ...
+
     async def open_in(self, thread: Thread) -> Sequence[Case]:
         """Return the cases of a thread's questions that are not settled, newest first."""
         ...

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, get_args
 
-from sqlalchemy import Insert, Row, Select, Update, func, insert, select, tuple_, update
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.cases import (
@@ -21,230 +19,28 @@ from bot.domain.cases import (
     CaseStatus,
     CaseStep,
 )
-from bot.domain.errors import ActRefused, InteractionUnknown
+from bot.domain.errors import InteractionUnknown
 from bot.domain.json_codec import storable
-from bot.domain.messages import InteractionId, Outsider, Thread
+from bot.domain.messages import InteractionId, Thread
 from bot.escalations import lifecycle
-from bot.escalations.history import assignee_of, own_reply, standing_reply
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import queries
+from bot.store.case_acts import ActTaken, is_correction_new, record_act, refuse_unsent_words
+from bot.store.case_rows import (
+    MOST_EXPERTS,
+    case_of,
+    select_case,
+    select_cases,
+    select_experts,
+    select_open_in,
+    select_steps,
+    step_of,
+    storable_actor,
+    update_case,
+)
 from bot.store.connections import Transactions
-from bot.store.key_values import insert_audit
-from bot.store.learning_tables import WebhookEventRow
 from bot.store.rows import utc_now
-from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, NoticeRow
-
-
-def select_case(tenant: str, case_id: str) -> Select[EscalationRow, str, str]:
-    """Return the query for one case."""
-    return _select_all_cases(tenant).where(EscalationRow.interaction_id == case_id)
-
-
-def select_cases(
-    tenant: str, query: CaseQuery, limit: int, after: Case | None
-) -> Select[EscalationRow, str, str]:
-    """Return the query for the cases that match ``query``, in its order, after ``after``."""
-    key = (EscalationRow.opened_at, EscalationRow.interaction_id)
-    order = [column.desc() for column in key] if query.newest_first else key
-    statement = _select_all_cases(tenant).order_by(*order).limit(limit)
-    if query.states:
-        statement = statement.where(EscalationRow.state.in_(sorted(query.states)))
-    if query.owner_id:
-        statement = statement.where(EscalationRow.owner == storable(query.owner_id))
-    for word in storable(query.words).split()[: queries.MOST_WORDS]:
-        statement = statement.where(EscalationRow.question.icontains(word, autoescape=True))
-    if after is None:
-        return statement
-    place = (after.opened_at, after.interaction_id)
-    beyond = tuple_(*key) < place if query.newest_first else tuple_(*key) > place
-    return statement.where(beyond)
-
-
-def select_open_in(thread: Thread) -> Select[EscalationRow, str, str]:
-    """Return the query for the cases of a thread that are not settled, newest first."""
-    return (
-        _select_all_cases(thread.tenant)
-        .where(
-            InteractionRow.tenant == thread.tenant,
-            InteractionRow.thread == thread.key,
-            EscalationRow.state.in_(sorted(lifecycle.UNSETTLED)),
-        )
-        .order_by(InteractionRow.number.desc())
-    )
-
-
-def select_steps(tenant: str, case_id: str) -> Select[EscalationStepRow]:
-    """Return the query for the history of a case, oldest first."""
-    row = EscalationStepRow
-    return (
-        select(row)
-        .where(row.tenant == tenant, row.interaction_id == storable(case_id))
-        .order_by(row.number)
-    )
-
-
-def select_next_step_number(case_id: str) -> Select[int]:
-    """Return the query for the next step number of a case, which must be locked."""
-    row = EscalationStepRow
-    return select(func.coalesce(func.max(row.number), 0) + 1).where(row.interaction_id == case_id)
-
-
-def update_case(case: Case) -> Update:
-    """Return the statement that writes the changeable columns of a case."""
-    row = EscalationRow
-    return (
-        update(row)
-        .where(row.interaction_id == case.interaction_id)
-        .values(
-            state=case.status.state,
-            owner=case.status.owner_id or None,
-            owner_name=case.status.owner_name,
-            changed_at=case.changed_at,
-            due_at=case.due_at,
-            pings=case.pings,
-            version=case.version,
-            level=case.level,
-        )
-    )
-
-
-def insert_step(tenant: str, taken: CaseStep) -> Insert:
-    """Return the statement that appends a step to the history."""
-    actor, detail = taken.actor, taken.detail
-    return insert(EscalationStepRow).values(
-        interaction_id=taken.interaction_id,
-        number=taken.number,
-        tenant=tenant,
-        step=taken.step,
-        actor="" if actor is None else actor.id,
-        actor_name="" if actor is None else actor.name,
-        actor_role="" if actor is None else actor.role,
-        text=taken.text,
-        at=taken.at,
-        assignee=detail.to.id if detail.to else "",
-        assignee_name=detail.to.name if detail.to else "",
-        about=detail.about,
-        in_thread=detail.in_thread,
-    )
-
-
-def insert_notice(case: Case, number: int, to: str, at: datetime) -> Insert:
-    """Return the statement that queues a notice about a step, due at ``at``."""
-    return insert(NoticeRow).values(
-        interaction_id=case.interaction_id, number=number, to=to, tenant=case.tenant, due_at=at
-    )
-
-
-def insert_webhook_event(case: Case, number: int, at: datetime) -> Insert:
-    """Return the statement that queues a step for the webhook, with the case as it is after it."""
-    return insert(WebhookEventRow).values(
-        interaction_id=case.interaction_id,
-        number=number,
-        tenant=case.tenant,
-        state=case.status.state,
-        owner_name=case.status.owner_name,
-        at=at,
-        queued_at=at,
-        due_at=at,
-    )
-
-
-def settle_notices_to_people(case_id: str) -> Update:
-    """Return the statement that settles pending notices to the experts: the next replaces them.
-
-    Notices that a process is posting right now are left, so that the next is posted after them.
-    """
-    row = NoticeRow
-    return (
-        update(row)
-        .where(
-            row.interaction_id == case_id,
-            row.to == "people",
-            row.due_at.is_not(None),
-            row.owner.is_(None),
-        )
-        .values(due_at=None, held_until=None)
-    )
-
-
-def case_of(row: Row[EscalationRow, str, str]) -> Case:
-    """Return the case in a row."""
-    return Case(
-        interaction_id=InteractionId(row.interaction_id),
-        tenant=row.tenant,
-        status=CaseStatus(row.state, row.owner or "", row.owner_name),
-        reason=row.reason,
-        question=row.question,
-        asker_id=row.asker,
-        asker_name=row.asker_name,
-        channel=row.channel,
-        private=row.private,
-        opened_at=row.opened_at,
-        changed_at=row.changed_at,
-        due_at=row.due_at,
-        pings=row.pings,
-        version=row.version,
-        level=row.level,
-        outsider=_outsider_of(row.message),
-    )
-
-
-def step_of(row: Row[EscalationStepRow]) -> CaseStep:
-    """Return the history step in a row."""
-    return CaseStep(
-        interaction_id=InteractionId(row.interaction_id),
-        number=row.number,
-        step=row.step,
-        actor=actor_of(row),
-        text=row.text,
-        at=row.at,
-        detail=detail_of(row),
-    )
-
-
-def detail_of(row: Row[Any]) -> ActDetail:
-    """Return what a step's row names besides its text."""
-    to = Actor(row.assignee, row.assignee_name, "expert") if row.assignee else None
-    return ActDetail(to, row.about, in_thread=row.in_thread)
-
-
-def actor_of(row: Row[Any]) -> Actor | None:
-    """Return the actor in a row; None for an automatic step, or one from before histories."""
-    return Actor(row.actor, row.actor_name, row.actor_role) if row.actor else None
-
-
-def storable_actor(actor: Actor) -> Actor:
-    """Return an actor whose texts the database can store (bot.domain.json_codec.storable)."""
-    also = frozenset(map(storable, actor.also))
-    return Actor(storable(actor.id), storable(actor.name), actor.role, also)
-
-
-def _outsider_of(message: str) -> Outsider:
-    """Return the ``outsider`` mark of a stored message's author; "" for older messages."""
-    said = json.loads(message)["value"]["author"].get("outsider", "")
-    return next((each for each in get_args(Outsider) if each == said), "")
-
-
-def _select_all_cases(tenant: str) -> Select[EscalationRow, str, str]:
-    return (
-        select(EscalationRow, InteractionRow.channel, InteractionRow.message)
-        .join(InteractionRow, InteractionRow.id == EscalationRow.interaction_id)
-        .where(
-            EscalationRow.tenant == tenant,
-            queries.not_withdrawn(),
-        )
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class ActTaken:
-    """An act on a case: its actor, what was sent with it, and whether the actor is the asker."""
-
-    act: Act
-    actor: Actor
-    text: str
-    detail: ActDetail
-    is_asker: bool
+from bot.store.tables import EscalationRow, EscalationStepRow
 
 
 class StoredEscalations:
@@ -276,15 +72,23 @@ class StoredEscalations:
             then = lifecycle.after(case.status, act, who, is_asker=is_asker, to=to)
             taken = ActTaken(act, who, storable(text), replace(detail, to=to), is_asker)
             if not lifecycle.is_change(act, case.status, then):
-                await _refuse_unsent_words(connection, case, taken)
+                await refuse_unsent_words(connection, case, taken)
                 return case
-            if not await _is_correction_new(connection, case, taken):
+            if not await is_correction_new(connection, case, taken):
                 return case
             now = utc_now()
             case = self._changed(case, act, then, now)
             await connection.execute(update_case(case))
-            await _record_act(connection, case, taken, now)
+            await record_act(connection, case, taken, now)
             return case
+
+    async def experts(self, tenant: str) -> Sequence[Actor]:
+        named: dict[str, str] = {}
+        for query in select_experts(tenant):
+            for person, name in await self._transactions.rows(query):
+                named[person] = named.get(person) or name
+        found = (Actor(person, name, "expert") for person, name in named.items())
+        return sorted(found, key=lambda each: each.name.casefold())[:MOST_EXPERTS]
 
     async def open_in(self, thread: Thread) -> Sequence[Case]:
         return [case_of(row) for row in await self._transactions.rows(select_open_in(thread))]
@@ -348,63 +152,3 @@ async def _lock_case(connection: AsyncConnection, tenant: str, case_id: str) -> 
             f"There is no escalation {case_id!r}. Use an id from `python -m bot escalations --all`."
         )
     return case_of(row)
-
-
-async def _refuse_unsent_words(connection: AsyncConnection, case: Case, taken: ActTaken) -> None:
-    """Raise ActRefused if text came with an act that changed nothing, as it was not sent.
-
-    A repetition of the last act with the same text is accepted.
-    """
-    if not taken.text:
-        return
-    row = EscalationStepRow
-    query = (
-        select(row.actor, row.text)
-        .where(row.interaction_id == case.interaction_id, row.step == taken.act)
-        .order_by(row.number.desc())
-        .limit(1)
-    )
-    last = (await connection.execute(query)).first()
-    if last is None or (last.actor, last.text) != (taken.actor.id, taken.text):
-        raise ActRefused(
-            f"It is {case.status.state} already, so what you wrote was not sent. Look at how it "
-            "stands now."
-        )
-
-
-async def _is_correction_new(connection: AsyncConnection, case: Case, taken: ActTaken) -> bool:
-    """Return whether an act is no correction of a reply, or one that changes the reply.
-
-    Raises ActRefused if it is about no reply of the actor's, or one that was taken back.
-    """
-    if taken.act not in {"amend", "retract"}:
-        return True
-    rows = await connection.execute(select_steps(case.tenant, case.interaction_id))
-    steps = [step_of(row) for row in rows.all()]
-    if not own_reply(steps, taken.detail.about, taken.actor):
-        raise ActRefused("That is no reply of yours.")
-    said = standing_reply(steps, taken.detail.about)
-    if taken.act == "retract":
-        return said is not None
-    if said is None:
-        raise ActRefused("That reply was taken back. Write a new one.")
-    return said.text != taken.text
-
-
-async def _record_act(
-    connection: AsyncConnection, case: Case, taken: ActTaken, at: datetime
-) -> None:
-    """Insert the history step, its notices and event and, for an expert, the audit row."""
-    key = case.interaction_id
-    number = await connection.scalar(select_next_step_number(key)) or 1
-    step = CaseStep(key, number, taken.act, taken.actor, taken.text, at, taken.detail)
-    await connection.execute(insert_step(case.tenant, step))
-    await connection.execute(insert_webhook_event(case, number, at))
-    await connection.execute(settle_notices_to_people(key))
-    for to in lifecycle.recipients_of(taken.act, is_asker=taken.is_asker):
-        await connection.execute(insert_notice(case, number, to, at))
-    if taken.actor.role == "expert":
-        audited = insert_audit(
-            case.tenant, taken.actor.id, taken.act, key, detail=assignee_of(taken.detail)
-        )
-        await connection.execute(audited)

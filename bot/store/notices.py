@@ -16,7 +16,7 @@ from bot.domain.interactions import PostedRef
 from bot.domain.json_codec import storable
 from bot.domain.messages import InteractionId
 from bot.escalations.lifecycle import WAITING, ReminderSchedule
-from bot.store import escalations
+from bot.store import case_rows
 from bot.store.connections import Transactions
 from bot.store.rows import posted_ref_of
 from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, NoticeRow
@@ -91,7 +91,7 @@ class StoredNotices:
             )
             rows = (await connection.execute(waiting.limit(REMINDERS_PER_ROUND))).all()
             for row in rows:
-                await self._ping(connection, escalations.case_of(row), now)
+                await self._ping(connection, case_rows.case_of(row), now)
         return len(rows)
 
     async def _ping(self, connection: AsyncConnection, waiting: Case, now: datetime) -> None:
@@ -103,12 +103,12 @@ class StoredNotices:
             version=waiting.version + 1,
         )
         key = case.interaction_id
-        number = await connection.scalar(escalations.select_next_step_number(key)) or 1
-        await connection.execute(escalations.update_case(case))
+        number = await connection.scalar(case_rows.select_next_step_number(key)) or 1
+        await connection.execute(case_rows.update_case(case))
         step = CaseStep(key, number, "ping", actor=None, text="", at=now)
-        await connection.execute(escalations.insert_step(case.tenant, step))
-        await connection.execute(escalations.insert_webhook_event(case, number, now))
-        await connection.execute(escalations.insert_notice(case, number, "people", now))
+        await connection.execute(case_rows.insert_step(case.tenant, step))
+        await connection.execute(case_rows.insert_webhook_event(case, number, now))
+        await connection.execute(case_rows.insert_notice(case, number, "people", now))
 
 
 def select_due(now: datetime) -> Select[*tuple[Any, ...]]:
@@ -175,9 +175,9 @@ def _notice_of(row: Row[Any]) -> Notice:
         number=row.number,
         step=row.step,
         to=row.to,
-        actor=escalations.actor_of(row),
+        actor=case_rows.actor_of(row),
         text=row.text,
         attempts=row.attempts,
         posted=posted_ref_of(row.posted_channel, row.posted_id),
-        detail=escalations.detail_of(row),
+        detail=case_rows.detail_of(row),
     )

@@ -13,8 +13,8 @@ from bot.domain.cases import CaseStatus
 from bot.domain.json_codec import storable
 from bot.domain.messages import InteractionId
 from bot.learning.case_webhook import CaseEvent, WebhookCounts
+from bot.store.case_rows import step_of
 from bot.store.connections import Transactions
-from bot.store.escalations import step_of
 from bot.store.learning_tables import WebhookEventRow
 from bot.store.tables import EscalationStepRow
 

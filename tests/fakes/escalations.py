@@ -166,6 +166,10 @@ class MemoryCases:
     ) -> Sequence[Case]:
         return [case for case in self.cases.values() if case.tenant == tenant][:limit]
 
+    async def experts(self, tenant: str) -> Sequence[Actor]:
+        acted = {each.actor.id: each.actor for each in self.history if each.actor}
+        return [each for each in acted.values() if each.role == "expert"]
+
     async def open_in(self, thread: Thread) -> Sequence[Case]:
         there = (case for case in self.cases.values() if case.channel.endswith(thread.channel))
         return [case for case in there if case.status.state in UNSETTLED]

@@ -7,14 +7,17 @@ activity keeps it, so the most specific come first.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from aiohttp import web
 
 from bot.answering.asker_identity import ReaderLookup
-from bot.chat.actions import ActionTargets, ExplainAction
+from bot.chat.actions import ActingUser, ActionTargets, ExplainAction
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.executor import CommandSenders, parse_admins
 from bot.chat.commands.run_followers import RunFollowers, run_followers
+from bot.chat.thread_replies import ThreadReplies
+from bot.domain.messages import Person
 from bot.escalations.cards import CardActions
 from bot.platforms.teams.actions import AnswerListener
 from bot.platforms.teams.channel import TeamsChannel, connect
@@ -28,6 +31,7 @@ from bot.platforms.teams.messages.intake import MessageListener
 from bot.platforms.teams.notices import AskerButtons
 from bot.platforms.teams.people_channel import CaseButtons
 from bot.platforms.teams.reindex_runs import ReindexListener, RunMessages
+from bot.platforms.teams.thread_replies import TeamsThreadReplies
 
 __all__ = ["TeamsChannel", "connect", "mount"]
 
@@ -76,16 +80,43 @@ def listeners(
     open_spaces = channel.settings.teams_outsider_spaces
     readers = ReaderLookup(channel, context.directory, open_spaces=open_spaces)
     explain = ExplainAction(context.explainer, context.tenant, readers)
+    replies = thread_replies(channel, context, targets)
     return (
         InstallationEvents(channel.client, channel.outside_readers, channel.background),
-        CaseButtons(context, targets, cards, channel.people),
+        replies,
+        CaseButtons(context, targets, cards, channel.people, partial(_member, channel)),
         AskerButtons(context.casework, targets),
         AnswerListener(context, channel.posted, explain, targets),
         DraftButtons(context.drafts, channel),
         Greetings(channel, context),
         *_command_listeners(channel, context, explain, followers),
-        MessageListener(context, channel.tell_alone),
+        MessageListener(context, replies, channel.tell_alone),
     )
+
+
+def thread_replies(
+    channel: TeamsChannel, context: ChatContext, targets: ActionTargets
+) -> TeamsThreadReplies:
+    """Return the listener for what experts write in the threads of cases."""
+    replies = ThreadReplies(
+        targets=targets,
+        casework=context.casework,
+        notes=context.notes,
+        card_of=channel.card_of,
+        sees=partial(_sees, channel),
+    )
+    return TeamsThreadReplies(
+        replies, channel.client, channel.people, context.notes, context.tenant
+    )
+
+
+async def _sees(channel: TeamsChannel, author: ActingUser, where: str) -> bool:
+    return await channel.colleagues.sees(author.reference, where)
+
+
+async def _member(channel: TeamsChannel, where: str, named: str) -> Person | None:
+    there = await channel.client.conversations.channel(where)
+    return await channel.colleagues.in_channel(there, named)
 
 
 def _command_listeners(

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.answering.reply_text import MISSING_INTRO
 from bot.chat.response_view import ESCALATION_REASONS, SourceLine, case_pages, web_url
+from bot.chat.thread_replies import THREAD_IS_ASKED_ABOUT
 from bot.domain.cases import THREAD_NOT_READ, Act, Case, CaseStep
 from bot.domain.formatting import freshness
 from bot.domain.markdown import clip, split
@@ -83,9 +84,21 @@ def _case_button(offer: CaseButton, case: Case) -> Json:
 
 def _form_elements(form: CaseForm, act: Act, case: Case) -> tuple[Sequence[Json], Sequence[Json]]:
     asked = text_input(_field_name(act), form.label, lines=True, most=LONGEST_REPLY, required=True)
+    to = text_input(_ASSIGNEE_FIELD, _ASSIGNEE_LABEL, most=_LONGEST_NAME, required=True)
     data = {VERSION_KEY: str(case.version)}
     send = execute_button("Send", CASE_ACTIONS[act], case.interaction_id, first=True, **data)
-    return [asked, text_block(form.hint, isSubtle=True)], [send]
+    fields = [to, asked] if act == "assign" else [asked]
+    return [*fields, text_block(form.hint, isSubtle=True)], [send]
+
+
+def assignee_in(data: Body) -> str:
+    """Return the colleague named in the form of an assignment."""
+    return text_at(data, _ASSIGNEE_FIELD).strip()
+
+
+_ASSIGNEE_FIELD = "assign_to"
+_ASSIGNEE_LABEL = "Who should have it: their name or address, as Teams has it"
+_LONGEST_NAME = 200
 
 
 def _field_name(act: Act) -> str:
@@ -112,10 +125,12 @@ class PresserNote:
     words: str = ""
 
 
-def card_message(message: Message, view: CaseView, links: CaseLinks, *, now: datetime) -> Json:
-    """Return the card of a case as a message."""
+def card_message(
+    message: Message, view: CaseView, links: CaseLinks, *, now: datetime, read: bool = False
+) -> Json:
+    """Return the card of a case as a message; ``read``: messages of its thread reach the bot."""
     summary = f"{_OPENING} from {inert_text(_who(message, view))}"
-    shown = case_card(message, view, links, now=now)
+    shown = case_card(message, view, links, now=now, read=read)
     return with_card({"type": "message", "summary": summary}, shown)
 
 
@@ -126,12 +141,13 @@ def case_card(
     *,
     now: datetime,
     note: PresserNote | None = None,
+    read: bool = False,
 ) -> Json:
     """Return the card of a case in its current state, with the available actions.
 
     The pages found and the earlier exchanges are left out if the card would be too large for Teams.
     """
-    first = [*_presser_note(note), *_question(message, view, links)]
+    first = [*_presser_note(note), *_question(message, view, links, read=read)]
     steps = map(_step, acts_in(view.steps)[-_MOST_STEPS:])
     last = [_state(view), *steps, *_keep(view, links)]
     below = case_buttons(view.case)
@@ -165,13 +181,14 @@ def _presser_note(note: PresserNote | None) -> list[Json]:
     return [_container([text_run(note.remark, **_BOLD), *yours], style="warning")]
 
 
-def _question(message: Message, view: CaseView, links: CaseLinks) -> list[Json]:
+def _question(message: Message, view: CaseView, links: CaseLinks, *, read: bool) -> list[Json]:
     case = view.case
     asked = split(without_backticks(case.question[:_QUESTION_LIMIT]), _QUESTION_BYTES, size)[0]
     from_whom = f" from {_who(message, view)}: {ESCALATION_REASONS[case.reason]}"
     opening = text_runs((_OPENING, _BOLD), (from_whom, {}))
     shown = text_run_paragraphs(asked, most=_MOST_LINES) or [text_run("(no words)", **_SUBTLE)]
-    unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.status.state) else ""
+    thread = THREAD_IS_ASKED_ABOUT if read else THREAD_NOT_READ
+    unread = f" \u00b7 {thread}" if buttons_for_people(case.status.state) else ""
     return [
         opening,
         _container(shown, style="emphasis"),

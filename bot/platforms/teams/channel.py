@@ -123,7 +123,7 @@ class TeamsChannel:
     """Teams as a platform of the bot.
 
     Implements `Channel`, `OpensPlaceholders`, `Withdraws`, `CorrectsReplies`, `Introduces` and
-    `Fetches` of bot.domain.ports, `Tells`, `AsksPeople`, `ShowsCases` and `LinksBack` of
+    `Fetches` of bot.domain.ports, `Tells`, `Revises`, `AsksPeople`, `ShowsCases` and `LinksBack` of
     bot.escalations.ports, and `SendsDigests` of bot.learning.digest.
     """
 
@@ -169,6 +169,7 @@ class TeamsChannel:
         self.open_placeholder = streams.open
         self.close_placeholder = replies.close
         self.tell = notices.tell
+        self.revise = notices.revise
         self.card_of = people.card_of
         self.remind = people.remind
         self.tell_people = people.tell

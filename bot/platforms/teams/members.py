@@ -238,6 +238,36 @@ class Colleagues:
             return unknown_member(person)
         return replace(member, person=replace(member.person, id=person.id))
 
+    async def in_channel(self, channel: str, named: str) -> Person | None:
+        """Return the one colleague of a channel's members with a name or address; None otherwise.
+
+        ``channel`` is a reference to it; its first 5,000 members are looked at.
+        """
+        wanted, page, found = named.casefold(), "", list[Person]()
+        for _ in range(_MOST_PAGES):
+            members = await self._client.members(channel, page)
+            people = (member_of(each, self._home) for each in members.members)
+            found += (
+                each.person
+                for each in people
+                if each.colleague
+                and wanted in {each.person.name.casefold(), (each.person.email or "").casefold()}
+            )
+            page = members.next_page
+            if not page:
+                break
+        return found[0] if len(found) == 1 else None
+
+    async def sees(self, reference: str, channel: str) -> bool:
+        """Return whether the user of a reference is a colleague and a member of a channel."""
+        there = json.dumps(
+            {
+                **read_reference(reference_to(reference, channel)),
+                "user": object_at(read_reference(reference), "user"),
+            }
+        )
+        return await self.of(there) is not None
+
     async def _look_up(self, key: str) -> Member:
         where, user_id = json.loads(key)
         try:

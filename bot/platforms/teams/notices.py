@@ -102,8 +102,11 @@ def _activity(text: str, number: int, of: int) -> Json:
     return {"type": "message", "text": shown, "textFormat": "markdown"}
 
 
+_VOID = "_This part was replaced by the above._"
+
+
 class AskerNotices:
-    """Posts and updates notices to askers. Implements `Tells`.
+    """Posts and updates notices to askers. Implements `Tells` and `Revises`.
 
     Teams can't be searched for posts: a retry posts the messages not known to be posted, so one
     whose post succeeded unseen is repeated. The returned reference is the first message's.
@@ -125,6 +128,25 @@ class AskerNotices:
         channel = message.thread.channel
         await self.latest.came(message, notice, PostedRef(channel, posted[-1]))
         return PostedRef(channel, posted[0])
+
+    async def revise(
+        self, message: Message, notice: Notice, at: PostedRef, remark: str
+    ) -> PostedRef:
+        """Edit the words of a notice; its buttons are a message of their own.
+
+        Of a notice of several messages the first has the new words, and the others say that they
+        are void. Raises DeliveryFailed.
+        """
+        shown = notice_activities(message, notice, (), "")
+        known = await self._posted.ids_of(message, notice.id, several=True)
+        words = known[:-1] or (at.id,)
+        for number, posted in enumerate(words):
+            said = shown[number] if number < len(shown) else _activity(_VOID, 1, 1)
+            await self._client.update(message.reply_to, posted, said)
+        if known:
+            buttons = PostedRef(message.thread.channel, known[-1])
+            await self.latest.revise(message, notice, buttons, remark)
+        return at
 
     async def _edit(
         self,

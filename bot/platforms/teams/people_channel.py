@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -12,20 +13,37 @@ import structlog
 from bot.chat.actions import ActionTargets
 from bot.chat.adapters import ChatContext
 from bot.chat.response_view import web_url
-from bot.domain.cases import Act, Actor, Case, Notice, mark_card_thread
+from bot.domain.cases import (
+    NO_DETAIL,
+    Act,
+    ActDetail,
+    Actor,
+    Case,
+    Notice,
+    expert_of,
+    mark_card_thread,
+)
 from bot.domain.errors import ActRefused, DeliveryRefused, StoreUnavailable
 from bot.domain.handoff import as_list_only, people_channel
 from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.markdown import clip
-from bot.domain.messages import InteractionId, Message
+from bot.domain.messages import InteractionId, Message, Person
 from bot.domain.ports import Notes
 from bot.domain.urls import board_case
 from bot.escalations.cards import CardActions, CardUpdates, read_place
-from bot.escalations.case_view import CASE_FORMS, CaseLinks, CaseView, platform_of, reminder_text
+from bot.escalations.case_view import (
+    CASE_FORMS,
+    NO_SUCH_MEMBER,
+    CaseLinks,
+    CaseView,
+    platform_of,
+    reminder_text,
+)
 from bot.escalations.casework import IdempotentActs
 from bot.platforms.teams.case_card import (
     VERSION_KEY,
     PresserNote,
+    assignee_in,
     card_message,
     case_card,
     words_in,
@@ -71,8 +89,12 @@ def reminder_message(case: Case, notice: Notice, board: str, *, now: datetime) -
         asked = f"> {teams_plain(clip(case.question, _QUESTION_LENGTH))}"
     url = web_url(board)
     way = f"[Take it on the board]({url})" if url else f"On the board it is {case.interaction_id}."
-    text = "\n\n".join([f"**{matter}**{more}", asked, way])
+    text = "\n\n".join([f"**{teams_plain(matter)}**{teams_plain(more)}", asked, way])
     return {"type": "message", "text": text, "textFormat": "markdown"}
+
+
+def _read_key(channel: str) -> str:
+    return f"teams:read:{channel}"
 
 
 def _reminder_key(case_id: InteractionId, notice_id: str) -> str:
@@ -112,6 +134,7 @@ class PeopleChannel:
         self._notes = notes
         self._public_url = public_url
         self._known = BoundedDict[InteractionId, PostedRef](_REMEMBERED)
+        self._read: set[str] = set()
 
     async def ask(self, delivery: Delivery) -> bool:
         """Post the card; return False if Teams refuses it. Raises DeliveryFailed otherwise.
@@ -152,7 +175,20 @@ class PeopleChannel:
         self, message: Message, view: CaseView, note: PresserNote | None = None
     ) -> Json:
         """Return the card for the person who just pressed a button on it."""
-        return case_card(message, view, self._links(message), now=datetime.now(UTC), note=note)
+        now, read = datetime.now(UTC), bool(self._read)
+        return case_card(message, view, self._links(message), now=now, note=note, read=read)
+
+    async def note_read(self, tenant: str, channel: str) -> None:
+        """Store that messages of a channel reach the bot without a mention, for all processes."""
+        if channel not in self._read:
+            await self._notes.put(tenant, _read_key(channel), "read")
+            self._read.add(channel)
+
+    async def _is_read(self, tenant: str, channel: str) -> bool:
+        """Return whether messages of a channel are known to reach the bot without a mention."""
+        if channel not in self._read and await self._notes.get(tenant, _read_key(channel)):
+            self._read.add(channel)
+        return channel in self._read
 
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
         """Post a reminder of an open case: below its card, else in the configured channel.
@@ -226,7 +262,9 @@ class PeopleChannel:
         """
         there = reference_to(message.reply_to, channel)
         try:
-            posted = await self._client.send(there, self._card_message(message, view))
+            posted = await self._client.send(
+                there, await self._card_message(message, view, channel)
+            )
         except (RateLimited, DeliveryRefused):
             if first:
                 await self.updates.forget_place(message)
@@ -239,14 +277,19 @@ class PeopleChannel:
         if at is None or not at.id:
             return False
         try:
-            shown = self._card_message(message, view)
+            shown = await self._card_message(message, view, at.channel)
             await self._client.update(_card_thread(message, at), at.id, shown)
         except Gone:
             log.info("teams.card_gone", interaction_id=message.interaction_id)
         return True
 
-    def _card_message(self, message: Message, view: CaseView) -> Json:
-        return card_message(message, view, self._links(message), now=datetime.now(UTC))
+    async def _card_message(self, message: Message, view: CaseView, channel: str) -> Json:
+        try:
+            read = await self._is_read(message.thread.tenant, channel)
+        except StoreUnavailable:
+            read = False
+        now = datetime.now(UTC)
+        return card_message(message, view, self._links(message), now=now, read=read)
 
     def _links(self, message: Message) -> CaseLinks:
         board = board_case(message.interaction_id, self._public_url)
@@ -279,6 +322,10 @@ class PeopleChannel:
             log.warning("teams.reminder_not_noted", why=str(error))
 
 
+FindMember = Callable[[str, str], Awaitable[Person | None]]
+"""Returns the colleague with a name or address among the members of a channel, by its id."""
+
+
 class CaseButtons:
     """Handles the buttons and forms of a case card. Implements `Listener`.
 
@@ -292,7 +339,9 @@ class CaseButtons:
         targets: ActionTargets,
         cards: CardActions,
         people: PeopleChannel,
+        find_member: FindMember,
     ) -> None:
+        self._find_member = find_member
         self._tenant = tenant = context.tenant
         self._casework = casework = context.casework
         self._idempotent = IdempotentActs(tenant=tenant, casework=casework, notes=context.notes)
@@ -321,12 +370,20 @@ class CaseButtons:
         try:
             if act in CASE_FORMS:
                 key = _form_key(act, press, actor, words)
-                await self._idempotent.say(key, press.about, act, actor, words)
+                detail = await self._assignee(press) if act == "assign" else NO_DETAIL
+                await self._idempotent.say(key, press.about, act, actor, words, detail)
             else:
                 await self._casework.act(self._tenant, press.about, act, actor)
         except ActRefused as error:
             return PresserNote(str(error), words)
         return None
+
+    async def _assignee(self, press: Press) -> ActDetail:
+        """Return the colleague named in a form, a member of the card's channel."""
+        found = await self._find_member(press.channel, assignee_in(press.data))
+        if found is None:
+            raise ActRefused(NO_SUCH_MEMBER)
+        return ActDetail(expert_of("teams", found))
 
 
 def _form_key(act: Act, press: Press, actor: Actor, words: str) -> str:

@@ -239,7 +239,14 @@ class ActBody(Sent):
 
     text: Text = Field(
         "",
-        description=f"a text of at most {LONGEST_REPLY} characters: the reply, or the reason",
+        description=f"a text of at most {LONGEST_REPLY} characters: the reply, the reason or the "
+        "note",
+    )
+    to: Words = Field(
+        "", description="for `assign`: the id of a colleague who acted on an escalation before"
+    )
+    about: int = Field(
+        0, ge=0, description="for `amend` and `retract`: the number of an own reply in the history"
     )
     name: Name | None = Field(
         None, description="how the asker is told who acts; believed as `user` is, or null"
@@ -314,8 +321,15 @@ class EscalationStep(BaseModel):
     by_id: str | None
     by_name: str | None
     by_role: Literal["asker", "expert"] | None
-    text: str = Field(description="The reply, the reason, or what the asker said; else empty.")
+    text: str = Field(
+        description="The reply as it stands, the reason, the note, or what the asker said; else "
+        "empty. An asker gets no notes, and no reason of an assignment."
+    )
     at: datetime
+    to_id: str | None = Field(description="Who was given it by this step; else null.")
+    to_name: str | None
+    about: int | None = Field(description="The reply that was corrected or taken back; else null.")
+    in_thread: bool = Field(description="True for a reply that its author wrote in the thread.")
 
 
 class EscalationHistory(Escalation):

@@ -120,7 +120,7 @@ ESCALATION = f"{V2}/escalations/{{id}}"
 ACT = Parameter(
     "act",
     "path",
-    "What to do: a reply needs a text, and so does declining.",
+    "What to do: `reply`, `amend`, `decline`, `assign` and `note` need a text.",
     {"type": "string", "enum": list(get_args(Act))},
 )
 ID = Parameter("id", "path", "The interaction's id.", {"type": "string"})
@@ -232,7 +232,7 @@ INTERACTION_OPERATIONS = (
         "act",
         "POST",
         f"{ESCALATION}/{{act}}",
-        "Claim, release, reply to, resolve, decline or reopen an escalation.",
+        "Claim, assign, reply to or close an escalation, add a note, or correct a reply.",
         {200: admin_schemas.EscalationHistory},
         (*WITH_BODY, *ALWAYS_POSSIBLE, 404, 409),
         admin_schemas.ActBody,

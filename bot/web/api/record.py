@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 from aiohttp import web
 
-from bot.domain.cases import Act, Actor, Case, CaseQuery, actor_of
+from bot.domain.cases import NO_DETAIL, Act, ActDetail, Actor, Case, CaseQuery, actor_of
 from bot.domain.errors import ActRefused
 from bot.domain.interactions import ConfidenceLevel
 from bot.domain.messages import InteractionId, Person
@@ -22,7 +23,8 @@ from bot.domain.record_search import (
     decode_cursor,
     encode_cursor,
 )
-from bot.escalations.casework import checked
+from bot.escalations.casework import checked, expert_named
+from bot.escalations.history import as_corrected, for_asker
 from bot.escalations.ports import Cases
 from bot.store.limits import StoredUsage
 from bot.store.search import StoredSearches
@@ -106,7 +108,7 @@ class RecordApi:
     async def escalation(self, request: web.Request) -> web.Response:
         """Return an escalation with its history; for experts, admins and its asker."""
         case = await self._visible(request)
-        return json_reply(await self._history(case))
+        return json_reply(await self._history(request, case))
 
     async def act(self, request: web.Request) -> web.Response:
         """Apply an act to an escalation, such as claim or reply."""
@@ -114,14 +116,22 @@ class RecordApi:
         case = await self._visible(request)
         act = _act(request)
         actor = _actor(request, person_of(request, claimed_user(sent.user)), sent.name)
-        if act in {"reply", "decline"} and not sent.text:
-            raise problem(422, f"{act!r} needs a text.", cure="Send what the asker is to read.")
+        if act in _NEED_TEXT and not sent.text:
+            raise problem(422, f"{act!r} needs a text.", cure=_NEED_TEXT[act])
         try:
-            text = checked(act, sent.text)
-            changed = await self.cases.act(self.tenant, case.interaction_id, act, actor, text)
+            text, detail = checked(act, sent.text), await self._detail(act, sent)
+            changed = await self.cases.act(
+                self.tenant, case.interaction_id, act, actor, text, detail
+            )
         except ActRefused as error:
             raise problem(409, str(error)) from error
-        return json_reply(await self._history(changed))
+        return json_reply(await self._history(request, changed))
+
+    async def _detail(self, act: Act, sent: admin_schemas.ActBody) -> ActDetail:
+        """Return what an act names besides its text. Raises ActRefused."""
+        if act == "assign":
+            return ActDetail(await expert_named(self.cases, self.tenant, sent.to))
+        return ActDetail(about=sent.about) if act in {"amend", "retract"} else NO_DETAIL
 
     async def usage_sums(self, request: web.Request) -> web.Response:
         """Return sums of model calls over a span of at most 400 days."""
@@ -160,8 +170,10 @@ class RecordApi:
         interaction = await self.interactions.get(case.interaction_id)
         return interaction is not None and identities_of(request).may_see(request, interaction)
 
-    async def _history(self, case: Case) -> admin_schemas.EscalationHistory:
-        steps = await self.cases.steps(self.tenant, case.interaction_id)
+    async def _history(self, request: web.Request, case: Case) -> admin_schemas.EscalationHistory:
+        """Return a case with its history, of which an asker sees what is theirs to read."""
+        stored = await self.cases.steps(self.tenant, case.interaction_id)
+        steps = for_asker(stored) if role_of(request) == "asker" else as_corrected(stored)
         history = [
             admin_schemas.EscalationStep(
                 number=each.number,
@@ -171,6 +183,10 @@ class RecordApi:
                 by_role=each.actor and each.actor.role,
                 text=each.text,
                 at=each.at,
+                to_id=each.detail.to.id if each.detail.to else None,
+                to_name=each.detail.to.name if each.detail.to else None,
+                about=each.detail.about or None,
+                in_thread=each.detail.in_thread,
             )
             for each in steps
         ]
@@ -188,6 +204,16 @@ def _position(cursor: str | None, *, numbered: bool = False) -> Cursor | None:
         cure = "Send the `next` of the page before, as it came."
         raise invalid_field("cursor", cursor, "is no place in this list", cure)
     return place
+
+
+_NEED_TEXT: Mapping[Act, str] = {
+    "reply": "Send what the asker is to read.",
+    "amend": "Send what the asker is to read.",
+    "decline": "Send what the asker is to read.",
+    "assign": "Send why, which only those who answer read.",
+    "note": "Send what others who answer should know.",
+}
+"""Acts that need a text, and the cure without one."""
 
 
 def _act(request: web.Request) -> Act:

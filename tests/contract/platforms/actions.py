@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from bot.domain.interactions import Reply
 from bot.domain.messages import Policy
-from bot.web.board.case_page import case_page_view
+from bot.web.board.case_page_view import case_page_view
 from rag.types import EVERYONE
 from tests.contract.platforms.driver import (
     Buttons,

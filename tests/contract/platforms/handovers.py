@@ -12,7 +12,7 @@ from bot.domain.cases import Act
 from bot.domain.messages import Policy
 from bot.learning.shadow_mode import DraftSender, ReviewsDrafts
 from bot.web.api.record import _case
-from bot.web.board.case_page import case_page_view
+from bot.web.board.case_page_view import case_page_view
 from tests.contract.platforms.actions import FIRST
 from tests.contract.platforms.driver import Missing, Question
 from tests.contract.platforms.scenario import ANNA, PAGE_809, Scenario, Words

@@ -133,12 +133,12 @@ class CaseScenario(CaseOnPlatform):
 
     @property
     def in_people(self) -> list[Sent]:
-        """Return what is in the people's channel."""
+        """Return what is in the people's channel, in threads, too."""
         return self.teams.posts_in(names.PEOPLE)
 
     @property
     def card(self) -> Sent:
-        (card,) = (post for post in self.in_people if post.cards)
+        (card,) = (post for post in self.in_people if post.cards and post.is_root)
         return card
 
     @property

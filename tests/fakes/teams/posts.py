@@ -38,6 +38,11 @@ class Sent:
         """The id of the message that began the thread, "" outside of channels."""
         return thread_of(self.conversation)
 
+    @property
+    def is_root(self) -> bool:
+        """Whether it begins a thread, or is in a place without threads."""
+        return self.thread in {"", self.id}
+
     def over(self, card: Sent) -> Sent:
         """Return these words with the card that is right below them."""
         hung = {"attachments": card.activity["attachments"]}

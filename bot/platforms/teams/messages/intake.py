@@ -25,6 +25,7 @@ from bot.chat.messages import (
     MessageWithdrawals,
     ReceivedMessage,
     as_new_question,
+    is_said_in_thread,
     is_told_of_practice,
     practice_notice,
     should_take,
@@ -44,6 +45,7 @@ from bot.platforms.teams.payloads.activity import (
     text_at,
 )
 from bot.platforms.teams.payloads.messages import INLINE_PREFIX, parse_message, thread_of
+from bot.platforms.teams.thread_replies import TeamsThreadReplies
 
 _MOST_DELETED = 50
 """Per conversation; a message that arrives after its deletion arrives soon."""
@@ -160,7 +162,13 @@ class MessageListener:
     deletion older than the message's last restoration is ignored.
     """
 
-    def __init__(self, context: ChatContext, tell_alone: Callable[[Delivery], None]) -> None:
+    def __init__(
+        self,
+        context: ChatContext,
+        replies: TeamsThreadReplies,
+        tell_alone: Callable[[Delivery], None],
+    ) -> None:
+        self._replies = replies
         self._context = context
         self._tell_alone = tell_alone
         self._deleted = DeletedMessages(context)
@@ -175,7 +183,11 @@ class MessageListener:
 
     async def _take(self, body: Body) -> bool:
         received = self._parse(body)
-        if received is None or not await should_take(self._context.listening, received):
+        if received is None:
+            return False
+        if is_said_in_thread(received) and await self._replies.take(received.message):
+            return True
+        if not await should_take(self._context.listening, received):
             return False
         await self._accept(received.message)
         return True
@@ -196,6 +208,9 @@ class MessageListener:
         received = self._parse(body)
         if received is None or received.by_bot:
             return False
+        edited = received.message
+        if is_said_in_thread(received) and await self._replies.edit(edited, sent_at(body)):
+            return True
         now = await self._as_asked(body, received.message)
         if not now.overheard:
             if await self._became_command(now):
@@ -228,6 +243,8 @@ class MessageListener:
         message = _message_at(body, self._context.tenant)
         if not (message.id and conversation_of(body)):
             return False
+        if await self._replies.delete(message.thread, message.id):
+            return True
         last = await self._restorations.last(message)
         if last and not is_later(sent_at(body), last.at):
             return True

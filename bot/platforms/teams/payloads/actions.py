@@ -38,8 +38,17 @@ CASE_ACTIONS: Mapping[Act, str] = {
     "reply": "frontdesk.case.reply",
     "resolve": "frontdesk.case.resolve",
     "decline": "frontdesk.case.decline",
+    "assign": "frontdesk.case.assign",
+    "note": "frontdesk.case.note",
 }
 """Buttons on the case card, by action."""
+
+SEND_WRITTEN = "frontdesk.thread.send"
+KEEP_WRITTEN = "frontdesk.thread.keep"
+"""Buttons of an offer to send what an expert wrote in a case's thread."""
+
+WRITTEN_KEY, CHANNEL_KEY, ROOT_KEY = "written", "channel", "root"
+"""Keys in their data for the message, its channel and the first message of its thread."""
 
 ASKER_ACTIONS: Mapping[Act, str] = {
     "resolve": "frontdesk.asker.resolve",

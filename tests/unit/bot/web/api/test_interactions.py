@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bot.domain.cases import ActDetail, Actor
 from bot.domain.interactions import Outcome, PostedRef
 from bot.domain.messages import InteractionId, Message
 from bot.domain.record_search import Cursor, encode_cursor
@@ -21,6 +23,9 @@ from tests.fakes.record_rows import add_escalation, add_interaction, add_usage
 from tests.unit.bot.web.api import replies
 
 HOSTILE = ["../ask", "%00", "'; DROP TABLE interactions; --", "x" * 5000, "00000000"]
+
+
+BEA, AL = Actor("bea", "Bea", "expert"), Actor("al", "Al", "expert")
 
 
 async def found(_: Message) -> Outcome:
@@ -380,6 +385,52 @@ async def test_a_case_is_claimed_answered_resolved_reopened(store: Store, client
     steps = [(each["step"], each["by_name"]) for each in case["history"]]
     assert [step for step, _ in steps][-4:] == ["claim", "reply", "resolve", "reopen"]
     assert {by for step, by in steps if step != "open"} == {"Bea"}
+
+
+async def test_a_case_is_given_to_one_who_answered_before(store: Store, client: Client) -> None:
+    await waiting(store, "a", "b")
+    await store.escalations.act("default", InteractionId("b"), "claim", BEA)
+
+    given = await done(client, "a", "assign", name="Al", text="She knows it.", to="bea")
+
+    assert (given["state"], given["owner_id"]) == ("claimed", "bea")
+    last = given["history"][-1]
+    assert (last["step"], last["text"], last["to_name"]) == ("assign", "She knows it.", "Bea")
+
+
+async def test_a_reply_is_corrected_and_taken_back(store: Store, client: Client) -> None:
+    await waiting(store, "a")
+    replied = await done(client, "a", "reply", name="Bea", text="Blue.")
+    about = replied["history"][-1]["number"]
+
+    amended = await done(client, "a", "amend", name="Bea", text="Red.", about=about)
+    assert [each["text"] for each in amended["history"]][-2:] == ["Red.", ""]
+
+    back = await done(client, "a", "retract", name="Bea", about=about)
+    assert back["state"] == "claimed"
+    assert [each["text"] for each in back["history"]][-3:] == ["", "", ""]
+
+
+async def test_an_asker_reads_no_note_and_no_reason_of_an_assignment(
+    store: Store, guarded: Client
+) -> None:
+    await guarded.get("/", headers=PAGE_VIEW)
+    case_id = InteractionId((await asked(guarded)).rpartition("/")[2])
+    await add_escalation(store, case_id, asker="anna")
+    act = partial(store.escalations.act, "default", case_id)
+    await act("note", BEA, "He asks each week.")
+    await act("assign", BEA, "He is rude.", ActDetail(AL))
+    await act("reply", AL, "Blue.")
+
+    seen = await body_of(guarded, f"{ESCALATIONS}/{case_id}")
+    experts = await body_of(guarded, f"{ESCALATIONS}/{case_id}", BEARER)
+
+    assert steps_of(seen) == [("assign", ""), ("reply", "Blue.")]
+    assert steps_of(experts)[:2] == [("note", "He asks each week."), ("assign", "He is rude.")]
+
+
+def steps_of(case: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(each["step"], each["text"]) for each in case["history"]]
 
 
 async def test_who_comes_second_is_told_who_has_it(store: Store, tmp_path: Path) -> None:

@@ -18,15 +18,16 @@ from bot.domain.errors import ActRefused, StoreUnavailable
 from bot.domain.interactions import Escalation, EscalationReason
 from bot.domain.messages import InteractionId
 from bot.escalations.case_view import CaseView
-from bot.escalations.lifecycle import after
+from bot.escalations.lifecycle import after, is_change
 from bot.store.database import Store
-from bot.web.board.case_page import ACTS, allowed_acts, case_page_view
+from bot.web.board.case_page_view import PAGE_ACTS, allowed_acts, case_page_view
 from bot.web.board.escalations import case_lines, empty_text, queue_query, tab_of
 from tests.fakes.board_app import CLOSED, SECRET, TOLD_ALL, TRACE, BoardBrowser, TwoPageIndex, ask
 from tests.fakes.builders import NOON
 from tests.fakes.desk import VPN
 
 ANNA = Actor("anna", "Anna Lopez", "expert")
+BEN = Actor("ben", "Ben Okafor", "expert")
 CASE = Case(
     interaction_id=InteractionId("i1"),
     tenant="default",
@@ -55,17 +56,17 @@ def test_what_is_offered_can_be_done_and_matters(state: State, owner: str, asker
     case = replace(case_status(state, owner), asker_id=asker)
 
     for act in allowed_acts(case, ANNA):
-        then = after(case.status, act, ANNA, is_asker=asker == "anna")
-        assert act == "reply" or then != case.status
+        then = after(case.status, act, ANNA, is_asker=asker == "anna", to=BEN)
+        assert is_change(act, case.status, then)
 
 
 @given(st.sampled_from(STATES), st.sampled_from(["", "anna", "ben"]))
 def test_what_is_not_offered_is_refused_or_changes_nothing(state: State, owner: str) -> None:
     case = case_status(state, owner)
 
-    for act in {*ACTS} - allowed_acts(case, ANNA) - {"reopen"}:
+    for act in {*PAGE_ACTS} - allowed_acts(case, ANNA) - {"reopen"}:
         try:
-            assert after(case.status, act, ANNA, is_asker=False) == case.status
+            assert after(case.status, act, ANNA, is_asker=False, to=BEN) == case.status
         except ActRefused:
             continue
 
@@ -203,7 +204,7 @@ async def test_a_waiting_case_shows_what_is_known_and_what_may_be_done(desk: Boa
     assert "put at 20%. That is not enough: answers are given from 65% up." in page
     assert "VPN guide" in page
     assert "1 more that you may not read" in page
-    assert offered(page) == {"claim", "reply", "resolve", "decline"}
+    assert offered(page) == {"claim", "reply", "resolve", "decline", "note"}
 
 
 async def test_a_page_that_an_expert_may_not_read_is_nowhere_on_the_page(
@@ -222,16 +223,16 @@ async def test_claim_reply_resolve(desk: BoardBrowser, store: Store) -> None:
 
     claimed = await desk.post(path, act="claim")
     assert "You have it" in claimed
-    assert offered(claimed) == {"reply", "resolve", "release", "decline"}
+    assert offered(claimed) == {"reply", "resolve", "release", "decline", "note"}
 
     answered = await desk.post(path, act="reply", reply="Use the blue\nsocket.")
     assert "Use the blue\nsocket." in answered
     assert "Your reply is on its way to Mika Salo." in answered
-    assert offered(answered) == {"reply", "resolve", "release"}
+    assert offered(answered) == {"reply", "resolve", "release", "note"}
 
     resolved = await desk.post(path, act="resolve")
     assert "Resolved by Anna Lopez" in resolved
-    assert offered(resolved) == {"reopen"}
+    assert offered(resolved) == {"reopen", "note"}
     steps = await store.escalations.steps("default", id_of(path))
     assert [step.step for step in steps] == ["open", "claim", "reply", "resolve"]
     assert steps[2].actor is not None
@@ -240,6 +241,44 @@ async def test_claim_reply_resolve(desk: BoardBrowser, store: Store) -> None:
         "Anna Lopez",
         "expert",
     )
+
+
+async def test_it_is_given_to_one_who_answered_here_before_with_the_reason(
+    desk: BoardBrowser, store: Store
+) -> None:
+    await desk.of("ben").post(await path_of(store, name="m2", text="printer?"), act="claim")
+    path = await path_of(store)
+
+    given = await desk.post(path, act="assign", to="ben", why="He knows sockets.")
+
+    assert "gave it to Ben Okafor" in given
+    assert "He knows sockets." in given
+    case = await store.escalations.get("default", id_of(path))
+    assert case is not None
+    assert (case.status.state, case.status.owner_name) == ("claimed", "Ben Okafor")
+
+
+async def test_it_is_given_to_nobody_who_is_not_known(desk: BoardBrowser, store: Store) -> None:
+    path = await path_of(store)
+
+    refused = await desk.post(path, 409, act="assign", to="eve@else.example", why="Please.")
+
+    assert "eve@else.example has not answered here yet." in refused
+    case = await store.escalations.get("default", id_of(path))
+    assert case is not None
+    assert case.status.state == "open"
+
+
+async def test_a_note_is_kept_once_however_often_its_form_is_sent(
+    desk: BoardBrowser, store: Store
+) -> None:
+    path = await path_of(store)
+
+    for _ in range(2):
+        assert "Seen before." in await desk.post(path, act="note", note="Seen before.")
+
+    steps = await store.escalations.steps("default", id_of(path))
+    assert [(step.step, step.text) for step in steps][1:] == [("note", "Seen before.")]
 
 
 async def test_who_has_no_name_acts_as_the_help_desk(desk: BoardBrowser, store: Store) -> None:
@@ -259,7 +298,7 @@ async def test_who_comes_second_is_told_who_has_it_and_keeps_the_text(desk: Boar
     assert "Ben Okafor has it already." in refused
     assert "Use the &lt;blue&gt; socket." in refused
     assert "What you wrote; it was not sent" in refused
-    assert offered(refused) == set()
+    assert offered(refused) == {"note"}
 
 
 async def test_of_two_at_once_one_has_it_and_the_other_is_told(desk: BoardBrowser) -> None:
@@ -317,7 +356,7 @@ async def test_declining_tells_the_reason(desk: BoardBrowser, store: Store) -> N
 
     assert "Declined by Anna Lopez" in declined
     assert "Ask facilities." in declined
-    assert offered(declined) == {"reopen"}
+    assert offered(declined) == {"reopen", "note"}
     assert "Waiting again" in await desk.of("ben").post(path, act="reopen")
 
 

@@ -391,3 +391,43 @@ async def test_news_that_somebody_deleted_stop_nothing(scene: CaseScenario) -> N
     assert [post.shown.splitlines()[0] for post in scene.told] == [
         "*Anna Lopez* closed your question."
     ]
+
+
+async def test_it_is_given_to_a_colleague_of_the_channel_with_the_reason(
+    scene: CaseScenario,
+) -> None:
+    await scene.ask()
+    anna = scene.visitor()
+    await anna.click(scene.card, "case_assign")
+    given = {"colleague": names.BOB, "words": "He knows <!here> it."}
+    assert await anna.submit(form(scene), given) == {}
+    await scene.news()
+    assert (await scene.case()).status.owner_id == "bob@acme.example"
+    assert "looks after your question now." in scene.told[0].shown
+    assert "knows" not in scene.told[0].raw
+    told = scene.slack.in_channel(PEOPLE)[-1]
+    assert "Anna Lopez gave a question to" in told.shown
+    assert "He knows &lt;!here&gt; it." in told.raw
+
+
+@pytest.mark.parametrize("user", [names.GUEST, names.BOB])
+async def test_it_is_given_to_nobody_who_does_not_see_the_card(
+    scene: CaseScenario, user: str
+) -> None:
+    await scene.ask()
+    scene.slack.rooms.made(PEOPLE).members.discard(names.BOB)
+    anna = scene.visitor()
+    await anna.click(scene.card, "case_assign")
+    refused = await anna.submit(form(scene), {"colleague": user, "words": "Please."})
+    assert "words" in refused["errors"]
+    assert await scene.history() == []
+
+
+async def test_a_note_is_for_those_who_answer_alone(scene: CaseScenario) -> None:
+    await scene.ask()
+    anna = scene.visitor()
+    await anna.click(scene.card, "Note")
+    await anna.submit(form(scene), {"words": "Seen before."})
+    await scene.news()
+    assert "Seen before." in scene.card.shown
+    assert scene.told == []

@@ -323,13 +323,13 @@ async def test_a_card_says_that_its_thread_is_not_read_while_it_takes_a_reply(
 
 
 @pytest.mark.mended(id="slack-1d")
-async def test_a_mention_below_a_card_is_told_to_use_reply_and_asks_nobody(
+async def test_a_guests_mention_below_a_card_is_told_of_reply_and_asks_nobody(
     teams: FakeTeams, process: Process, store: Store
 ) -> None:
     async with bot_at(teams, process(), store) as bot:
         await bot.answered(Outcome(HANDED_OVER, TRACE))
         (card,) = teams.posts_in(names.PEOPLE)
-        await bot.person(names.ANNA).say(card, "which laptop?")
+        await bot.person(names.GUEST).say(card, "which laptop?")
         below = Thread("teams", TENANT, names.PEOPLE, card.id)
         await wait_until(lambda: len(teams.posts_in(names.PEOPLE)) > 1)
 

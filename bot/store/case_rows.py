@@ -1,0 +1,238 @@
+"""Statements about cases, their steps, notices and events, and the values in their rows."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any, get_args
+
+from sqlalchemy import Insert, Row, Select, Update, func, insert, select, tuple_, update
+
+from bot.domain.cases import (
+    ActDetail,
+    Actor,
+    Case,
+    CaseQuery,
+    CaseStatus,
+    CaseStep,
+)
+from bot.domain.json_codec import storable
+from bot.domain.messages import InteractionId, Outsider, Thread
+from bot.escalations import lifecycle
+from bot.store import queries
+from bot.store.learning_tables import WebhookEventRow
+from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, NoticeRow
+
+MOST_EXPERTS = 200
+
+
+def select_case(tenant: str, case_id: str) -> Select[EscalationRow, str, str]:
+    """Return the query for one case."""
+    return _select_all_cases(tenant).where(EscalationRow.interaction_id == case_id)
+
+
+def select_cases(
+    tenant: str, query: CaseQuery, limit: int, after: Case | None
+) -> Select[EscalationRow, str, str]:
+    """Return the query for the cases that match ``query``, in its order, after ``after``."""
+    key = (EscalationRow.opened_at, EscalationRow.interaction_id)
+    order = [column.desc() for column in key] if query.newest_first else key
+    statement = _select_all_cases(tenant).order_by(*order).limit(limit)
+    if query.states:
+        statement = statement.where(EscalationRow.state.in_(sorted(query.states)))
+    if query.owner_id:
+        statement = statement.where(EscalationRow.owner == storable(query.owner_id))
+    for word in storable(query.words).split()[: queries.MOST_WORDS]:
+        statement = statement.where(EscalationRow.question.icontains(word, autoescape=True))
+    if after is None:
+        return statement
+    place = (after.opened_at, after.interaction_id)
+    beyond = tuple_(*key) < place if query.newest_first else tuple_(*key) > place
+    return statement.where(beyond)
+
+
+def select_open_in(thread: Thread) -> Select[EscalationRow, str, str]:
+    """Return the query for the cases of a thread that are not settled, newest first."""
+    return (
+        _select_all_cases(thread.tenant)
+        .where(
+            InteractionRow.tenant == thread.tenant,
+            InteractionRow.thread == thread.key,
+            EscalationRow.state.in_(sorted(lifecycle.UNSETTLED)),
+        )
+        .order_by(InteractionRow.number.desc())
+    )
+
+
+def select_experts(tenant: str) -> tuple[Select[str, str], Select[str, str]]:
+    """Return the queries for the ids and names of those who acted on cases, or were given one."""
+    row = EscalationStepRow
+    acted = select(row.actor, func.max(row.actor_name)).where(row.actor_role == "expert")
+    given = select(row.assignee, func.max(row.assignee_name)).where(row.assignee != "")
+    return (
+        acted.where(row.tenant == tenant, row.actor != "").group_by(row.actor).limit(MOST_EXPERTS),
+        given.where(row.tenant == tenant).group_by(row.assignee).limit(MOST_EXPERTS),
+    )
+
+
+def select_steps(tenant: str, case_id: str) -> Select[EscalationStepRow]:
+    """Return the query for the history of a case, oldest first."""
+    row = EscalationStepRow
+    return (
+        select(row)
+        .where(row.tenant == tenant, row.interaction_id == storable(case_id))
+        .order_by(row.number)
+    )
+
+
+def select_next_step_number(case_id: str) -> Select[int]:
+    """Return the query for the next step number of a case, which must be locked."""
+    row = EscalationStepRow
+    return select(func.coalesce(func.max(row.number), 0) + 1).where(row.interaction_id == case_id)
+
+
+def update_case(case: Case) -> Update:
+    """Return the statement that writes the changeable columns of a case."""
+    row = EscalationRow
+    return (
+        update(row)
+        .where(row.interaction_id == case.interaction_id)
+        .values(
+            state=case.status.state,
+            owner=case.status.owner_id or None,
+            owner_name=case.status.owner_name,
+            changed_at=case.changed_at,
+            due_at=case.due_at,
+            pings=case.pings,
+            version=case.version,
+            level=case.level,
+        )
+    )
+
+
+def insert_step(tenant: str, taken: CaseStep) -> Insert:
+    """Return the statement that appends a step to the history."""
+    actor, detail = taken.actor, taken.detail
+    return insert(EscalationStepRow).values(
+        interaction_id=taken.interaction_id,
+        number=taken.number,
+        tenant=tenant,
+        step=taken.step,
+        actor="" if actor is None else actor.id,
+        actor_name="" if actor is None else actor.name,
+        actor_role="" if actor is None else actor.role,
+        text=taken.text,
+        at=taken.at,
+        assignee=detail.to.id if detail.to else "",
+        assignee_name=detail.to.name if detail.to else "",
+        about=detail.about,
+        in_thread=detail.in_thread,
+    )
+
+
+def insert_notice(case: Case, number: int, to: str, at: datetime) -> Insert:
+    """Return the statement that queues a notice about a step, due at ``at``."""
+    return insert(NoticeRow).values(
+        interaction_id=case.interaction_id, number=number, to=to, tenant=case.tenant, due_at=at
+    )
+
+
+def insert_webhook_event(case: Case, number: int, at: datetime) -> Insert:
+    """Return the statement that queues a step for the webhook, with the case as it is after it."""
+    return insert(WebhookEventRow).values(
+        interaction_id=case.interaction_id,
+        number=number,
+        tenant=case.tenant,
+        state=case.status.state,
+        owner_name=case.status.owner_name,
+        at=at,
+        queued_at=at,
+        due_at=at,
+    )
+
+
+def settle_notices_to_people(case_id: str) -> Update:
+    """Return the statement that settles pending notices to the experts: the next replaces them.
+
+    Notices that a process is posting right now are left, so that the next is posted after them.
+    """
+    row = NoticeRow
+    return (
+        update(row)
+        .where(
+            row.interaction_id == case_id,
+            row.to == "people",
+            row.due_at.is_not(None),
+            row.owner.is_(None),
+        )
+        .values(due_at=None, held_until=None)
+    )
+
+
+def case_of(row: Row[EscalationRow, str, str]) -> Case:
+    """Return the case in a row."""
+    return Case(
+        interaction_id=InteractionId(row.interaction_id),
+        tenant=row.tenant,
+        status=CaseStatus(row.state, row.owner or "", row.owner_name),
+        reason=row.reason,
+        question=row.question,
+        asker_id=row.asker,
+        asker_name=row.asker_name,
+        channel=row.channel,
+        private=row.private,
+        opened_at=row.opened_at,
+        changed_at=row.changed_at,
+        due_at=row.due_at,
+        pings=row.pings,
+        version=row.version,
+        level=row.level,
+        outsider=_outsider_of(row.message),
+    )
+
+
+def step_of(row: Row[EscalationStepRow]) -> CaseStep:
+    """Return the history step in a row."""
+    return CaseStep(
+        interaction_id=InteractionId(row.interaction_id),
+        number=row.number,
+        step=row.step,
+        actor=actor_of(row),
+        text=row.text,
+        at=row.at,
+        detail=detail_of(row),
+    )
+
+
+def detail_of(row: Row[Any]) -> ActDetail:
+    """Return what a step's row names besides its text."""
+    to = Actor(row.assignee, row.assignee_name, "expert") if row.assignee else None
+    return ActDetail(to, row.about, in_thread=row.in_thread)
+
+
+def actor_of(row: Row[Any]) -> Actor | None:
+    """Return the actor in a row; None for an automatic step, or one from before histories."""
+    return Actor(row.actor, row.actor_name, row.actor_role) if row.actor else None
+
+
+def storable_actor(actor: Actor) -> Actor:
+    """Return an actor whose texts the database can store (bot.domain.json_codec.storable)."""
+    also = frozenset(map(storable, actor.also))
+    return Actor(storable(actor.id), storable(actor.name), actor.role, also)
+
+
+def _outsider_of(message: str) -> Outsider:
+    """Return the ``outsider`` mark of a stored message's author; "" for older messages."""
+    said = json.loads(message)["value"]["author"].get("outsider", "")
+    return next((each for each in get_args(Outsider) if each == said), "")
+
+
+def _select_all_cases(tenant: str) -> Select[EscalationRow, str, str]:
+    return (
+        select(EscalationRow, InteractionRow.channel, InteractionRow.message)
+        .join(InteractionRow, InteractionRow.id == EscalationRow.interaction_id)
+        .where(
+            EscalationRow.tenant == tenant,
+            queries.not_withdrawn(),
+        )
+    )
