@@ -116,17 +116,17 @@ class CaseButton:
 
 @dataclass(frozen=True, slots=True)
 class CaseForm:
-    """The form for the text of an act: the label of its field, and who reads the text."""
+    """The form for the text of an act: the label of its field, and a hint on who reads the text."""
 
     label: str
-    hint: str
+    hint: str = ""
 
 
 CASE_FORMS: Mapping[Act, CaseForm] = {
     "reply": CaseForm("Your reply", "It is posted where the question was asked, in your name."),
     "decline": CaseForm("Why, or who to ask", "The one who asked reads it, with your name."),
-    "assign": CaseForm("Why, and what is known so far", "Only those who answer read it."),
-    "note": CaseForm("Your note", "Only those who answer read it, never the one who asked."),
+    "assign": CaseForm("Why, and what is known so far; the one who asked never reads it"),
+    "note": CaseForm("Your note; the one who asked never reads it"),
 }
 """The acts for which a text is asked."""
 

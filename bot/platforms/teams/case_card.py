@@ -88,7 +88,8 @@ def _form_elements(form: CaseForm, act: Act, case: Case) -> tuple[Sequence[Json]
     data = {VERSION_KEY: str(case.version)}
     send = execute_button("Send", CASE_ACTIONS[act], case.interaction_id, first=True, **data)
     fields = [to, asked] if act == "assign" else [asked]
-    return [*fields, text_block(form.hint, isSubtle=True)], [send]
+    hint = [text_block(form.hint, isSubtle=True)] if form.hint else []
+    return [*fields, *hint], [send]
 
 
 def assignee_in(data: Body) -> str:
@@ -147,17 +148,19 @@ def case_card(
 
     The pages found and the earlier exchanges are left out if the card would be too large for Teams.
     """
-    first = [*_presser_note(note), *_question(message, view, links, read=read)]
+    # Words that their writer must not lose take the place of some of the question's.
+    room = _QUESTION_BYTES if note is None or not note.words else _QUESTION_BYTES // 2
+    first = [*_presser_note(note), *_question(message, view, links, room, read=read)]
     steps = map(_step, acts_in(view.steps)[-_MOST_STEPS:])
     last = [_state(view), *steps, *_keep(view, links)]
     below = case_buttons(view.case)
-    room = CONTENT_BUDGET - size(card([*first, *last], below))
+    left = CONTENT_BUDGET - size(card([*first, *last], below))
     found = [
         *_missing_facts(view.finding),
         *_pages(view.finding, links, now),
         *_earlier_exchanges(view.before),
     ]
-    return card([*first, *_fitting_parts(found, room), *last], below)
+    return card([*first, *_fitting_parts(found, left), *last], below)
 
 
 def _fitting_parts(parts: Sequence[Json], room: int) -> Iterator[Json]:
@@ -181,9 +184,11 @@ def _presser_note(note: PresserNote | None) -> list[Json]:
     return [_container([text_run(note.remark, **_BOLD), *yours], style="warning")]
 
 
-def _question(message: Message, view: CaseView, links: CaseLinks, *, read: bool) -> list[Json]:
+def _question(
+    message: Message, view: CaseView, links: CaseLinks, room: int, *, read: bool
+) -> list[Json]:
     case = view.case
-    asked = split(without_backticks(case.question[:_QUESTION_LIMIT]), _QUESTION_BYTES, size)[0]
+    asked = split(without_backticks(case.question[:_QUESTION_LIMIT]), room, size)[0]
     from_whom = f" from {_who(message, view)}: {ESCALATION_REASONS[case.reason]}"
     opening = text_runs((_OPENING, _BOLD), (from_whom, {}))
     shown = text_run_paragraphs(asked, most=_MOST_LINES) or [text_run("(no words)", **_SUBTLE)]

@@ -404,7 +404,7 @@ async def test_it_is_given_to_a_colleague_of_the_channel_with_the_reason(
 ) -> None:
     await scene.ask()
     give = {"assign_to": "bob@acme.example", "assign_words": "He knows it."}
-    await scene.visitor().press(scene.card, "Send", **give)
+    await scene.visitor().press(scene.card, "Give to\u2026 > Send", **give)
     assert (await scene.case()).status.owner_id == "bob@acme.example"
     await scene.news()
     assert "looks after your question now." in scene.told[0].shown
@@ -417,14 +417,15 @@ async def test_it_is_given_to_a_colleague_of_the_channel_with_the_reason(
 async def test_it_is_given_to_nobody_who_is_no_colleague_there(scene: CaseScenario) -> None:
     await scene.ask()
     for named in ("guest@else.example", "nobody"):
-        await scene.visitor().press(scene.card, "Send", assign_to=named, assign_words="Please.")
+        give = {"assign_to": named, "assign_words": "Please."}
+        await scene.visitor().press(scene.card, "Give to\u2026 > Send", **give)
     assert await scene.history() == []
     assert "No colleague of this channel" in scene.seen_by(names.ANNA)
 
 
 async def test_a_note_is_for_those_who_answer_alone(scene: CaseScenario) -> None:
     await scene.ask()
-    await scene.visitor().press(scene.card, "Send", note_words="Seen before.")
+    await scene.visitor().press(scene.card, "Note > Send", note_words="Seen before.")
     await scene.news()
     assert "Seen before." in scene.card.shown
     assert scene.told == []

@@ -22,7 +22,7 @@ from bot.platforms.teams.case_card import (
     card_message,
     case_card,
 )
-from bot.platforms.teams.rendering.text import CONTENT_BUDGET, size
+from bot.platforms.teams.rendering.text import ACTIVITY_BUDGET, CONTENT_BUDGET, size
 from tests.fakes.desk import LOCAL, VPN
 from tests.fakes.escalations import case_of
 from tests.fakes.teams import cards
@@ -134,7 +134,7 @@ def test_titles_of_pages_are_labels_of_links_that_code_made(title: str) -> None:
 def test_whatever_was_written_it_fits(attack: str, state: State) -> None:
     page = replace(VPN, title=attack, section=attack, space=attack)
     view = seen(state, attack, name=attack, sources=(page,) * 5)
-    assert size(card_message(ASKED, view, WAYS, now=NOW)) <= CONTENT_BUDGET + 1_000
+    assert size(card_message(ASKED, view, WAYS, now=NOW)) <= ACTIVITY_BUDGET
     assert size(card(view, note=PresserNote("No.", attack))) <= CONTENT_BUDGET + 8_000
 
 
@@ -187,7 +187,7 @@ def test_pages_that_not_everyone_may_read_are_counted() -> None:
 
 
 def test_what_went_before_is_short_and_withheld_where_it_must_be() -> None:
-    assert text(seen(words="word " * 300)).count("\u2192") == 5
+    assert text(seen(words="word " * 40)).count("\u2192") == 5
     assert "an answer from pages that not everyone may read" in text(seen(withheld=True))
 
 
@@ -213,12 +213,15 @@ def test_the_last_words_of_people_come_after_the_state() -> None:
     ]
 
 
+MORE = ("Give to\u2026", "Send", "Note", "Send")
+
+
 @pytest.mark.parametrize(
     ("state", "labels"),
     [
-        ("open", ["Claim", "Reply", "Send", "Resolve", "Not for us", "Send"]),
-        ("claimed", ["Reply", "Send", "Resolve", "Not for us", "Send", "Release"]),
-        ("answered", ["Reply again", "Send", "Resolve", "Release"]),
+        ("open", ["Claim", "Reply", "Send", "Resolve", "Not for us", "Send", *MORE]),
+        ("claimed", ["Reply", "Send", "Resolve", "Not for us", "Send", "Release", *MORE]),
+        ("answered", ["Reply again", "Send", "Resolve", "Release", *MORE]),
         ("resolved", []),
         ("declined", []),
     ],

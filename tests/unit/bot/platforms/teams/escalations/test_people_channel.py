@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.domain.cases import THREAD_NOT_READ, USE_REPLY, Case, CaseStatus, Notice, is_card_thread
+from bot.domain.cases import (
+    THREAD_NOT_READ,
+    USE_REPLY,
+    Case,
+    CaseQuery,
+    CaseStatus,
+    Notice,
+    is_card_thread,
+)
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.handoff import ON_HELP_DESK_LIST
 from bot.domain.interactions import Escalation, Outcome, PostedRef
@@ -56,6 +64,9 @@ async def test_where_it_is_goes_into_the_record_with_the_question(scene: CaseSce
     assert await scene.channel.card_of(scene.question) == PostedRef(names.PEOPLE, scene.card.id)
 
 
+MORE = ("Give to\u2026", "Note")
+
+
 async def test_every_step_edits_it_in_place(scene: CaseScenario) -> None:
     await scene.ask()
     posted, states, titles = scene.card.id, [], []
@@ -82,11 +93,11 @@ async def test_every_step_edits_it_in_place(scene: CaseScenario) -> None:
         "Declined by Ben Okafor",
     ]
     assert titles == [
-        ["Reply", "Resolve", "Not for us", "Release"],
-        ["Claim", "Reply", "Resolve", "Not for us"],
-        ["Reply again", "Resolve", "Release"],
+        ["Reply", "Resolve", "Not for us", "Release", *MORE],
+        ["Claim", "Reply", "Resolve", "Not for us", *MORE],
+        ["Reply again", "Resolve", "Release", *MORE],
         [],
-        ["Claim", "Reply", "Resolve", "Not for us"],
+        ["Claim", "Reply", "Resolve", "Not for us", *MORE],
         [],
     ]
 
@@ -323,13 +334,15 @@ async def test_a_card_says_that_its_thread_is_not_read_while_it_takes_a_reply(
 
 
 @pytest.mark.mended(id="slack-1d")
-async def test_a_guests_mention_below_a_card_is_told_of_reply_and_asks_nobody(
+async def test_a_mention_below_a_settled_card_asks_nobody(
     teams: FakeTeams, process: Process, store: Store
 ) -> None:
     async with bot_at(teams, process(), store) as bot:
         await bot.answered(Outcome(HANDED_OVER, TRACE))
         (card,) = teams.posts_in(names.PEOPLE)
-        await bot.person(names.GUEST).say(card, "which laptop?")
+        (case,) = await store.escalations.find(TENANT, CaseQuery(), limit=2)
+        await store.escalations.act(TENANT, case.interaction_id, "resolve", BEN)
+        await bot.person(names.ANNA).say(card, "which laptop?")
         below = Thread("teams", TENANT, names.PEOPLE, card.id)
         await wait_until(lambda: len(teams.posts_in(names.PEOPLE)) > 1)
 
