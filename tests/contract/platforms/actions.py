@@ -384,15 +384,20 @@ async def is_claimed(scene: Scenario) -> None:
 
 @dataclass(frozen=True)
 class IsReplied:
-    """What somebody writes on the card is read by who asked, with the writer's name."""
+    """What somebody writes on the card is read by who asked, with the writer's name.
+
+    ``below``: it is written in the card's thread, as people do, and its author agrees to send it.
+    """
 
     words: str
     shown: tuple[Words, ...]
+    below: bool = False
 
     async def __call__(self, scene: Scenario) -> None:
         card = _card(scene)
         await scene.escalate(FIRST)
-        await card.reply("anna", self.words)
+        write = card.write_below if self.below else card.reply
+        await write("anna", self.words)
         await scene.people.tell()
         await scene.expect_shown(FIRST, self.shown)
         shown = await card.shown()

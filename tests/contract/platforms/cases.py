@@ -340,6 +340,22 @@ PEOPLE = (
         says(ASKED_FOR),
         IsReplied(THEIRS, (THEIRS, re.compile(r"Anna Lopez\W{0,3}answered"))),
     ),
+    Case(
+        "a reply below the card reaches who asked, once its author says so",
+        says(ASKED_FOR),
+        IsReplied(THEIRS, (THEIRS, re.compile(r"Anna Lopez\W{0,3}answered")), below=True),
+    ),
+    Case(
+        "given to a colleague: who asked reads who has it, and not why",
+        says(ASKED_FOR),
+        handovers.hears_who_has_it,
+    ),
+    Case("a note of those who answer is not for who asked", says(ASKED_FOR), handovers.is_noted),
+    Case(
+        "a reply that was corrected: who asked reads the new words alone",
+        says(ASKED_FOR),
+        handovers.hears_the_correction,
+    ),
 )
 
 

@@ -85,6 +85,10 @@ class Card(Protocol):
 
     async def reply(self, who: Expert, words: str) -> None: ...
 
+    async def write_below(self, who: Expert, words: str) -> None:
+        """Write in the card's thread, without a mention of the bot, and agree to send it."""
+        ...
+
 
 class Orders(Protocol):
     """What is ordered in words, by an admin or by another colleague.

@@ -28,6 +28,7 @@ _NOT_POSTED = "nothing is posted: it is read when somebody looks"
 _UNASKABLE = "Teams can't be asked what was posted: better told twice than never"
 _NOT_INSTALLED = "nothing is installed: it is there while the server runs"
 _NO_LABEL = "only Teams shows such a mark"
+_ALL_RIGHTS = "the client has an expert's rights, and reads the whole history; an asker does not"
 _IN_WORDS = "the API has no buttons: a client asks for it in words"
 _SMALL = "the example is kept small"
 
@@ -52,7 +53,13 @@ _FILES = ("a file that comes with a question is read", "a file that can't be rea
 _CARD = (
     "claimed by a button: one has it, and the card says who",
     "a reply by button reaches who asked",
+    "a reply below the card reaches who asked, once its author says so",
 )
+_FOR_EXPERTS = (
+    "given to a colleague: who asked reads who has it, and not why",
+    "a note of those who answer is not for who asked",
+)
+_REVISED = "a reply that was corrected: who asked reads the new words alone"
 _ORDERS = (
     "help: what can be ordered",
     "status: what it answers from",
@@ -121,6 +128,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _EACH_VIEW: (_CLOSED,),
                 _NO_LABEL: (_MARKED,),
                 _IN_WORDS: _BUTTONS,
+                _ALL_RIGHTS: _FOR_EXPERTS,
             }
         ),
         "slack": _because({_NO_LABEL: (_MARKED,)}),
@@ -136,6 +144,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                     *_OTHERS,
                     *_FILES,
                     *_CARD,
+                    _REVISED,
                     *_UNADDRESSED,
                     *_ORDERS,
                     *_INSTALLING,

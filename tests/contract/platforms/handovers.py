@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from structlog.testing import capture_logs
 
-from bot.domain.cases import Act
+from bot.domain.cases import Act, ActDetail, Actor
 from bot.domain.messages import Policy
 from bot.learning.shadow_mode import DraftSender, ReviewsDrafts
 from bot.web.api.record import _case
@@ -74,6 +74,47 @@ class Hears:
         await scene.people.tell()
         await scene.people.tell()
         await scene.expect_shown(FIRST, self.shown)
+
+
+_BEN = Actor("ben.okafor", "Ben Okafor", "expert")
+_HIDDEN = "He asks each week."
+
+
+async def hears_who_has_it(scene: Scenario) -> None:
+    """Anna gives the question to Ben, with a reason that is for those who answer."""
+    case_id = await scene.escalate(FIRST)
+    await scene.people.act(case_id, "assign", _HIDDEN, ActDetail(_BEN))
+    await scene.people.tell()
+    await scene.expect_shown(FIRST, ("Ben Okafor",))
+    await _is_hidden(scene, _HIDDEN)
+
+
+async def is_noted(scene: Scenario) -> None:
+    """Anna notes something for those who answer, and claims the question."""
+    case_id = await scene.escalate(FIRST)
+    await scene.people.act(case_id, "note", _HIDDEN)
+    await scene.people.act(case_id, "claim")
+    await scene.people.tell()
+    await scene.expect_shown(FIRST, ("Anna Lopez",))
+    await _is_hidden(scene, _HIDDEN)
+
+
+async def hears_the_correction(scene: Scenario) -> None:
+    """Anna replies, and corrects her reply after its asker has read it."""
+    case_id = await scene.escalate(FIRST)
+    await scene.people.act(case_id, "reply", "Take the green socket.")
+    await scene.people.tell()
+    view = await scene.people.shown(case_id)
+    about = ActDetail(about=view.steps[-1].number)
+    await scene.people.act(case_id, "amend", "Take the blue socket.", about)
+    await scene.people.tell()
+    await scene.expect_shown(FIRST, ("Take the blue socket.",))
+    await _is_hidden(scene, "green")
+
+
+async def _is_hidden(scene: Scenario, words: str) -> None:
+    shown = "\n".join(await scene.platform.seen(FIRST))
+    scene.expect(words not in shown, f"the asker reads {words!r}")
 
 
 SECRET = "harassment"

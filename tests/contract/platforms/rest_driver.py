@@ -195,7 +195,8 @@ class RestButtons:
 
 
 def _step(step: dict[str, Any]) -> str:
-    return f"{step['by_name']} {_DID[step['step']]} {step['text']}"
+    did = _DID.get(step["step"], step["step"])
+    return f"{step['by_name']} {did} {step['to_name'] or ''} {step['text']}"
 
 
 def _read(answer: dict[str, Any]) -> str:

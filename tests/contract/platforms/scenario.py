@@ -12,7 +12,7 @@ from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.grounded_answer import CORRECTED, READ_AS
 from bot.answering.routing.router import Router
-from bot.domain.cases import Act, Actor, Case, Notice
+from bot.domain.cases import NO_DETAIL, Act, ActDetail, Actor, Case, Notice
 from bot.domain.errors import InboxFull, StoreUnavailable
 from bot.domain.interactions import Escalation, Interaction, Outcome, PostedRef, Reply, Response
 from bot.domain.messages import FoundPassage, Inquiry, InteractionId, Message, Policy, Stage
@@ -246,8 +246,10 @@ class Experts:
     tenant: str
     ahead: timedelta = timedelta()
 
-    async def act(self, case_id: InteractionId, act: Act, text: str = "") -> None:
-        await self.store.escalations.act(self.tenant, case_id, act, ANNA, text)
+    async def act(
+        self, case_id: InteractionId, act: Act, text: str = "", detail: ActDetail = NO_DETAIL
+    ) -> None:
+        await self.store.escalations.act(self.tenant, case_id, act, ANNA, text, detail)
 
     def pass_by(self, **amount: float) -> None:
         self.ahead += timedelta(**amount)

@@ -146,6 +146,11 @@ class SlackCard:
         await expert.click(self._card(), "Reply")
         await expert.submit(self._workspace.open_views[-1], {"words": words})
 
+    async def write_below(self, who: Expert, words: str) -> None:
+        expert = self._person(_EXPERTS[who])
+        await expert.say(PEOPLE, words, thread=self._card().ts)
+        await expert.click(self._workspace.whispered(expert.id)[-1], "Send")
+
     def _card(self) -> Post:
         return self._workspace.in_channel(PEOPLE)[0]
 

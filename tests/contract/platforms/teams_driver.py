@@ -86,9 +86,19 @@ class TeamsCard:
         expert = self._person(_EXPERTS[who])
         await expert.press(self._card(), "Reply > Send", reply_words=words)
 
+    async def write_below(self, who: Expert, words: str) -> None:
+        expert = self._person(_EXPERTS[who])
+        self._tenant.hears_all = True
+        await expert.say(self._card(), words, mention=False)
+        (offer,) = (post for post in self._posts() if not post.is_root)
+        await expert.press(offer, "Send")
+
     def _card(self) -> Sent:
-        (card,) = (post for post in self._tenant.posts_in(PEOPLE) if post.cards)
+        (card,) = (post for post in self._posts() if post.is_root)
         return card
+
+    def _posts(self) -> list[Sent]:
+        return [post for post in self._tenant.posts_in(PEOPLE) if post.cards]
 
 
 class TeamsOrders:
