@@ -55,6 +55,10 @@ Step = Literal[
 who are asked after a time."""
 
 
+SECOND_LEVEL = 2
+"""``Case.level`` once the second level was asked; 1 before."""
+
+
 @dataclass(frozen=True, slots=True)
 class Actor:
     """The person who performs an act; ``id`` is one on all platforms if they are known to match.

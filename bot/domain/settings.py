@@ -135,6 +135,13 @@ class Settings(LearningSettings):
     escalation_pings: int = Field(
         3, ge=0, le=100, description="How often at most they are reminded of one."
     )
+    escalation_second_level_minutes: int = Field(
+        0,
+        ge=0,
+        le=10_080,
+        description="A question that nobody has claimed for so long is put to the second level, in "
+        "`SLACK_SECOND_LEVEL_CHANNEL` and `TEAMS_SECOND_LEVEL_CHANNEL`; 0: never.",
+    )
 
     # Limits
     rate_per_user_per_minute: int = Field(
@@ -173,6 +180,9 @@ class Settings(LearningSettings):
         description="The workspace (T…) or organisation (E…) that is served; none: the token's.",
     )
     slack_escalation_channel: str | None = Field(None, description="Where people are asked.")
+    slack_second_level_channel: str | None = Field(
+        None, description="Where the second level is asked."
+    )
     slack_allowed_domains: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         description="Domains of colleagues' e-mail addresses, by comma; none: every full member "
@@ -211,6 +221,9 @@ class Settings(LearningSettings):
         None,
         pattern=r"^19:[^\s;]+$",
         description="Where people are asked: a channel's id (19:…), of a team that has the app.",
+    )
+    teams_second_level_channel: str | None = Field(
+        None, description="Where the second level is asked, as `19:…@thread.tacv2`."
     )
     teams_admins: Annotated[tuple[str, ...], NoDecode] = Field(
         (),

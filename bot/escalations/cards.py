@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 import structlog
 
 from bot.answering.asker_identity import EVERYONE_PRINCIPALS
-from bot.domain.cases import mark_card_thread
+from bot.domain.cases import SECOND_LEVEL, mark_card_thread
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, InteractionUnknown, StoreUnavailable
 from bot.domain.interactions import Delivery, PostedRef
@@ -144,7 +144,10 @@ class ShowsCards(Protocol):
 
 
 class CardActions:
-    """Handle clicks on the cards of one platform."""
+    """Handle clicks on the cards of one platform.
+
+    ``second_channel`` is where the second level is asked: the buttons there work, too.
+    """
 
     def __init__(
         self,
@@ -154,7 +157,9 @@ class CardActions:
         interactions: Interactions,
         cards: ShowsCards,
         background: BackgroundTasks,
+        second_channel: str | None = None,
     ) -> None:
+        self._second_channel = second_channel
         self._tenant = tenant
         self._casework = casework
         self._interactions = interactions
@@ -173,9 +178,15 @@ class CardActions:
         if asked is None or asked.message.thread.tenant != self._tenant:
             raise InteractionUnknown(f"There is no question {case_id!r} here.")
         at = await self._cards.card_of(asked.message)
-        if at is None or at.channel != channel:
+        if at is None or not (at.channel == channel or await self._is_asked(case_id, channel)):
             raise InteractionUnknown(f"The card of {case_id!r} is not in {channel!r}.")
         return asked.message, at
+
+    async def _is_asked(self, case_id: InteractionId, channel: str) -> bool:
+        """Return whether a channel is the second level's, and it was asked about the case."""
+        if channel != self._second_channel:
+            return False
+        return (await self._casework.bare(self._tenant, case_id)).case.level == SECOND_LEVEL
 
     async def card_of(self, case_id: InteractionId) -> PostedRef | None:
         """Return where the card of a case is, None without one; raises as ``place``."""

@@ -263,9 +263,11 @@ def reminder_text(case: Case, notice: Notice, now: datetime) -> tuple[str, str]:
         return f"{by} gave a question to {display_name(assignee_of(notice.detail))}", (
             f": {clip(notice.text, _REASON_LENGTH)}"
         )
+    waited = waiting_time(now - state_since(case))
+    if notice.step == "second_level":
+        return "Nobody has taken this question", f" on the first level; it has waited for {waited}."
     if notice.step == "reopen":
         return "A question was opened again", " and nobody has it."
-    waited = waiting_time(now - state_since(case))
     return "Nobody has taken this question yet", f"; it has waited for {waited}."
 
 

@@ -48,10 +48,12 @@ class ReminderSchedule:
     """Delay and maximum number of reminders of unclaimed cases.
 
     ``after`` zero: never. The interval between reminders equals the delay before the first.
+    ``second_level`` is how long a case waits before the second level is asked; zero: never.
     """
 
     after: timedelta = timedelta(minutes=30)
     most: int = 3
+    second_level: timedelta = timedelta()
 
     def due(self, now: datetime, pings: int = 0) -> datetime | None:
         """Return the time of the next reminder, None for no more."""

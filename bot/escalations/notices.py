@@ -134,14 +134,12 @@ class NoticeLoop:
 
 _DEADLINE_SECONDS = 40.0
 _RETRY_FOR = timedelta(hours=24)
-_REMINDING_STEPS: frozenset[Step] = frozenset({"open", "ping", "reopen"})
-"""Steps that experts are reminded of; other steps only update the card.
+_REMINDING_STEPS: frozenset[Step] = frozenset({"open", "ping", "reopen", "second_level"})
+"""Steps that experts are reminded of while nobody has the case; others only update the card, but
+for an assignment, of which the assignee is told.
 
 An opening is among them for questions whose answer could not be delivered; others have a card.
 """
-_TELLING_STEPS: frozenset[Step] = frozenset({"assign", "second_level"})
-"""Steps that experts are told of whatever the state: the assignee, and the second level."""
-
 _CORRECTED = "This is the corrected answer."
 
 
@@ -247,7 +245,7 @@ class NoticeDelivery:
         except InteractionUnknown:
             return None
         waits = view.case.status.state in WAITING
-        told = notice.step in _TELLING_STEPS or (waits and notice.step in _REMINDING_STEPS)
+        told = notice.step == "assign" or (waits and notice.step in _REMINDING_STEPS)
         ref = await self._remind(notice, view.case) if told else None
         await self._show(message, view)
         return ref

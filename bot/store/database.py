@@ -174,7 +174,9 @@ def database_url(settings: Settings) -> str:
 def reminders_of(settings: Settings) -> ReminderSchedule:
     """Return the configured schedule of reminders about open escalations."""
     return ReminderSchedule(
-        after=timedelta(minutes=settings.escalation_ping_minutes), most=settings.escalation_pings
+        after=timedelta(minutes=settings.escalation_ping_minutes),
+        most=settings.escalation_pings,
+        second_level=timedelta(minutes=settings.escalation_second_level_minutes),
     )
 
 

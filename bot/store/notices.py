@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Row, Select, Update, and_, exists, or_, se
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.orm import aliased
 
-from bot.domain.cases import Case, CaseStep, Notice
+from bot.domain.cases import SECOND_LEVEL, Case, CaseStep, Notice, Step
 from bot.domain.interactions import PostedRef
 from bot.domain.json_codec import storable
 from bot.domain.messages import InteractionId
@@ -81,34 +81,48 @@ class StoredNotices:
         return posted_ref_of(found.posted_channel, found.posted_id) if found else None
 
     async def remind(self, now: datetime) -> int:
-        if await self._transactions.first(select_cases_to_remind_of(now).limit(1)) is None:
+        written = await self._write(select_cases_to_remind_of(now), now, self._pinged)
+        if not self._reminders.second_level:
+            return written
+        waiting = select_cases_for_second_level(now - self._reminders.second_level)
+        return written + await self._write(waiting, now, _on_second_level)
+
+    async def _write(
+        self,
+        waiting: Select[EscalationRow, str, str],
+        now: datetime,
+        change: Callable[[Case, datetime], tuple[Case, Step]],
+    ) -> int:
+        """Write a step of nobody's for each case of a query; return how many."""
+        if await self._transactions.first(waiting.limit(1)) is None:
             return 0
         async with self._transactions.writing() as connection:
             # The webhook's event refers to the interaction, which an act on the case has locked
             # first: who waits for neither can be in no deadlock.
-            waiting = select_cases_to_remind_of(now).with_for_update(
-                of=(InteractionRow, EscalationRow), skip_locked=True
-            )
-            rows = (await connection.execute(waiting.limit(REMINDERS_PER_ROUND))).all()
+            locked = waiting.with_for_update(of=(InteractionRow, EscalationRow), skip_locked=True)
+            rows = (await connection.execute(locked.limit(REMINDERS_PER_ROUND))).all()
             for row in rows:
-                await self._ping(connection, case_rows.case_of(row), now)
+                await _write_step(connection, *change(case_rows.case_of(row), now), now)
         return len(rows)
 
-    async def _ping(self, connection: AsyncConnection, waiting: Case, now: datetime) -> None:
+    def _pinged(self, waiting: Case, now: datetime) -> tuple[Case, Step]:
         pings = waiting.pings + 1
-        case = replace(
-            waiting,
-            pings=pings,
-            due_at=self._reminders.due(now, pings),
-            version=waiting.version + 1,
-        )
-        key = case.interaction_id
-        number = await connection.scalar(case_rows.select_next_step_number(key)) or 1
-        await connection.execute(case_rows.update_case(case))
-        step = CaseStep(key, number, "ping", actor=None, text="", at=now)
-        await connection.execute(case_rows.insert_step(case.tenant, step))
-        await connection.execute(case_rows.insert_webhook_event(case, number, now))
-        await connection.execute(case_rows.insert_notice(case, number, "people", now))
+        due_at = self._reminders.due(now, pings)
+        return replace(waiting, pings=pings, due_at=due_at, version=waiting.version + 1), "ping"
+
+
+def _on_second_level(waiting: Case, now: datetime) -> tuple[Case, Step]:  # noqa: ARG001 - as others
+    return replace(waiting, level=SECOND_LEVEL, version=waiting.version + 1), "second_level"
+
+
+async def _write_step(connection: AsyncConnection, case: Case, step: Step, now: datetime) -> None:
+    key = case.interaction_id
+    number = await connection.scalar(case_rows.select_next_step_number(key)) or 1
+    await connection.execute(case_rows.update_case(case))
+    taken = CaseStep(key, number, step, actor=None, text="", at=now)
+    await connection.execute(case_rows.insert_step(case.tenant, taken))
+    await connection.execute(case_rows.insert_webhook_event(case, number, now))
+    await connection.execute(case_rows.insert_notice(case, number, "people", now))
 
 
 def select_due(now: datetime) -> Select[*tuple[Any, ...]]:
@@ -140,6 +154,17 @@ def select_cases_to_remind_of(now: datetime) -> Select[EscalationRow, str, str]:
         .join(InteractionRow, InteractionRow.id == row.interaction_id)
         .where(row.due_at <= now, row.state.in_(sorted(WAITING)))
         .order_by(row.due_at, row.interaction_id)
+    )
+
+
+def select_cases_for_second_level(since: datetime) -> Select[EscalationRow, str, str]:
+    """Return the query for the cases of all tenants that nobody has had since a time."""
+    row = EscalationRow
+    return (
+        select(row, InteractionRow.channel, InteractionRow.message)
+        .join(InteractionRow, InteractionRow.id == row.interaction_id)
+        .where(row.state.in_(sorted(WAITING)), row.level < SECOND_LEVEL, row.changed_at <= since)
+        .order_by(row.changed_at, row.interaction_id)
     )
 
 

@@ -197,6 +197,7 @@ def case_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[List
         interactions=context.interactions,
         cards=channel,
         background=channel.background,
+        second_channel=channel.settings.slack_second_level_channel,
     )
     return (
         CaseButtons(context, targets, cards, presses, channel.client),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
@@ -100,7 +101,7 @@ def case_card(message: Message, view: CaseView, links: CaseLinks, *, now: dateti
     # The context is cut between lines, so that no mark is broken.
     blocks = (*map(section, _fitting(parts)), context(split(state, SECTION_LIMIT)[0]))
     text = split("\n\n".join([question, state, *found]), _ALONE_LIMIT)[0]
-    pressed = _buttons(view)
+    pressed = _buttons(view.case)
     with_buttons = (MessageForm(text, (*blocks, pressed)),) if pressed else ()
     return (*with_buttons, MessageForm(text, blocks), MessageForm(text))
 
@@ -199,8 +200,14 @@ def _keep(view: CaseView, links: CaseLinks) -> list[str]:
     return [f"{KEEP_QUESTION} <{link}|{KEEP_LABEL}>"] if link else []
 
 
-def _buttons(view: CaseView) -> Block | None:
-    case = view.case
+def with_case_buttons(forms: MessageForms, case: Case) -> MessageForms:
+    """Return a reminder with the buttons of a waiting case, for who does not see its card."""
+    row = _buttons(case)
+    richest = forms[0]
+    return (replace(richest, blocks=(*richest.blocks, row)), *forms) if row else forms
+
+
+def _buttons(case: Case) -> Block | None:
     offers = buttons_for_people(case.status.state)
     if not offers:
         return None

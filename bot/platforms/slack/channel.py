@@ -83,6 +83,7 @@ class SlackChannel:
             client,
             notes,
             channel=settings.slack_escalation_channel,
+            second_channel=settings.slack_second_level_channel,
             public_url=settings.public_url,
             health=self.health,
         )

@@ -7,6 +7,7 @@ looked up by its metadata.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -58,6 +59,7 @@ from bot.platforms.slack.case_card import (
     TEXT_FIELD,
     case_card,
     case_modal,
+    with_case_buttons,
 )
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NOT_IN_CHANNEL, NeverPermitted, NotPermitted
@@ -98,12 +100,14 @@ class PeopleChannel:
         notes: Notes,
         *,
         channel: str | None,
+        second_channel: str | None,
         public_url: str | None,
         health: SlackHealth,
     ) -> None:
         self._client = client
         self._notes = notes
         self._channel = channel
+        self._second_channel = second_channel
         self._public_url = public_url
         self._health = health
         self.updates = CardUpdates("slack", notes, self._edit)
@@ -153,6 +157,8 @@ class PeopleChannel:
         """
         card = await self.updates.place_of(case.tenant, case.interaction_id)
         channel = card.channel if card else self._channel
+        if notice.step == "second_level":
+            channel = self._second_channel
         if channel is None:
             return None
         place = Place(channel, None, since=ts_since(case.opened_at))
@@ -163,6 +169,8 @@ class PeopleChannel:
             return reminder.ref
         links = await self._links(case.interaction_id, _card_ref(found, card))
         forms = reminder_message(case, notice, now=datetime.now(UTC), links=links)
+        if card is not None and notice.step == "second_level":
+            forms = with_case_buttons(forms, case)
         ts = await self._client.chat_post_message(
             place, forms, label_of(notice, _REMINDER_PART, total=1), kind="reminder"
         )
@@ -195,6 +203,9 @@ class PeopleChannel:
             return ()
         place = Place(channel, None, since=ts_of(message))
         found = await self._find_if_there(place, message.interaction_id)
+        if self._second_channel not in {None, channel}:
+            second = replace(place, channel=self._second_channel or "")
+            found = (*found, *await self._find_if_there(second, message.interaction_id))
         if card is None or not card.id or any(each.ts == card.id for each in found):
             return found
         return (

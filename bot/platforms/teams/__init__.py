@@ -76,6 +76,7 @@ def listeners(
         interactions=context.interactions,
         cards=channel,
         background=channel.background,
+        second_channel=channel.settings.teams_second_level_channel,
     )
     open_spaces = channel.settings.teams_outsider_spaces
     readers = ReaderLookup(channel, context.directory, open_spaces=open_spaces)

@@ -68,6 +68,12 @@ def case_buttons(case: Case) -> Sequence[Json]:
     return [_case_button(offer, case) for offer in buttons_for_people(case.status.state)]
 
 
+def with_case_buttons(reminder: Json, case: Case) -> Json:
+    """Return a reminder as a card with a case's buttons, for who does not see the case's own."""
+    said = text_block(text_at(reminder, "text"))
+    return with_card({"type": "message", "summary": _OPENING}, card([said], case_buttons(case)))
+
+
 def words_in(act: Act, data: Body) -> str:
     """Return the text entered in the form of an action."""
     return text_at(data, _field_name(act))

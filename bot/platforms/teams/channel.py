@@ -153,6 +153,7 @@ class TeamsChannel:
             client,
             notes,
             channel=settings.teams_escalation_channel,
+            second_channel=settings.teams_second_level_channel,
             public_url=settings.public_url,
         )
         self._notices = notices = AskerNotices(client, self.posted, notes)

@@ -46,6 +46,7 @@ from bot.platforms.teams.case_card import (
     assignee_in,
     card_message,
     case_card,
+    with_case_buttons,
     words_in,
 )
 from bot.platforms.teams.client.api import TeamsClient
@@ -125,11 +126,13 @@ class PeopleChannel:
         notes: Notes,
         *,
         channel: str | None,
+        second_channel: str | None,
         public_url: str | None,
     ) -> None:
         self.trouble: ChannelTrouble | None = None
         self.updates = CardUpdates("teams", notes, self._edit_card)
         self._channel = channel
+        self._second_channel = second_channel
         self._client = client
         self._notes = notes
         self._public_url = public_url
@@ -198,6 +201,9 @@ class PeopleChannel:
         """
         card = await self.updates.place_of(case.tenant, case.interaction_id)
         where = card.channel if card else self._channel
+        second = notice.step == "second_level"
+        if second:
+            where = self._second_channel
         if where is None:
             return None
         key = _reminder_key(case.interaction_id, notice.id)
@@ -205,11 +211,13 @@ class PeopleChannel:
         if before and before.id:
             return before
         place = await self._client.conversations.channel(
-            thread_conversation(card) if card and card.id else where
+            thread_conversation(card) if card and card.id and not second else where
         )
         shown = reminder_message(
             case, notice, board_case(case.interaction_id, self._public_url), now=datetime.now(UTC)
         )
+        if second and card is not None:
+            shown = with_case_buttons(shown, case)
         posted = PostedRef(where, await self._client.send(place, shown))
         await self._note_reminder(case, key, posted)
         return posted
@@ -358,7 +366,7 @@ class CaseButtons:
         message, at = await self._cards.place(press.about, press.channel)
         note = await self._apply(act, press, actor)
         view = await self._cards.view(press.about)
-        if press.on and not at.id:
+        if press.on and not at.id and at.channel == press.channel:
             await self._people.updates.store_place(message, PostedRef(press.channel, press.on))
         if note is not None:
             self._cards.refresh(message)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.domain.cases import Act, Actor, Case, Notice
+from bot.domain.cases import SECOND_LEVEL, Act, Actor, Case, Notice
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.interactions import Outcome, PostedRef
 from bot.domain.messages import InteractionId, Message
@@ -16,6 +16,7 @@ from bot.escalations.casework import Casework
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
 from bot.store.database import Store, unopened
+from bot.store.notices import StoredNotices
 from tests.fakes.builders import NOON, message
 from tests.fakes.chat_context import ReadsNothing
 from tests.fakes.desk import HANDED_OVER, TRACE
@@ -464,3 +465,26 @@ async def test_people_are_reminded_once_by_anybody(store: Store, board: NoticePl
     await asyncio.gather(*(process(store, board, f"p{n}", late).round() for n in range(3)))
 
     assert len(board.reminded) == 1
+
+
+async def test_the_second_level_is_asked_once_about_what_nobody_has(store: Store) -> None:
+    await add_case(store, opened_at=NOON, changed_at=NOON)
+    schedule = ReminderSchedule(timedelta(0), 0, timedelta(hours=2))
+    notices = StoredNotices(store.transactions, schedule)
+
+    early, late = NOON + timedelta(hours=1), NOON + timedelta(hours=3)
+    assert [await notices.remind(at) for at in (early, late, late)] == [0, 1, 0]
+
+    steps = await store.escalations.steps("default", ONE)
+    case = await store.escalations.get("default", ONE)
+    assert [(each.step, each.actor) for each in steps] == [("second_level", None)]
+    assert case is not None
+    assert (case.level, case.status.state) == (SECOND_LEVEL, "open")
+
+
+async def test_what_somebody_has_is_not_put_to_the_second_level(store: Store) -> None:
+    await add_case(store, opened_at=NOON, changed_at=NOON)
+    await act(store, "claim")
+    schedule = ReminderSchedule(timedelta(0), 0, timedelta(hours=2))
+
+    assert await StoredNotices(store.transactions, schedule).remind(SOON) == 0

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from bot.domain.cases import Actor
 from bot.domain.errors import StoreUnavailable
+from bot.domain.settings import Settings
+from bot.escalations.lifecycle import ReminderSchedule
 from bot.store.database import Store
+from bot.store.notices import StoredNotices
 from tests.fakes.escalations import until
 from tests.fakes.scenarios import BEN
 from tests.fakes.slack import interactions, names
 from tests.fakes.slack.builders import HELP, PEOPLE, CaseScenario, question
 from tests.fakes.slack.exchange import Fault
 from tests.fakes.slack.people import Member
-from tests.fakes.slack.posts import View
+from tests.fakes.slack.posts import Post, View
 
 TAKEN = "Anna Lopez has it already. Leave it to them, or ask them to release it."
 
@@ -431,3 +436,54 @@ async def test_a_note_is_for_those_who_answer_alone(scene: CaseScenario) -> None
     await scene.news()
     assert "Seen before." in scene.card.shown
     assert scene.told == []
+
+
+SECOND = "C0SECOND0"
+
+
+async def second_level(scene: CaseScenario) -> Post:
+    """Have a question wait until the second level is asked; return what it is asked."""
+    scene.slack.channels.add(SECOND)
+    await scene.ask()
+    schedule = ReminderSchedule(second_level=timedelta(hours=2))
+    notices = StoredNotices(scene.store.transactions, schedule)
+    await notices.remind(scene.now() + timedelta(hours=3))
+    await scene.news()
+    (asked,) = scene.slack.in_channel(SECOND)
+    return asked
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"slack_second_level_channel": SECOND})
+
+
+async def test_what_nobody_takes_is_put_to_the_second_level(scene: CaseScenario) -> None:
+    asked = await second_level(scene)
+    assert "Nobody has taken this question" in asked.shown
+    assert "vpn down?" in asked.shown
+    assert asked.labels[:2] == ["Claim", "Reply"]
+    await scene.channel.withdraw(question(), [])
+    assert not scene.slack.in_channel(SECOND)
+
+
+async def test_the_second_level_takes_what_it_was_asked_about(scene: CaseScenario) -> None:
+    asked = await second_level(scene)
+    await scene.visitor(names.BOB).click(asked, "Claim")
+    await scene.news()
+    assert "*Claimed by Bob" in scene.card.shown
+
+
+async def test_the_second_level_takes_nothing_that_it_was_not_asked_about(
+    scene: CaseScenario,
+) -> None:
+    asked = await second_level(scene)
+    other = await scene.ask(message=question(id="1700000000.000900"))
+    made_up = replace(asked)
+    made_up.payload = json.loads(
+        json.dumps(asked.payload).replace(question().interaction_id, other)
+    )
+    await scene.visitor(names.BOB).click(made_up, "Claim")
+    case = await scene.store.escalations.get("acme", other)
+    assert case is not None
+    assert case.status.state == "open"
