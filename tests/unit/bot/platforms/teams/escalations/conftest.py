@@ -26,7 +26,11 @@ Process = Callable[[], TeamsChannel]
 @pytest.fixture
 def process(settings: Settings, cloud: Cloud, store: Store) -> Process:
     """Return a channel of a process of its own, which asks people and notes it in the record."""
-    asking = {"teams_escalation_channel": names.PEOPLE, "public_url": "https://desk.example.com"}
+    asking = {
+        "teams_escalation_channel": names.PEOPLE,
+        "teams_second_level_channel": names.GENERAL,
+        "public_url": "https://desk.example.com",
+    }
     wanted = settings.model_copy(update=asking)
     return lambda: connect(wanted, store.notes, cloud=cloud, credentials=CountingCredentials())
 

@@ -23,7 +23,9 @@ from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.handoff import ON_HELP_DESK_LIST
 from bot.domain.interactions import Escalation, Outcome, PostedRef
 from bot.domain.messages import Thread
+from bot.escalations.lifecycle import ReminderSchedule
 from bot.store.database import Store
+from bot.store.notices import StoredNotices
 from tests.fakes.desk import HANDED_OVER, OFFERED, TENANT, TRACE, delivery
 from tests.fakes.durable_inbox import record_answer
 from tests.fakes.escalations import case_of, notice_of
@@ -460,3 +462,16 @@ async def test_people_are_told_what_is_no_question_with_nothing_live(scene: Case
     assert "--all" in post.text
     assert "<at>" not in post.text
     assert "](https://evil" not in post.text
+
+
+async def test_what_nobody_takes_is_put_to_the_second_level(scene: CaseScenario) -> None:
+    await scene.ask()
+    schedule = ReminderSchedule(second_level=timedelta(hours=2))
+    await StoredNotices(scene.store.transactions, schedule).remind(scene.now() + timedelta(hours=3))
+    await scene.news()
+    (asked,) = (post for post in scene.teams.posts_in(names.GENERAL) if post.cards)
+    assert "Nobody has taken this question" in asked.shown
+
+    await scene.visitor(names.BOB).press(asked, "Claim")
+    await scene.news()
+    assert "Claimed by Bob" in scene.card.shown
