@@ -245,6 +245,17 @@ REASON_LABELS: Mapping[Reason, str] = {
     "other": "Something else\u2026",
 }
 COMMENT_QUESTION = "What was wrong with the answer?"
+
+
+def judgement_text(given: Feedback) -> str:
+    """Return why somebody judged an answer as they did: the reason, and their own words."""
+    labels = (label for code, label in REASON_LABELS.items() if code == given.reason)
+    label = next(labels, "").rstrip("\u2026")
+    return ": ".join(part for part in (label, (given.comment or "").strip()) if part)
+
+
+JUDGED_INTRO = "The one who asked said of the answer:"
+
 COMMENT_READERS = "Those who look after me read it with your name."
 COMMENT_TOO_LONG = f"That is too long to keep. Please say it in {LONGEST_COMMENT:,} characters."
 COMMENT_THANKS = "Thanks, I've noted what you wrote."

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.domain.cases import Act, Case, CaseStatus, CaseStep, Notice, State, Step
-from bot.domain.interactions import Delivery, Escalation
+from bot.domain.interactions import Delivery, Escalation, Feedback
 from bot.domain.markdown import clip
 from bot.escalations.history import assignee_of, standing_replies
 from bot.escalations.lifecycle import display_name
@@ -19,13 +19,15 @@ class CaseView:
     """A case with its history and the earlier exchanges of its thread.
 
     ``finding`` is None if the question has no outcome any more, or the reader's access can't be
-    checked. ``before`` are the earlier exchanges, oldest first.
+    checked. ``before`` are the earlier exchanges, oldest first. ``judged`` is the asker's thumbs
+    down on the answer, if they said why.
     """
 
     case: Case
     steps: tuple[CaseStep, ...]
     finding: SearchFinding | None
     before: tuple[EarlierExchange, ...]
+    judged: Feedback | None = None
 
 
 def is_keepable(view: CaseView) -> bool:

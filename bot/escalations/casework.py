@@ -29,7 +29,7 @@ from bot.domain.cases import (
     CaseStep,
 )
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
-from bot.domain.interactions import Interaction
+from bot.domain.interactions import Feedback, Interaction
 from bot.domain.markdown import clip
 from bot.domain.messages import InteractionId, Platform, Thread
 from bot.domain.ports import Interactions, Notes
@@ -100,6 +100,7 @@ class Casework:
             steps=as_corrected(await self._cases.steps(tenant, case_id)),
             finding=finding_of(explained, seen),
             before=tuple(exchange_of(each, seen) for each in before),
+            judged=await self._judged(explained),
         )
 
     async def shown(
@@ -125,6 +126,13 @@ class Casework:
             raise _unknown(case_id)
         steps = await self._cases.steps(tenant, case_id)
         return CaseView(case=case, steps=as_corrected(steps), finding=None, before=())
+
+    async def _judged(self, explained: Interaction) -> Feedback | None:
+        """Return the asker's thumbs down on an answer, if they said why."""
+        asker = explained.message.author.id
+        given = await self._interactions.feedback(explained.id)
+        down = (each for each in given if each.vote == "down" and each.person_id == asker)
+        return next((each for each in down if each.reason or each.comment), None)
 
     async def _before(self, escalated: Interaction) -> Sequence[Interaction]:
         """Return the exchanges that the question refers to, directly or indirectly, oldest first.

@@ -14,6 +14,7 @@ from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.answering.reply_text import MISSING_INTRO
 from bot.chat.response_view import ESCALATION_REASONS, case_pages, web_url
 from bot.chat.thread_replies import THREAD_IS_ASKED_ABOUT
+from bot.chat.votes import JUDGED_INTRO, judgement_text
 from bot.domain.cases import Act, Case, CaseStep
 from bot.domain.markdown import clip, disarm, split, without_direction_marks
 from bot.domain.messages import Message
@@ -93,6 +94,7 @@ def case_card(message: Message, view: CaseView, links: CaseLinks, *, now: dateti
     question = _question(message, view, links)
     found = [
         *_missing_from_pages(view.finding),
+        *_judgement(view),
         *_pages(view.finding, links, now),
         *_before(view.before),
     ]
@@ -150,6 +152,11 @@ def _where(message: Message, links: CaseLinks) -> str:
 def _missing_from_pages(finding: SearchFinding | None) -> list[str]:
     """Return what the given answer says is missing from the pages."""
     return [f"*{MISSING_INTRO}* {_line(finding.missing)}"] if finding and finding.missing else []
+
+
+def _judgement(view: CaseView) -> list[str]:
+    """Return why the asker judged the given answer as no help."""
+    return [f"*{JUDGED_INTRO}* {_line(judgement_text(view.judged))}"] if view.judged else []
 
 
 def _pages(finding: SearchFinding | None, links: CaseLinks, now: datetime) -> list[str]:

@@ -14,6 +14,7 @@ from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.answering.reply_text import MISSING_INTRO
 from bot.chat.response_view import ESCALATION_REASONS, SourceLine, case_pages, web_url
 from bot.chat.thread_replies import THREAD_IS_ASKED_ABOUT
+from bot.chat.votes import JUDGED_INTRO, judgement_text
 from bot.domain.cases import THREAD_NOT_READ, Act, Case, CaseStep
 from bot.domain.formatting import freshness
 from bot.domain.markdown import clip, split
@@ -163,6 +164,7 @@ def case_card(
     left = CONTENT_BUDGET - size(card([*first, *last], below))
     found = [
         *_missing_facts(view.finding),
+        *_judgement(view),
         *_pages(view.finding, links, now),
         *_earlier_exchanges(view.before),
     ]
@@ -219,6 +221,14 @@ def _where(message: Message, links: CaseLinks) -> str:
     thread, board = web_url(links.thread), web_url(links.board)
     opened = f"[Open the thread]({thread})" if thread else asked
     return f"{opened} \u00b7 [Open on the board]({board})" if board else opened
+
+
+def _judgement(view: CaseView) -> list[Json]:
+    """Return why the asker judged the given answer as no help."""
+    if view.judged is None:
+        return []
+    said = clip(without_backticks(judgement_text(view.judged)), _LINE_LENGTH)
+    return [text_run(f"{JUDGED_INTRO} {said}")]
 
 
 def _missing_facts(finding: SearchFinding | None) -> list[Json]:

@@ -7,18 +7,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 
 from bot.chat.actions import ActionTargets
 from bot.chat.response_view import web_url
-from bot.domain.cases import Act, Notice
+from bot.domain.cases import Act, Case, Notice
 from bot.domain.errors import DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.domain.markdown import clip, disarm, plain_code, split
 from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
 from bot.escalations.asker_notices import LatestNotice, buttons_with, notice_text, remark_on
-from bot.escalations.case_view import CaseButton, buttons_for_asker, last_act
+from bot.escalations.case_view import (
+    CaseButton,
+    buttons_for_asker,
+    last_act,
+    platform_of,
+    reminder_text,
+)
 from bot.escalations.casework import Casework
 from bot.learning.digest import Sending
 from bot.platforms.teams.client.api import TeamsClient
@@ -100,6 +107,26 @@ def _inert_markdown(words: str) -> str:
 def _activity(text: str, number: int, of: int) -> Json:
     shown = text if of == 1 else f"_({number} of {of})_\n\n{text}"
     return {"type": "message", "text": shown, "textFormat": "markdown"}
+
+
+_REMINDED_LENGTH = 300
+
+
+def reminder_message(case: Case, notice: Notice, board: str, *, now: datetime) -> Json:
+    """Return a reminder message; pure.
+
+    The question is quoted only if it was asked in Teams: the withdrawal of a question from another
+    platform would not delete the reminder.
+    """
+    matter, more = reminder_text(case, notice, now)
+    platform = platform_of(case)
+    asked = f"Asked by {teams_plain(platform)}."
+    if platform == "teams":
+        asked = f"> {teams_plain(clip(case.question, _REMINDED_LENGTH))}"
+    url = web_url(board)
+    way = f"[Take it on the board]({url})" if url else f"On the board it is {case.interaction_id}."
+    text = "\n\n".join([f"**{teams_plain(matter)}**{teams_plain(more)}", asked, way])
+    return {"type": "message", "text": text, "textFormat": "markdown"}
 
 
 _VOID = "_This part was replaced by the above._"

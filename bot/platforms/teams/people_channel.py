@@ -12,7 +12,6 @@ import structlog
 
 from bot.chat.actions import ActionTargets
 from bot.chat.adapters import ChatContext
-from bot.chat.response_view import web_url
 from bot.domain.cases import (
     NO_DETAIL,
     Act,
@@ -26,7 +25,6 @@ from bot.domain.cases import (
 from bot.domain.errors import ActRefused, DeliveryRefused, StoreUnavailable
 from bot.domain.handoff import as_list_only, people_channel
 from bot.domain.interactions import Delivery, PostedRef
-from bot.domain.markdown import clip
 from bot.domain.messages import InteractionId, Message, Person
 from bot.domain.ports import Notes
 from bot.domain.urls import board_case
@@ -36,8 +34,6 @@ from bot.escalations.case_view import (
     NO_SUCH_MEMBER,
     CaseLinks,
     CaseView,
-    platform_of,
-    reminder_text,
 )
 from bot.escalations.casework import IdempotentActs
 from bot.platforms.teams.case_card import (
@@ -52,6 +48,7 @@ from bot.platforms.teams.case_card import (
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import Gone, NotPermitted, RateLimited
 from bot.platforms.teams.dispatch import Dispatch
+from bot.platforms.teams.notices import reminder_message
 from bot.platforms.teams.payloads.actions import CASE_ACTIONS, Press
 from bot.platforms.teams.payloads.activity import (
     Json,
@@ -72,26 +69,6 @@ log = structlog.get_logger(__name__)
 def _card_thread(message: Message, at: PostedRef) -> str:
     """Return a reference to the thread of a card, with the service URL of the question."""
     return reference_to(message.reply_to, thread_conversation(at))
-
-
-_QUESTION_LENGTH = 300
-
-
-def reminder_message(case: Case, notice: Notice, board: str, *, now: datetime) -> Json:
-    """Return a reminder message; pure.
-
-    The question is quoted only if it was asked in Teams: the withdrawal of a question from another
-    platform would not delete the reminder.
-    """
-    matter, more = reminder_text(case, notice, now)
-    platform = platform_of(case)
-    asked = f"Asked by {teams_plain(platform)}."
-    if platform == "teams":
-        asked = f"> {teams_plain(clip(case.question, _QUESTION_LENGTH))}"
-    url = web_url(board)
-    way = f"[Take it on the board]({url})" if url else f"On the board it is {case.interaction_id}."
-    text = "\n\n".join([f"**{teams_plain(matter)}**{teams_plain(more)}", asked, way])
-    return {"type": "message", "text": text, "textFormat": "markdown"}
 
 
 def _read_key(channel: str) -> str:

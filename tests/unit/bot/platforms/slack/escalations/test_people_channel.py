@@ -10,7 +10,7 @@ import pytest
 from bot.chat.thread_replies import THREAD_IS_ASKED_ABOUT
 from bot.domain.cases import USE_REPLY, Case, CaseStatus, Notice, is_card_thread
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
-from bot.domain.interactions import Escalation, Outcome, PostedRef
+from bot.domain.interactions import Escalation, Outcome, PostedRef, new_feedback
 from bot.domain.settings import Settings
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import ShowsCases
@@ -31,7 +31,7 @@ from tests.fakes.slack.builders import (
     question,
 )
 from tests.fakes.slack.exchange import Fault
-from tests.fakes.slack.names import GUEST
+from tests.fakes.slack.names import ANNA, GUEST
 from tests.fakes.slack.server import FakeSlack
 
 MORE = ("Give to\u2026", "Note")
@@ -413,3 +413,17 @@ async def test_people_are_told_what_is_no_question_with_nothing_live(
     assert "<https://evil" not in post.raw
     await connect(settings.model_copy(update={"slack_escalation_channel": None})).tell_people("x")
     assert len(slack.in_channel(PEOPLE)) == 1
+
+
+async def test_why_the_asker_gave_a_thumbs_down_is_on_the_card(scene: CaseScenario) -> None:
+    await scene.ask()
+    asked = question()
+    for person, comment in ((asked.author.id, "No <!here> step 3."), (ANNA, "Not for the card.")):
+        given = new_feedback(
+            asked.interaction_id, person, "down", reason="outdated", comment=comment
+        )
+        await scene.store.interactions.rate(given)
+    await scene.act("claim")
+    await scene.news()
+    assert "It's outdated: No &lt;!here&gt; step 3." in scene.card.raw
+    assert "Not for the card." not in scene.card.raw
