@@ -125,6 +125,8 @@ async def test_every_step_is_sent_once_in_order_with_its_state(
         "by": "Anna Lopez",
         "role": "expert",
         "text": "Restart it.",
+        "to": None,
+        "about": None,
     }
 
 
