@@ -77,10 +77,10 @@ size: $(DEV) ## Count files, lines, protocols and the longest of each room
 map: $(DEV) ## Print the rooms and who imports whom
 	@$(BIN)/python -m tests.structure.map
 
-lock: $(DEV) ## Resolve requirements*.in into exact, hashed requirements*.txt
-	@for name in requirements requirements-dev requirements-evals requirements-infra requirements-audit; do \
-	  $(BIN)/uv pip compile $$name.in -o $$name.txt --universal --generate-hashes \
-	    --python-version 3.11 --quiet || exit 1; done
+lock: $(DEV) ## Resolve pyproject.toml and requirements-*.in into exact, hashed requirements*.txt
+	@for source in pyproject.toml requirements-dev.in requirements-evals.in requirements-infra.in requirements-audit.in; do \
+	  $(BIN)/uv pip compile $$source -o $$(echo $${source%.*} | sed 's/pyproject/requirements/').txt --universal \
+	    --generate-hashes --python-version 3.11 --quiet || exit 1; done
 
 clean: ## Remove what was made; keeps data/
 	rm -rf $(VENV) $(VENV)-infra $(VENV)-audit $(PLAYGROUND) .build .mypy_cache .ruff_cache .import_linter_cache .hypothesis .pytest_cache .coverage

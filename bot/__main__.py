@@ -1,4 +1,4 @@
-"""Parse the command line (`python -m bot COMMAND`) and run one command.
+"""Parse the command line (`frontdesk COMMAND` or `python -m bot COMMAND`) and run one command.
 
 A command's module is imported only when it runs, so that `--help` and `settings` stay quick.
 """
@@ -23,12 +23,14 @@ from rag.errors import RagError
 from rag.file_modes import GROUP_AND_OTHERS, restrict_to_owner
 
 _LARGEST_LIMIT = 1_000_000
+_CONSOLE_SCRIPT = "frontdesk"
+_WIKI = "wiki"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m bot") -> int:
     """Run a command; return its exit code. A known error prints one line and returns 2."""
     started = time.perf_counter()
-    options = _parser().parse_args(arguments)
+    options = _parser(prog).parse_args(arguments)
     if options.command == "settings":
         from bot.app.cli import administration
 
@@ -118,8 +120,8 @@ async def _run_evaluation(options: argparse.Namespace, settings: Settings) -> in
     )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bot", description="Frontdesk, the help desk.")
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description="Frontdesk, the help desk.")
     commands = parser.add_subparsers(dest="command", required=True)
     serve = commands.add_parser("serve", help="serve chat, API and platforms")
     serve.add_argument("--sample", action="store_true", help="index the sample company first")
@@ -141,6 +143,9 @@ def _parser() -> argparse.ArgumentParser:
     table = commands.add_parser("settings", help="print all settings as a table")
     table.add_argument("--example", action="store_true", help="print them as .env.example")
     add_teams_package(commands)
+    if prog == _CONSOLE_SCRIPT:
+        # Listed by --help; console_script runs it.
+        commands.add_parser(_WIKI, help="bring pages into the index: `frontdesk wiki --help`")
     return parser
 
 
@@ -189,6 +194,19 @@ def _non_empty_text(argument: str) -> str:
     if not argument.strip():
         raise argparse.ArgumentTypeError("it must not be empty")
     return argument.strip()
+
+
+def console_script() -> int:
+    """Run `frontdesk`, the command that the installed package brings; return the exit code.
+
+    `frontdesk wiki` is the command line of ingestion.
+    """
+    if sys.argv[1:2] == [_WIKI]:
+        from ingestion.__main__ import run_as_process
+
+        return run_as_process(sys.argv[2:], f"{_CONSOLE_SCRIPT} {_WIKI}")
+    os.umask(GROUP_AND_OTHERS)
+    return main(prog=_CONSOLE_SCRIPT)
 
 
 if __name__ == "__main__":

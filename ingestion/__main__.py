@@ -1,4 +1,4 @@
-"""Parse the command line of ``python -m ingestion`` and run one command.
+"""Parse the command line of ``python -m ingestion`` or ``frontdesk wiki``, and run one command.
 
 The composition root of the ingestion process.
 """
@@ -29,14 +29,14 @@ from rag.retrying import log_long_waits
 from rag.types import Readers
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m ingestion") -> int:
     """Run one command; return the exit code.
 
     0: done. 1: done, but something could not be read, or the index or embedder failed on the way.
     2: refused: wrong usage or setting, the mass-deletion limit, or another run.
     """
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
-    options = _parser().parse_args(arguments)
+    options = _parser(prog).parse_args(arguments)
     try:
         settings = load_settings()
         restrict_to_owner(settings.data_dir)
@@ -52,10 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m ingestion", description="Bring documents into the index."
-    )
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description="Bring documents into the index.")
     commands = parser.add_subparsers(dest="command", required=True)
     folder = commands.add_parser("folder", help="index a folder of files")
     folder.add_argument("path", type=Path, help="the folder")
@@ -133,9 +131,16 @@ _COMMANDS = {
 }
 
 
-if __name__ == "__main__":
+def run_as_process(
+    arguments: Sequence[str] | None = None, prog: str = "python -m ingestion"
+) -> int:
+    """Set up what belongs to a process, then run one command; return the exit code."""
     os.umask(GROUP_AND_OTHERS)
     # Reports go to standard output.
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     log_long_waits()
-    sys.exit(main())
+    return main(arguments, prog)
+
+
+if __name__ == "__main__":
+    sys.exit(run_as_process())
