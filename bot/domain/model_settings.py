@@ -113,7 +113,10 @@ class LanguageModelSettings(SearchSettings):
     """The settings of all language models."""
 
     # The model
-    openai_model: str | None = Field(None, description="Model or deployment name.")
+    openai_model: str | None = Field(
+        None,
+        description="Name of the language model, or of the deployment on Azure; none: no model.",
+    )
     openai_channel_models: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         description="More models or deployments there, by comma, that single channels may be "

@@ -157,12 +157,15 @@ class Settings(LearningSettings):
     )
 
     # Slack
-    slack_bot_token: SecretStr | None = Field(None, description="xoxb-…")
+    slack_bot_token: SecretStr | None = Field(
+        None, description="Slack's bot token (xoxb-…), from OAuth & Permissions."
+    )
     slack_signing_secret: SecretStr | None = Field(
         None, description="From Basic Information; for events over HTTP."
     )
     slack_app_token: SecretStr | None = Field(
-        None, description="xapp-…, for Socket Mode: events need no address then, and no secret."
+        None,
+        description="Slack's app-level token (xapp-…), for Socket Mode, without a public address.",
     )
     slack_api_url: str = Field(
         "https://slack.com/api/", pattern=r"^https?://[^\s/]+", description="For tests and proxies."
@@ -196,12 +199,18 @@ class Settings(LearningSettings):
     )
 
     # Teams
-    microsoft_app_id: str | None = Field(None, description="The bot registration's id.")
-    microsoft_app_password: SecretStr | None = Field(None, description="Its client secret.")
+    microsoft_app_id: str | None = Field(
+        None, description="Id of the Azure Bot registration, for Teams."
+    )
+    microsoft_app_password: SecretStr | None = Field(
+        None, description="Client secret of the Azure Bot registration."
+    )
     microsoft_app_type: Literal["SingleTenant", "UserAssignedMSI", "MultiTenant"] = Field(
         "SingleTenant", description="How the bot is registered."
     )
-    microsoft_app_tenant_id: str | None = Field(None, description="The Entra tenant served.")
+    microsoft_app_tenant_id: str | None = Field(
+        None, description="The Entra tenant that is served."
+    )
     teams_dev_mode: bool = Field(
         default=False,
         alias="TEAMS_DEV_MODE",

@@ -18,7 +18,7 @@ from bot.domain.formatting import counted
 from bot.domain.messages import NO_MODEL, AnswerMode, InteractionId, Policy
 from bot.domain.record_reports import PolicyRecord
 from bot.domain.settings import Settings
-from bot.domain.settings_loading import env_example, settings_page
+from bot.domain.settings_pages import env_example, settings_page
 from bot.escalations.lifecycle import UNSETTLED, display_name
 from bot.learning.case_webhook import replay_events
 from bot.learning.label_review import write_questions
