@@ -35,6 +35,11 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m bot") ->
         from bot.app.cli import administration
 
         return administration.settings_table(example=options.example)
+    if options.command == "init":
+        from bot.app.cli import init
+
+        set_up_logs("error")
+        return asyncio.run(init.run())
     try:
         settings = load_settings()
         set_up_logs(settings.log_level)
@@ -125,6 +130,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     serve = commands.add_parser("serve", help="serve chat, API and platforms")
     serve.add_argument("--sample", action="store_true", help="index the sample company first")
+    commands.add_parser("init", help="ask for tokens and addresses, try each, and write .env")
     asking = commands.add_parser("ask", help="ask one question here")
     asking.add_argument("question", nargs="+")
     asking.add_argument("--group", action="append", default=[], help="ask as a member of it")

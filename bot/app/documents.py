@@ -47,10 +47,12 @@ ALL_SETTINGS: tuple[type[BaseSettings], ...] = (Settings, ingestion_config.Setti
 """The settings classes; for a setting in both, the server's description is shown."""
 
 
-def load_ingestion_settings() -> ingestion_config.Settings:
+def load_ingestion_settings(
+    env_file: Path = ingestion_config.ENV_FILE,
+) -> ingestion_config.Settings:
     """Load ingestion's settings. Raises SettingInvalid: one line per wrong value, with the cure."""
     try:
-        return ingestion_config.load_settings()
+        return ingestion_config.load_settings(env_file)
     except IngestionSettingInvalid as error:
         raise SettingInvalid(str(error)) from error
 
