@@ -14,11 +14,18 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from bot.app.cli import add_channels, add_shadow, add_teams_package, add_webhooks
+from bot.app.cli import (
+    EXAMPLES,
+    add_channels,
+    add_shadow,
+    add_teams_package,
+    add_webhooks,
+)
 from bot.domain.errors import BotError
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.observability.logs import set_up_logs
+from ingestion.help_texts import add_examples
 from rag.errors import RagError
 from rag.file_modes import GROUP_AND_OTHERS, restrict_to_owner
 
@@ -30,7 +37,7 @@ _WIKI = "wiki"
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m bot") -> int:
     """Run a command; return its exit code. A known error prints one line and returns 2."""
     started = time.perf_counter()
-    options = _parser(prog).parse_args(arguments)
+    options = build_parser(prog).parse_args(arguments)
     if options.command == "settings":
         from bot.app.cli import administration
 
@@ -125,7 +132,8 @@ async def _run_evaluation(options: argparse.Namespace, settings: Settings) -> in
     )
 
 
-def _parser(prog: str) -> argparse.ArgumentParser:
+def build_parser(prog: str) -> argparse.ArgumentParser:
+    """Return the parser of the command line; ``prog`` is what help texts call the program."""
     parser = argparse.ArgumentParser(prog=prog, description="Frontdesk, the help desk.")
     commands = parser.add_subparsers(dest="command", required=True)
     serve = commands.add_parser("serve", help="serve chat, API and platforms")
@@ -152,6 +160,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     if prog == _CONSOLE_SCRIPT:
         # Listed by --help; console_script runs it.
         commands.add_parser(_WIKI, help="bring pages into the index: `frontdesk wiki --help`")
+    add_examples(commands, EXAMPLES, prog)
     return parser
 
 

@@ -22,6 +22,7 @@ from ingestion.cli.rebuild import rebuild_index
 from ingestion.cli.sync import sync_folder_now, sync_spaces
 from ingestion.config import load_settings
 from ingestion.errors import IngestionError
+from ingestion.help_texts import add_examples
 from ingestion.validation import ReadersMalformed, is_space_key, parse_readers
 from rag.errors import RagError
 from rag.file_modes import GROUP_AND_OTHERS, restrict_to_owner
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m ingestio
     2: refused: wrong usage or setting, the mass-deletion limit, or another run.
     """
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
-    options = _parser(prog).parse_args(arguments)
+    options = build_parser(prog).parse_args(arguments)
     try:
         settings = load_settings()
         restrict_to_owner(settings.data_dir)
@@ -52,7 +53,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m ingestio
         return INTERRUPTED
 
 
-def _parser(prog: str) -> argparse.ArgumentParser:
+def build_parser(prog: str) -> argparse.ArgumentParser:
+    """Return the parser of the command line; ``prog`` is what help texts call the program."""
     parser = argparse.ArgumentParser(prog=prog, description="Bring documents into the index.")
     commands = parser.add_subparsers(dest="command", required=True)
     folder = commands.add_parser("folder", help="index a folder of files")
@@ -82,6 +84,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         "rebuild", help="read all into a new version of the index in Azure, then use that"
     )
     rebuild.add_argument("--in-part", action="store_true", help="also when a page can't be read")
+    add_examples(commands, EXAMPLES, prog)
     return parser
 
 
@@ -118,6 +121,17 @@ def _readers(text: str) -> Readers:
     except ReadersMalformed as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
+
+EXAMPLES = {
+    "folder": "folder ~/handbook --space HANDBOOK --base-url https://wiki.example/handbook",
+    "sync": "sync IT HR --dry-run",
+    "spaces": "spaces",
+    "forget": "forget HANDBOOK --yes",
+    "status": "status",
+    "doctor": "doctor",
+    "cancel": "cancel HANDBOOK",
+    "rebuild": "rebuild --in-part",
+}
 
 _COMMANDS = {
     "folder": sync_folder_now,

@@ -6,6 +6,7 @@ Separate from the commands, so that `--help` imports nothing that a command need
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
@@ -125,6 +126,27 @@ def parse_time(argument: str) -> datetime:
         ) from error
     return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 
+
+EXAMPLES: Mapping[str, str] = {
+    "ask": "ask --group hr what are the salary bands",
+    "certify": "certify questions.jsonl",
+    "channels": "channels set slack:C0123 --spaces IT,HR --answers questions",
+    "doctor": "doctor",
+    "escalations": "escalations --all --limit 20",
+    "evaluate": "evaluate questions.jsonl --out report.json",
+    "init": "init",
+    "labels": "labels questions.jsonl",
+    "pause": "pause --reason 'The wiki is being moved; back at 2 pm.'",
+    "resume": "resume",
+    "serve": "serve --sample",
+    "settings": "settings --example",
+    "shadow": "shadow slack:C0123 --live mentions",
+    "teams-package": "teams-package --follow-ups --out frontdesk.zip",
+    "train": "train questions.jsonl",
+    "webhooks": "webhooks replay --since 2026-11-20T14:00",
+    "wiki": "wiki sync --all",
+}
+"""An example of each command of the bot, as it follows the program's name."""
 
 DEFAULT_PACKAGE = Path("frontdesk-teams.zip")
 
