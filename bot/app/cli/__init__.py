@@ -1,4 +1,4 @@
-"""The command line: arguments of `channels`, `webhooks` and `teams-package`, and their checks.
+"""The command line: arguments of `channels`, `sessions`, `webhooks` and others, and their checks.
 
 Separate from the commands, so that `--help` imports nothing that a command needs to run.
 """
@@ -124,6 +124,15 @@ def parse_time(argument: str) -> datetime:
             f"{argument!r} is no time; write it as 2026-11-20T14:00"
         ) from error
     return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `sessions` command to the command line."""
+    parser = commands.add_parser("sessions", help="list who is signed in, and end their sessions")
+    acts = parser.add_subparsers(dest="act")
+    acts.add_parser("list", help="list who is signed in, in browsers")
+    ending = acts.add_parser("end", help="end all sessions of a person, on every server")
+    ending.add_argument("person", help="their id or address, as `sessions list` shows it")
 
 
 DEFAULT_PACKAGE = Path("frontdesk-teams.zip")
