@@ -15,7 +15,8 @@ import structlog
 
 from bot.answering.asker_identity import Reader
 from bot.answering.grounded_answer import CORRECTED, READ_AS
-from bot.answering.reply_text import option_label, without_missing
+from bot.answering.reply_text import without_missing
+from bot.domain.formatting import option_label
 from bot.domain.interactions import (
     Escalation,
     Interaction,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, MutableMapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -38,6 +38,7 @@ from tests.fakes.rag_ports import understood
 from tests.fakes.search_service.service import SearchService
 from tests.fakes.webhook_receiver import WebhookReceiver
 from tests.sweeps.permissions.company import FOLDER_SPACE, WIKI_SPACES, Company
+from tests.sweeps.permissions.plans import Plan
 
 ADDRESS = "http://127.0.0.1:9"
 TOKEN = "operator-token-0123456789"
@@ -75,7 +76,8 @@ class Logged(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         self.lines.append(self.format(record))
 
-    def __call__(self, _: object, method: str, event: dict[str, object]) -> str:
+    def write(self, _: object, method: str, event: MutableMapping[str, object]) -> str:
+        """Keep a line of structlog; nothing is printed."""
         if method != "debug":
             self.lines.append(str(event))
         raise structlog.DropEvent
@@ -83,7 +85,7 @@ class Logged(logging.Handler):
     @contextmanager
     def listening(self) -> Iterator[Logged]:
         before = structlog.get_config()
-        structlog.configure(processors=[structlog.contextvars.merge_contextvars, self])
+        structlog.configure(processors=[structlog.contextvars.merge_contextvars, self.write])
         logging.getLogger().addHandler(self)
         try:
             yield self
@@ -98,6 +100,7 @@ class Served:
 
     company: Company
     client: Client
+    engine: MemoryEngine
     parts: Components
     store: Store
     model: OpenAIServer
@@ -156,9 +159,9 @@ class Served:
 
 @asynccontextmanager
 async def serving(
-    company: Company, data_dir: Path, kind: str, *, model: bool, **changes: object
+    company: Company, data_dir: Path, plan: Plan, **changes: object
 ) -> AsyncIterator[Served]:
-    """Serve until the block ends, on the index of a kind, with further settings."""
+    """Serve until the block ends, on the plan's index and with its settings and the ``changes``."""
     async with AsyncExitStack() as opened:
         log = opened.enter_context(Logged().listening())
         issuer = await opened.enter_async_context(FakeIssuer().serving())
@@ -181,22 +184,24 @@ async def serving(
             "rate_per_user_per_minute": 0,
             "rate_per_channel_per_minute": 0,
         }
-        if kind == "azure":
+        if plan.index == "azure":
             service = await opened.enter_async_context(SearchService().serving())
             given |= {"azure_search_endpoint": service.url}
             given |= {"azure_search_key": SecretStr(service.access.admin_key)}
-        if model:
+        if plan.model:
             given |= {"openai_base_url": server.url, "openai_api_key": KEY, "openai_model": "echo"}
-        settings = settings_for(data_dir, **{**given, **changes})
+        settings = settings_for(data_dir, **{**given, **changes, **plan.settings})
         parts = await opened.enter_async_context(open_components(settings, fills=True))
         store = await open_store(sqlite_url(data_dir))
         opened.push_async_callback(store.close)
         wiki = SiteWiki(company.site)
         directory = ConfluenceDirectory(_look_up(wiki))
-        app = build(settings, parts, store, MemoryEngine(), directory=directory)
+        engine = MemoryEngine()
+        app = build(settings, parts, store, engine, directory=directory)
         served = Served(
             company,
             TestClient(TestServer(app, host="127.0.0.1")),
+            engine,
             parts,
             store,
             server,
@@ -209,6 +214,8 @@ async def serving(
         )
         await served.index()
         await opened.enter_async_context(served.client)
+        # What is done in the background is done when the test says so: then it is known for whom.
+        await app[LEARNING].runner.stop()
         yield served
 
 

@@ -29,6 +29,7 @@ class Shown:
 
     where: str
     text: str
+    status: int = 200
 
 
 @dataclass
@@ -62,8 +63,11 @@ class Colleague:
         await self.get("/history")
 
     async def get(self, path: str) -> str:
+        return (await self._read(path)).text
+
+    async def _read(self, path: str) -> Shown:
         async with self.session.get(f"{self.base}{path}") as response:
-            return await response.text()
+            return Shown(path, await response.text(), response.status)
 
     async def ask_api(self, text: str, conversation: str, version: str) -> list[Shown]:
         """Ask by the API, and look at the answer once more."""
@@ -97,14 +101,16 @@ class Colleague:
 
     async def look_around(self, known: Known) -> list[Shown]:
         """Open every route with what is known, and follow links as far as they lead."""
-        waiting = deque([*self._own(), *_routes(self.served, known)])
-        seen: dict[str, str] = {}
+        waiting = deque(
+            [*_routes(self.served, Known()), *self._own(), *_routes(self.served, known)]
+        )
+        seen: dict[str, Shown] = {}
         while waiting and len(seen) < _MOST_VIEWS:
             path = waiting.popleft()
             if path not in seen:
                 seen[path] = await self._open(path)
-                waiting.extend(link for link in _links(path, seen[path]) if link not in seen)
-        return [Shown(path, text) for path, text in seen.items()]
+                waiting.extend(link for link in _links(seen[path]) if link not in seen)
+        return [*seen.values()]
 
     def _own(self) -> Iterator[str]:
         for conversation, interaction in self.exchanges[-3:]:
@@ -114,9 +120,9 @@ class Colleague:
             for version in ("v1", "v2"):
                 yield f"/api/{version}/interactions/{interaction}?show_pipeline=true"
 
-    async def _open(self, path: str) -> str:
+    async def _open(self, path: str) -> Shown:
         if not path.endswith("/events"):
-            return await self.get(path)
+            return await self._read(path)
         heard = b""
         try:
             async with (
@@ -127,7 +133,7 @@ class Colleague:
                     heard += line
         except TimeoutError:
             pass
-        return heard.decode()
+        return Shown(path, heard.decode())
 
 
 def claims_of(colleague: Colleague) -> dict[str, object]:
@@ -147,8 +153,8 @@ def claims_of(colleague: Colleague) -> dict[str, object]:
 class Known:
     """What somebody may have heard of: exchanges of anybody by conversation, and pages."""
 
-    exchanges: Sequence[tuple[str, str]]
-    pages: Sequence[tuple[str, str]]
+    exchanges: Sequence[tuple[str, str]] = ()
+    pages: Sequence[tuple[str, str]] = ()
 
     def values(self, names: Collection[str]) -> Iterator[Mapping[str, str]]:
         """Yield values of a route's parameters, none for what is found by links alone."""
@@ -177,8 +183,8 @@ def _routes(served: Served, known: Known) -> Iterator[str]:
                 yield canonical.format(**values)
 
 
-def _links(path: str, text: str) -> Iterator[str]:
-    for link in _LINK.findall(text):
-        parts = urlsplit(urljoin(path, unescape(link)))
+def _links(shown: Shown) -> Iterator[str]:
+    for link in _LINK.findall(shown.text):
+        parts = urlsplit(urljoin(shown.where, unescape(link)))
         if not parts.netloc and parts.path and not parts.path.startswith(_LEFT_OUT):
             yield f"{parts.path}?{parts.query}" if parts.query else parts.path

@@ -85,8 +85,10 @@ class Reader:
     person: str | None = None
     web: bool = False
     outside: bool = False
+    nobody: bool = False
 
 
+NOBODY = Reader(outside=True, nobody=True)
 EVERYBODY = Reader()
 OUTSIDERS = Reader(outside=True)
 
@@ -121,7 +123,7 @@ class Company:
 
     def may_read(self, reader: Reader, page: MarkedPage) -> bool:
         """Say whether somebody may read a page: space, page, and all that it hangs under."""
-        if page.gone or (reader.outside and page.space not in OPEN_SPACES):
+        if page.gone or reader.nobody or (reader.outside and page.space not in OPEN_SPACES):
             return False
         if page.readers is not None:
             return bool(page.readers) and all(

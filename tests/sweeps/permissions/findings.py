@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from http import HTTPStatus
 
 from tests.fakes.spans import Spans
 from tests.sweeps.permissions.application import Served
@@ -15,13 +16,16 @@ _AROUND = 60
 
 @dataclass
 class Findings:
-    """``leaks`` in words; ``shown`` are the pages of which something was shown, by person."""
+    """``leaks`` in words; ``shown`` are the pages of which something was shown, by person.
+
+    ``opened`` are the kinds of views that could be opened.
+    """
 
     served: Served
     spans: Spans
     leaks: list[str] = field(default_factory=list)
     shown: dict[str | None, set[int]] = field(default_factory=dict)
-    views: int = 0
+    opened: set[str] = field(default_factory=set)
     happened: str = ""
 
     def look(self, reader: Reader, shown: Iterable[Shown]) -> None:
@@ -32,6 +36,8 @@ class Findings:
                 continue
             self._check(str(reader.person), each, allowed)
             self.shown.setdefault(reader.person, set()).update(pages_in(each.text))
+            if each.status == HTTPStatus.OK:
+                self.opened.add(_kind(each.where))
 
     def look_at_exports(self) -> None:
         """Check what is posted and written for people in general, or for nobody."""
@@ -46,11 +52,16 @@ class Findings:
         self._check("jobs", Shown("prompt", self.served.new_prompts()), allowed)
 
     def _check(self, who: str, each: Shown, allowed: frozenset[int]) -> None:
-        self.views += 1
         for number in sorted(pages_in(each.text) - allowed):
             at = each.text.lower().index(f"z{number:03d}")
             around = each.text[max(0, at - _AROUND) : at + _AROUND]
             self.leaks.append(f"{who} at {each.where} after {self.happened!r}: …{around}…")
+
+
+def _kind(where: str) -> str:
+    """Return the first part of an address, of the board's the first two."""
+    parts = where.partition("?")[0].split("/")
+    return "/".join(parts[: 3 if parts[1:2] == ["board"] else 2])
 
 
 def _is_list_of_documents(where: str) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
@@ -22,46 +23,34 @@ from tests.sweeps.permissions.company import (
     COLLEAGUES,
     EVERYBODY,
     EXPERT,
+    NOBODY,
     Company,
     MarkedPage,
     Reader,
     address,
 )
 from tests.sweeps.permissions.findings import Findings
-from tests.sweeps.sizes import SWEEP
+from tests.sweeps.permissions.plans import Plan, smoke, whole
 
-EXTRA: dict[str, object] = {}
-"""Further settings of all applications here."""
+PLANS = [*smoke(1, cases=50), *whole(range(100, 132))]
 
-
-@dataclass(frozen=True)
-class Plan:
-    """A company by its seed, the kind of index, and how much happens in it."""
-
-    seed: int
-    index: str
-    model: bool
-    cases: int
-    rounds: int
-
-
-SMOKES = [Plan(1, "embedded", model=True, cases=50, rounds=2)]
-SMOKES += [Plan(2, "azure", model=False, cases=50, rounds=2)]
-WHOLE = [
-    Plan(seed, ("embedded", "azure")[seed % 2], model=seed % 4 < 2, cases=250, rounds=5)
-    for seed in range(100, 132)
-]
-
-
-def named(plan: Plan) -> str:
-    with_model = "model" if plan.model else "no-model"
-    return f"{plan.index}-{with_model}-{plan.seed}"
-
-
-PLANS = [
-    *(pytest.param(plan, id=f"smoke-{named(plan)}") for plan in SMOKES),
-    *(pytest.param(plan, id=named(plan), marks=SWEEP) for plan in WHOLE),
-]
+_COUNTED = re.compile(r'href="/board/documents/(\w+)">.*?<span>([\d,]+) document', re.DOTALL)
+ASKERS_VIEWS = frozenset({"/", "/c", "/chat", "/history", "/me", "/pages", "/api"})
+BOARD_VIEWS = frozenset(
+    f"/board/{name}"
+    for name in (
+        "answers",
+        "corrections",
+        "documents",
+        "escalations",
+        "feedback",
+        "gaps",
+        "insights",
+        "labels",
+        "questions",
+        "usage",
+    )
+)
 
 
 @asynccontextmanager
@@ -154,8 +143,20 @@ class Life:
             shown = await person.look_around(self._known())
             nobodys = [each for each in shown if each.where == "/metrics"]
             self._findings.look(Reader(person.name, web=True), shown)
-            self._findings.look(Reader(outside=True, web=True), nobodys)
+            self._findings.look(NOBODY, nobodys)
+        await self._compare_counts()
         self._findings.look_at_exports()
+
+    async def _compare_counts(self) -> None:
+        """Compare how many pages the expert is told of with what they may read."""
+        page = await self._people[EXPERT].get("/board/documents")
+        counted = {space: int(count.replace(",", "")) for space, count in _COUNTED.findall(page)}
+        company, reader = self._served.company, Reader(EXPERT, web=True)
+        due = Counter[str]()
+        for page in company.pages:
+            # A file on a page is a document of its own.
+            due[page.space] += company.may_read(reader, page) * (2 if page.attached else 1)
+        assert counted == {space: count for space, count in due.items() if count}
 
     def _known(self) -> Known:
         exchanges = [each for one in self._people.values() for each in one.exchanges]
@@ -186,7 +187,7 @@ async def test_no_view_shows_what_its_reader_may_not_read(
 ) -> None:
     company = Company(plan.seed, tmp_path / "wiki")
     async with (
-        serving(company, tmp_path / "data", plan.index, model=plan.model, **EXTRA) as served,
+        serving(company, tmp_path / "data", plan) as served,
         signed_in(served) as people,
     ):
         findings = Findings(served, spans)
@@ -199,3 +200,6 @@ async def test_no_view_shows_what_its_reader_may_not_read(
             await life.look_around()
 
     assert findings.leaks == []
+    assert findings.opened >= BOARD_VIEWS | ASKERS_VIEWS
+    for name in COLLEAGUES:
+        assert findings.shown[name] & company.readable(Reader(name, web=True))
