@@ -17,6 +17,7 @@ from pathlib import Path
 from bot.app.cli import (
     EXAMPLES,
     add_channels,
+    add_sessions,
     add_shadow,
     add_teams_package,
     add_webhooks,
@@ -78,8 +79,8 @@ async def _run_command(options: argparse.Namespace, settings: Settings, started:
             )
         case "escalations" | "channels" | "labels" | "shadow" | "webhooks" | "teams-package":
             return await _run_administration(options, settings)
-        case "pause" | "resume":
-            return await _run_pause_or_resume(options, settings)
+        case "pause" | "resume" | "sessions":
+            return await _run_switch(options, settings)
         case _:
             return await _run_evaluation(options, settings)
 
@@ -106,9 +107,13 @@ async def _run_administration(options: argparse.Namespace, settings: Settings) -
     )
 
 
-async def _run_pause_or_resume(options: argparse.Namespace, settings: Settings) -> int:
+async def _run_switch(options: argparse.Namespace, settings: Settings) -> int:
     from bot.app.cli import administration
 
+    if options.command == "sessions" and options.act == "end":
+        return await administration.end_sessions(settings, options.person)
+    if options.command == "sessions":
+        return await administration.list_sessions(settings)
     if options.command == "pause":
         return await administration.pause(settings, reason=options.reason, by=options.by)
     return await administration.resume(settings, by=options.by)
@@ -150,6 +155,7 @@ def build_parser(prog: str) -> argparse.ArgumentParser:
     one.add_argument("--done", metavar="ID", help="note that one is resolved")
     waiting.add_argument("--limit", type=_positive_number, default=1000, help="how many to list")
     add_channels(commands)
+    add_sessions(commands)
     add_shadow(commands)
     add_webhooks(commands)
     _add_pause_and_resume(commands)

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Literal
 
 from bot.answering.grounded_answer import GroundedAnswer, naming_pages
-from bot.answering.reply_text import option_label, suggestions_of
+from bot.answering.reply_text import suggestions_of
 from bot.answering.routing.intent_rules import names_no_topic
 from bot.answering.routing.languages import in_askers_language
 from bot.answering.routing.message_text import condense
+from bot.domain.formatting import option_label
 from bot.domain.handoff import (
     ASK_TOPIC,
     ASK_TOPIC_IN_CHANNEL,

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 from bot.answering.answer_plan import SearchRequest
 from bot.answering.gate import NOT_JUDGED, Judgement
-from bot.answering.reply_text import found_passages, option_label
+from bot.answering.reply_text import found_passages
 from bot.answering.routing.languages import askers_texts
+from bot.domain.formatting import option_label
 from bot.domain.interactions import ConfidenceLevel, ErrorCode, Route, Trace
 from bot.domain.ports import RechecksPermissions
 from rag import telemetry

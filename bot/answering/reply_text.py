@@ -147,13 +147,6 @@ def found_passages(passages: Sequence[Passage]) -> tuple[FoundPassage, ...]:
     )
 
 
-def option_label(passage: Chunk | FoundPassage) -> str:
-    """Return a passage's label as an option: "Title: Section", or the title alone."""
-    if passage.section and passage.section != passage.title:
-        return f"{passage.title}: {passage.section}"
-    return passage.title
-
-
 Answered = TypeVar("Answered", bound=Response)
 
 

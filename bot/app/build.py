@@ -139,6 +139,9 @@ def _build_commands(
 STATUS: web.AppKey[CheckComponents] = web.AppKey("status")
 """The function that returns the status of all components."""
 
+LEARNING: web.AppKey[LearningServices] = web.AppKey("learning")
+"""What learns from use, with its jobs."""
+
 _FILES_PER_UPLOAD = 10
 
 
@@ -209,6 +212,7 @@ def build(
     _mount_chat(app, services)
     _mount_board(app, services, sources or {}, [] if ingestion is None else [ingestion])
     services.background.mount(app)
+    app[LEARNING] = services.learning
     services.learning.mount(app)
     app.cleanup_ctx.append(services.documents.open)
     security.exempt_webhooks(app, metrics.time)

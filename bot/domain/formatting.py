@@ -8,7 +8,8 @@ from typing import Protocol
 
 from bot.domain.interactions import Source
 from bot.domain.markdown import clip
-from rag.types import ANSWER_SOURCE
+from bot.domain.messages import FoundPassage
+from rag.types import ANSWER_SOURCE, Chunk
 
 _MINUTE = 60
 _HOURS_FROM = 120
@@ -113,3 +114,10 @@ def _ago(days: int) -> str:
         return "yesterday" if days == 1 else "today"
     length, name = next(unit for unit in _UNITS if days >= _FROM[unit[1]])
     return f"{days // length} {name}s ago"
+
+
+def option_label(passage: Chunk | FoundPassage) -> str:
+    """Return a passage's label as an option: "Title: Section", or the title alone."""
+    if passage.section and passage.section != passage.title:
+        return f"{passage.title}: {passage.section}"
+    return passage.title

@@ -303,6 +303,12 @@ class Settings(LearningSettings):
     oidc_allowed_domains: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Domains of verified e-mail addresses, by comma, that get in; none: all."
     )
+    oidc_recheck_minutes: int = Field(
+        15,
+        ge=1,
+        le=15,
+        description="After how long at most the issuer is asked again for a session's groups.",
+    )
 
     # More platforms
     adapters: Annotated[tuple[str, ...], NoDecode] = Field(

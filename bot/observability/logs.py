@@ -16,6 +16,7 @@ import structlog
 from aiohttp.http_exceptions import HttpProcessingError
 
 from bot.domain.errors import BotError
+from bot.domain.formatting import option_label
 from bot.domain.interactions import Outcome
 from bot.domain.messages import Message
 from bot.domain.outcomes import (
@@ -153,12 +154,17 @@ class RequestLog:
         )
 
     def _query(self, message: Message, outcome: Outcome) -> str:
-        if not self._log_questions:
+        if not self._log_questions or _is_option(message, outcome):
             return HIDDEN
         query = mask_credentials(
             (outcome.trace.masked_question or message.text)[:_MASKED_CHARACTERS]
         )
         return query if len(query) <= LONGEST_QUERY else f"{query[:LONGEST_QUERY]}…"
+
+
+def _is_option(message: Message, outcome: Outcome) -> bool:
+    """Return whether the question is a chosen option: a page's title, which not all may read."""
+    return any(option_label(each) == message.text for each in outcome.trace.passages)
 
 
 def mask_credentials(text: str) -> str:

@@ -38,7 +38,6 @@ from bot.store.key_values import (
     StoredNotes,
     StoredPauses,
     StoredPolicies,
-    StoredSessions,
 )
 from bot.store.labels import StoredLabels, StoredSuspensions
 from bot.store.leases import StoredReplicas
@@ -48,6 +47,7 @@ from bot.store.notices import StoredNotices
 from bot.store.retention import StoredRetention
 from bot.store.reviewed_answers import StoredAnswers
 from bot.store.search import StoredSearches
+from bot.store.sessions import StoredSessions
 from bot.store.shadow_drafts import StoredShadowDrafts
 from bot.store.statistics import StoredStatistics
 from bot.store.webhook_events import StoredWebhookEvents

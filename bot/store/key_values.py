@@ -1,4 +1,4 @@
-"""Small tables by key: adapters' notes, web sessions, channel policies, pauses; the audit trail.
+"""Small tables by key: adapters' notes, channel policies, pauses; the audit trail.
 
 All processes share them, so that any of them can serve the next request.
 """
@@ -6,21 +6,18 @@ All processes share them, so that any of them can serve the next request.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
 from sqlalchemy import Insert, Select, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.domain.errors import StoreUnavailable
 from bot.domain.json_codec import Codec, storable
 from bot.domain.messages import InteractionId, Policy
 from bot.domain.record_reports import AuditRecord, PolicyRecord
 from bot.domain.usage import Pause
-from bot.domain.users import SignedIn
 from bot.store.connections import Transactions
 from bot.store.queries import insert_once, upsert
 from bot.store.rows import utc_now
-from bot.store.tables import AuditRow, EscalationStepRow, NoteRow, PauseRow, PolicyRow, SessionRow
+from bot.store.tables import AuditRow, EscalationStepRow, NoteRow, PauseRow, PolicyRow
 
 
 class StoredNotes:
@@ -79,53 +76,6 @@ def _note_row(
         "interaction_id": interaction_id,
         "at": utc_now(),
     }
-
-
-SESSION_CODEC = Codec(SignedIn)
-
-
-class StoredSessions:
-    """Stores web sessions by the hash of the browser's session token."""
-
-    def __init__(self, transactions: Transactions) -> None:
-        self._transactions = transactions
-
-    async def begin(
-        self, tenant: str, session_id: str, signed_in: SignedIn, now: datetime, until: datetime
-    ) -> None:
-        statement = insert(SessionRow).values(
-            id=session_id,
-            tenant=tenant,
-            person=SESSION_CODEC.encode(signed_in),
-            signed_in_at=now,
-            until=until,
-        )
-        await self._transactions.execute(statement)
-
-    async def find(self, tenant: str, session_id: str, now: datetime) -> SignedIn | None:
-        found = await self._transactions.scalar(
-            select(SessionRow.person).where(
-                SessionRow.id == session_id, SessionRow.tenant == tenant, SessionRow.until > now
-            )
-        )
-        if found is None:
-            return None
-        try:
-            return SESSION_CODEC.decode(found)
-        except StoreUnavailable:
-            # Another version wrote it: the user simply signs in again.
-            return None
-
-    async def end(self, tenant: str, session_id: str) -> None:
-        await self._transactions.execute(
-            delete(SessionRow).where(SessionRow.id == session_id, SessionRow.tenant == tenant)
-        )
-
-    async def sweep(self, now: datetime) -> int:
-        """Delete expired sessions; return how many."""
-        return await self._transactions.execute(
-            delete(SessionRow).where(SessionRow.until <= now), lasting=False
-        )
 
 
 class StoredPolicies:

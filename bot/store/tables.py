@@ -285,16 +285,26 @@ class NoticeRow(Table):
 
 
 class SessionRow(Table):
-    """A web session; ``id`` is the hash of the browser's session token."""
+    """A web session; ``id`` is the hash of the browser's session token.
+
+    ``refresh_token`` is encrypted. ``asked_until`` is set by the process that asks the issuer.
+    """
 
     __tablename__ = "sessions"
-    __table_args__ = (Index("ix_sessions_until", "until"),)
+    __table_args__ = (
+        Index("ix_sessions_until", "until"),
+        Index("ix_sessions_person", "tenant", "person_id"),
+    )
 
     id: Mapped[str] = mapped_column(String(64), primary_key=True)
     tenant: Mapped[str] = mapped_column(String(64))
     person: Mapped[str] = mapped_column(Text)
     signed_in_at: Mapped[datetime] = mapped_column(Utc)
     until: Mapped[datetime] = mapped_column(Utc)
+    person_id: Mapped[str] = mapped_column(Text, server_default="")
+    confirmed_at: Mapped[datetime | None] = mapped_column(Utc)
+    asked_until: Mapped[datetime | None] = mapped_column(Utc)
+    refresh_token: Mapped[str] = mapped_column(Text, server_default="")
 
 
 class PolicyRow(Table):

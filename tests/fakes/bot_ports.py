@@ -140,6 +140,11 @@ class MemoryEngine:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._begun: set[str] = set()
 
+    @property
+    def idle(self) -> bool:
+        """Whether all that was begun has ended."""
+        return all(task.done() for task in self._tasks.values())
+
     async def start(self, run: Run) -> None:
         self._run = run
 

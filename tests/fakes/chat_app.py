@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from aiohttp import web
@@ -15,8 +15,9 @@ from aiohttp.test_utils import TestClient
 from bot.answering.admission import Admission, VouchedDirectory
 from bot.answering.gate import load_gate
 from bot.answering.visibility import ReadablePassages
+from bot.domain.formatting import option_label
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Source, Trace
-from bot.domain.messages import Inquiry, Intent, Policy, Stage
+from bot.domain.messages import FoundPassage, Inquiry, Intent, Policy, Stage
 from bot.domain.ports import AnswersInquiries, ReportStage
 from bot.domain.settings_loading import load_settings
 from bot.inbox.worker import WorkLimits
@@ -58,7 +59,10 @@ class VpnDesk:
             found = f"From the wiki:\n\n> {QUOTE} [1]"
             return Outcome(Reply(found, "found", (SOURCE,), confidence=0.8), trace)
         if "laptop" in text:
-            return Outcome(Clarification("Which?", options=('Laptops: "new"', "Repairs")), trace)
+            offered = ("Laptops", '"new"'), ("Repairs", "")
+            meant = tuple(FoundPassage("c", "p", *names, {}) for names in offered)
+            options = tuple(map(option_label, meant))
+            return Outcome(Clarification("Which?", options), replace(trace, passages=meant))
         if "person" in text:
             return Outcome(Escalation("Of course.", "asked_for_human", text), trace)
         unsure = Escalation("Not sure.", "low_confidence", text, confidence=0.2)

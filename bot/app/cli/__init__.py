@@ -1,4 +1,4 @@
-"""The command line: arguments of `channels`, `webhooks` and `teams-package`, and their checks.
+"""The command line: arguments of `channels`, `sessions`, `webhooks` and others, and their checks.
 
 Separate from the commands, so that `--help` imports nothing that a command needs to run.
 """
@@ -139,6 +139,7 @@ EXAMPLES: Mapping[str, str] = {
     "pause": "pause --reason 'The wiki is being moved; back at 2 pm.'",
     "resume": "resume",
     "serve": "serve --sample",
+    "sessions": "sessions end anna@acme.example",
     "settings": "settings --example",
     "shadow": "shadow slack:C0123 --live mentions",
     "teams-package": "teams-package --follow-ups --out frontdesk.zip",
@@ -147,6 +148,16 @@ EXAMPLES: Mapping[str, str] = {
     "wiki": "wiki sync --all",
 }
 """An example of each command of the bot, as it follows the program's name."""
+
+
+def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `sessions` command to the command line."""
+    parser = commands.add_parser("sessions", help="list who is signed in, and end their sessions")
+    acts = parser.add_subparsers(dest="act")
+    acts.add_parser("list", help="list who is signed in, in browsers")
+    ending = acts.add_parser("end", help="end all sessions of a person, on every server")
+    ending.add_argument("person", help="their id or address, as `sessions list` shows it")
+
 
 DEFAULT_PACKAGE = Path("frontdesk-teams.zip")
 

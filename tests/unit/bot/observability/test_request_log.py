@@ -59,6 +59,12 @@ def quiet() -> Iterator[None]:
     logging.getLogger().setLevel(level)
 
 
+def test_a_chosen_option_is_not_logged_because_it_is_a_title() -> None:
+    (line,) = lines(message("The title"))
+
+    assert line["user_query"] == HIDDEN
+
+
 def test_the_line_has_what_an_operator_asks_for() -> None:
     (line,) = lines(message("Where?"))
 
