@@ -97,10 +97,13 @@ class Worklist(Protocol):
         """
         ...
 
-    async def cancel(self, interaction_id: InteractionId) -> Interaction:
+    async def cancel(
+        self, interaction_id: InteractionId, *, keep_acts: bool = False
+    ) -> Interaction:
         """Delete the texts and end every claim; posted messages are still to be withdrawn.
 
-        Raises InteractionUnknown.
+        ``keep_acts``: what experts did about its case is kept, without words. Raises
+        InteractionUnknown.
         """
         ...
 
