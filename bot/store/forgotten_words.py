@@ -106,8 +106,10 @@ class ForgottenWords:
             outcome = None if row.outcome is None else self._outcomes.decode(row.outcome)
             if outcome is not None and own & set(outcome.trace.route.leaned_on):
                 text = self._messages.decode(row.message).text
-                for statement in self._unleaned(row.id, text, outcome, own):
-                    await self._transactions.execute(statement)
+                # In one transaction: the outcome tells that there is something left to do.
+                async with self._transactions.writing() as connection:
+                    for statement in self._unleaned(row.id, text, outcome, own):
+                        await connection.execute(statement)
                 changed += 1
         return changed
 
@@ -125,7 +127,9 @@ class ForgottenWords:
         here = storable(text)
         yield _update(InteractionRow, interaction_id).values(outcome=stored)
         yield _update(EscalationRow, interaction_id).values(question=here)
-        yield _update(GapQuestionRow, interaction_id).values(question=here, vector=None)
+        yield _update(GapQuestionRow, interaction_id).values(
+            question=here, embedder="", vector=None
+        )
         yield _update(LabelRow, interaction_id).where(LabelRow.question != "").values(question=here)
 
     async def _unname_notes(self, tenant: str, request: ForgetRequest) -> int:

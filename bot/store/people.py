@@ -16,6 +16,7 @@ from bot.domain.messages import Message, Person
 from bot.domain.personal_data import PersonKeys, PersonSummary, known_identity, merged
 from bot.store.connections import Transactions
 from bot.store.key_values import SESSION_CODEC
+from bot.store.learning_tables import WebhookEventRow
 from bot.store.person_tables import ACTS, acted_rows, asked_by, owned_rows
 from bot.store.tables import (
     ConversationRow,
@@ -251,12 +252,16 @@ def _masked(
             masked[actor] = ANOTHER
             if name in row:
                 masked[name] = ""
+    if isinstance(said := row.get("complaints"), list):
+        masked["complaints"] = [each for each in said if each[1] in keys.actors]
     return masked
 
 
 def _actor_columns(table: type[Table]) -> Iterable[tuple[str, str]]:
     if table is FeedbackRow:
         yield "person", ""
+    if table is WebhookEventRow:
+        yield "owner_name", ""
     for act in ACTS:
         if act.table is table:
             yield act.actor, act.name
