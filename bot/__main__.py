@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from bot.app.cli import add_channels, add_shadow, add_teams_package, add_webhooks
+from bot.app.cli import add_channels, add_person, add_shadow, add_teams_package, add_webhooks
 from bot.domain.errors import BotError
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
@@ -51,10 +51,6 @@ async def _run_command(options: argparse.Namespace, settings: Settings, started:
             from bot.app.cli import serve
 
             return await serve.serve(settings, sample=options.sample, started=started)
-        case "ask":
-            from bot.app.cli import questions
-
-            return await questions.ask(settings, " ".join(options.question), groups=options.group)
         case "doctor":
             from bot.app.cli import doctor
             from bot.app.confluence import confluence_checks, people_checks
@@ -64,6 +60,8 @@ async def _run_command(options: argparse.Namespace, settings: Settings, started:
             )
         case "escalations" | "channels" | "labels" | "shadow" | "webhooks" | "teams-package":
             return await _run_administration(options, settings)
+        case "person" | "outbound":
+            return await _run_personal_data(options, settings)
         case "pause" | "resume":
             return await _run_pause_or_resume(options, settings)
         case _:
@@ -92,6 +90,12 @@ async def _run_administration(options: argparse.Namespace, settings: Settings) -
     )
 
 
+async def _run_personal_data(options: argparse.Namespace, settings: Settings) -> int:
+    from bot.app.cli import person
+
+    return await person.run(settings, options)
+
+
 async def _run_pause_or_resume(options: argparse.Namespace, settings: Settings) -> int:
     from bot.app.cli import administration
 
@@ -103,6 +107,8 @@ async def _run_pause_or_resume(options: argparse.Namespace, settings: Settings) 
 async def _run_evaluation(options: argparse.Namespace, settings: Settings) -> int:
     from bot.app.cli import questions
 
+    if options.command == "ask":
+        return await questions.ask(settings, " ".join(options.question), groups=options.group)
     if options.command == "certify":
         return await questions.run_certification(settings, options.questions, model=options.model)
     if options.command == "train":
@@ -136,6 +142,8 @@ def _parser() -> argparse.ArgumentParser:
     add_channels(commands)
     add_shadow(commands)
     add_webhooks(commands)
+    add_person(commands)
+    commands.add_parser("outbound", help="say what leaves this machine, and to whom")
     _add_pause_and_resume(commands)
     _add_measuring(commands)
     table = commands.add_parser("settings", help="print all settings as a table")

@@ -160,6 +160,10 @@ class DurableEngine(Protocol):
         """Delete the records of work that ended long ago."""
         ...
 
+    async def forget_work(self, ids: Sequence[InteractionId]) -> None:
+        """Delete the records of ended work on these interactions."""
+        ...
+
     async def stop(self) -> None:
         """Stop without ending work in progress: it is resumed at the next start."""
         ...

@@ -93,11 +93,19 @@ class StoredForgetting:
         )
         return [self._requests.decode(text) for text in found]
 
+    async def asked(self, tenant: str, request: ForgetRequest) -> Sequence[InteractionId]:
+        """Return the person's questions that are still recorded."""
+        found = await self._transactions.scalars(
+            select(InteractionRow.id).where(_covered(tenant, request))
+        )
+        return [InteractionId(each) for each in found]
+
     async def carry_out(
-        self, tenant: str, request: ForgetRequest, cancel: Cancel
+        self, tenant: str, request: ForgetRequest, cancel: Cancel, *, ends: bool = True
     ) -> ForgetProgress:
         """Do all of a request that can be done now; when nothing waits, end it.
 
+        ``ends`` False: something outside the record waits, so that the request stays open.
         Raises StoreUnavailable, InboxUnavailable; then it is to be called again.
         """
         keys = request.keys
@@ -109,7 +117,7 @@ class StoredForgetting:
         changed += await self._unname(tenant, request)
         changed += await self._erase(tenant, request)
         waiting = await self._waiting(tenant, request)
-        if not waiting:
+        if ends and not waiting:
             await self._end(tenant, request)
         return ForgetProgress(changed, waiting)
 

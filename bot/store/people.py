@@ -19,6 +19,7 @@ from bot.store.key_values import SESSION_CODEC
 from bot.store.learning_tables import WebhookEventRow
 from bot.store.person_tables import ACTS, acted_rows, asked_by, owned_rows
 from bot.store.tables import (
+    AuditRow,
     ConversationRow,
     FeedbackRow,
     InteractionRow,
@@ -93,6 +94,15 @@ class StoredPeople:
             {**_plain(row), "id": "(the hash of a cookie)"} for row in sessions
         ]
         records[NoteRow.__tablename__] = [_plain(row) for row in await self.notes(tenant, keys)]
+        about = await self.rows_naming(tenant, keys, AuditRow, "subject", "detail")
+        records[AuditRow.__tablename__] = [
+            *records[AuditRow.__tablename__],
+            *(
+                _masked(AuditRow, _plain(row), keys)
+                for row in about
+                if row.actor not in keys.actors
+            ),
+        ]
         return {
             "format": FORMAT,
             "exported_at": at.isoformat(),
