@@ -69,7 +69,7 @@ class StoredForgetting:
     async def request(self, tenant: str, keys: PersonKeys, by: str, at: datetime) -> ForgetRequest:
         """Record a request with an audit entry, or return the open one of the same person."""
         for known in await self.open_requests(tenant):
-            if known.keys.ids & keys.ids:
+            if known.keys.ids & keys.ids or known.keys.emails & keys.emails:
                 return known
         made = ForgetRequest(new_pseudonym(), keys, by, at)
         row = {

@@ -13,7 +13,13 @@ import structlog
 
 from bot.domain.errors import SettingInvalid
 from bot.domain.messages import InteractionId
-from bot.domain.personal_data import SHARED_IDS, ForgetProgress, ForgetRequest, PersonSummary
+from bot.domain.personal_data import (
+    SHARED_IDS,
+    ForgetProgress,
+    ForgetRequest,
+    PersonSummary,
+    known_identity,
+)
 from bot.learning.jobs import Job
 from bot.learning.label_review import QUESTIONS_FILE, write_questions
 from bot.learning.labels import FROM_USE
@@ -89,6 +95,17 @@ class PersonalData:
         """Record a request to forget a person; the server's job carries it out."""
         keys = (await self.summary(identities)).keys
         return await self.store.forgetting.request(self.tenant, keys, by, self.now())
+
+    async def open_request(self, identity: str) -> ForgetRequest | None:
+        """Return the request to forget a person that is not done yet, if there is one.
+
+        Their address alone may lead nowhere any more.
+        """
+        asked = known_identity(identity)
+        for request in await self.store.forgetting.open_requests(self.tenant):
+            if request.keys.ids & asked.ids or request.keys.emails & asked.emails:
+                return request
+        return None
 
     async def carry_out(self, request: ForgetRequest) -> ForgetProgress:
         """Do all of a request that can be done now. Raises BotError; then call it again."""

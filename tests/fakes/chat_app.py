@@ -23,17 +23,14 @@ from bot.domain.settings_loading import load_settings
 from bot.inbox.worker import WorkLimits
 from bot.learning.question_words import QuestionWords
 from bot.store.database import Store
-from bot.store.personal_data import PersonalData
 from bot.web.auth.security import mount_security
 from bot.web.chat.account import AccountPage
 from bot.web.chat.routes import mount_chat
-from ingestion.records.ledger import records_at
-from ingestion.uploads import Uploads
 from rag.types import Chunk, Principal
-from tests.fakes.bot_ports import MemoryEngine
 from tests.fakes.builders import chunk, route
 from tests.fakes.chat_context import ReadsEverything
 from tests.fakes.durable_inbox import inbox_over, running
+from tests.fakes.personal_data import personal_data
 
 VPN = chunk("Error 809 means that UDP 500 is blocked.\n\nCall IT.", url="/pages/IT/vpn.md")
 QUOTE = "Error 809 means that UDP 500 is blocked."
@@ -115,15 +112,7 @@ async def chat_app(
     )
     readable = readable or ReadsEverything()
     words = QuestionWords(store.escalations, store.notes, readable)
-    personal = PersonalData(
-        "default",
-        data_dir,
-        store,
-        Uploads(data_dir, "default"),
-        records_at(data_dir, "default").ledger,
-        partial(opened.inbox.cancel, keep_acts=True),
-        MemoryEngine().forget_work,
-    )
+    personal = personal_data(store, data_dir, partial(opened.inbox.cancel, keep_acts=True))
     AccountPage("default", words, store.digests, personal, lambda: None).mount(app)
     async with running(opened):
         yield app

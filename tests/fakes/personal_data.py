@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,9 @@ from bot.domain.messages import Attachment, Intent, InteractionId, Message, Pers
 from bot.domain.outcomes import DRAFTED
 from bot.domain.users import SignedIn
 from bot.learning.digest import Subscription
+from bot.learning.label_review import QUESTIONS_FILE, write_questions
 from bot.store.database import Store
+from bot.store.forgetting import Cancel
 from bot.store.learning_tables import (
     CitedPageRow,
     CitedQuoteRow,
@@ -37,10 +41,15 @@ from bot.store.learning_tables import (
     QuestionFactRow,
     ReviewedAnswerRow,
 )
+from bot.store.personal_data import KEPT_ANSWERS, ForgetWork, PersonalData
 from bot.store.rows import utc_now
+from ingestion.records.ledger import records_at
+from ingestion.records.types import Run
+from ingestion.uploads import ReceivedFile, Uploads
 from rag.types import ModelCall
 from tests.fakes.board_app import TRACE
-from tests.fakes.builders import NOON
+from tests.fakes.bot_ports import MemoryEngine
+from tests.fakes.builders import ALL, NOON
 from tests.fakes.record_rows import add
 
 EXPERT = Actor("expert-1", "Erin Expert", "expert")
@@ -166,7 +175,7 @@ async def _ask_on_the_web(store: Store, who: Somebody) -> InteractionId:
         LabelRow,
         **of,
         origin="thumb",
-        truth="wrong",
+        truth="unanswerable",
         state="accepted",
         question=asked.text,
         created_at=NOON,
@@ -290,6 +299,49 @@ async def _be_noted(store: Store, who: Somebody) -> None:
     await store.notes.put("default", f"teams:chat:{who.teams}", f"19:{who.teams}")
     await store.notes.put("default", f"slack:hello:{who.direct}", "")
     await store.notes.put("default", f"run:{who.tag}", f'{{"user": "{who.slack}"}}')
+
+
+def personal_data(
+    store: Store,
+    data_dir: Path,
+    cancel: Cancel | None = None,
+    forget_work: ForgetWork | None = None,
+) -> PersonalData:
+    """Return what is kept in a record and a data directory, as the application joins it."""
+    return PersonalData(
+        "default",
+        data_dir,
+        store,
+        Uploads(data_dir, "default"),
+        records_at(data_dir, "default").ledger,
+        cancel or partial(store.work.cancel, keep_acts=True),
+        forget_work or MemoryEngine().forget_work,
+    )
+
+
+async def leave_files(store: Store, data_dir: Path, who: Somebody) -> None:
+    """Have somebody upload a page, start a run, and be in labelled questions and answers."""
+    uploads, ledger = Uploads(data_dir, "default"), records_at(data_dir, "default").ledger
+    page = uploads.receive(b"# Parking\n\nThe company pays.")
+    by = f"board:{who.name}"
+    await uploads.keep("HANDBOOK", ReceivedFile(page, f"{who.tag}.md", ".md", ALL, by))
+    run = Run(
+        f"run-{who.tag}",
+        "HANDBOOK",
+        dry_run=False,
+        allow_mass_delete=False,
+        by=f"slack:{who.slack}",
+        state="done",
+        created_at=NOON,
+    )
+    await ledger.begin(run)
+    accepted = await store.labels.accepted("default")
+    write_questions(data_dir / QUESTIONS_FILE, accepted)
+    folder = data_dir / KEPT_ANSWERS
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [{"row": {"id": each.question_id, "question": each.question}} for each in accepted]
+    lines = (f"{json.dumps(row)}\n" for row in rows)
+    (folder / "large-1.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
 @dataclass(frozen=True)

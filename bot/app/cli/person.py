@@ -14,7 +14,7 @@ from bot.app.documents import load_ingestion_settings
 from bot.app.personal_data import open_personal_data
 from bot.domain.errors import SettingInvalid
 from bot.domain.formatting import counted
-from bot.domain.personal_data import PersonSummary
+from bot.domain.personal_data import ForgetRequest, PersonSummary
 from bot.domain.settings import Settings
 from bot.inbox.engine import engine_url, forget_work_at
 from bot.observability.data_flows import data_flows
@@ -49,14 +49,20 @@ async def _export(personal: PersonalData, identity: str, out: Path) -> int:
 
 
 async def _forget(personal: PersonalData, identity: str, *, dry_run: bool, agreed: bool) -> int:
-    summary = await personal.summary([identity])
-    _print_summary(identity, summary)
-    if dry_run or not summary.total:
-        return 0
-    if not agreed and not await asyncio.to_thread(_agrees):
-        print("Nothing was changed.")
-        return 1
-    request = await personal.request([identity], operator())
+    request = await personal.open_request(identity)
+    if request is None or dry_run:
+        summary = await personal.summary([identity])
+        _print_summary(identity, summary)
+        if dry_run or not summary.total:
+            return 0
+        if not agreed and not await asyncio.to_thread(_agrees):
+            print("Nothing was changed.")
+            return 1
+        request = await personal.request([identity], operator())
+    return await _carry_out(personal, request)
+
+
+async def _carry_out(personal: PersonalData, request: ForgetRequest) -> int:
     progress = await personal.carry_out(request)
     for each in await personal.store.forgetting.unposted(personal.tenant, request):
         await personal.store.work.cancelled(each)
