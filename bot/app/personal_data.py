@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Protocol, runtime_checkable
 
 from aiohttp import web
 from pydantic_settings import BaseSettings
@@ -21,6 +22,7 @@ from bot.web.chat.account import AccountPage
 from ingestion.config import Settings as IngestionSettings
 from ingestion.records.ledger import records_of
 from ingestion.uploads import Uploads
+from rag.types import ANSWERS_SPACE
 
 
 def build_personal_data(
@@ -39,7 +41,28 @@ def build_personal_data(
         documents.records.ledger,
         partial(inbox.cancel, keep_acts=True),
         engine.forget_work,
+        partial(_erase_pages, documents),
     )
+
+
+@runtime_checkable
+class ErasesRemovals(Protocol):
+    """An index in a file of our own, in which removed pages leave traces."""
+
+    async def erase_removals(self) -> None:
+        """Leave no word of a removed page in the file. Raises IndexUnavailable."""
+        ...
+
+
+async def _erase_pages(documents: DocumentServices) -> bool:
+    """Erase replaced pages of answers, unless they are still to be indexed."""
+    library = documents.library
+    active = await documents.records.ledger.active()
+    if active or ANSWERS_SPACE in await library.to_mend():
+        return False
+    if isinstance(library.index, ErasesRemovals):
+        await library.index.erase_removals()
+    return True
 
 
 @asynccontextmanager

@@ -29,7 +29,7 @@ from bot.store.escalations import StoredEscalations
 from bot.store.forgotten_words import ForgottenWords
 from bot.store.key_values import insert_audit
 from bot.store.learning_tables import DigestRow, WebhookEventRow
-from bot.store.people import REQUESTS, StoredPeople
+from bot.store.people import ERASE_PAGES, REQUESTS, StoredPeople
 from bot.store.person_tables import ACTS, asked_by, owned_rows
 from bot.store.queries import WITHDRAWN, has_acts, insert_once
 from bot.store.retention import CHUNK
@@ -92,6 +92,19 @@ class StoredForgetting:
             .order_by(NoteRow.at, NoteRow.key)
         )
         return [self._requests.decode(text) for text in found]
+
+    async def pages_to_erase(self, tenant: str, before: datetime) -> bool:
+        """Return whether titles of pages were replaced for a forgotten person, the last before."""
+        at = await self._transactions.scalar(
+            select(NoteRow.at).where(NoteRow.tenant == tenant, NoteRow.key == ERASE_PAGES)
+        )
+        return at is not None and at < before
+
+    async def pages_erased(self, tenant: str, before: datetime) -> None:
+        """Record that the index has no such titles of before that time any more."""
+        row = NoteRow
+        here = row.tenant == tenant, row.key == ERASE_PAGES, row.at < before
+        await self._transactions.execute(delete(row).where(*here))
 
     async def asked(self, tenant: str, request: ForgetRequest) -> Sequence[InteractionId]:
         """Return the person's questions that are still recorded."""

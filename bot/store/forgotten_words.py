@@ -15,9 +15,10 @@ from bot.domain.messages import Message, Policy
 from bot.domain.personal_data import ForgetRequest, PersonKeys
 from bot.store.connections import Transactions
 from bot.store.learning_tables import GapQuestionRow, LabelRow, ReviewedAnswerRow
-from bot.store.people import StoredPeople
+from bot.store.people import ERASE_PAGES, StoredPeople
 from bot.store.person_tables import asked_by
-from bot.store.queries import not_withdrawn
+from bot.store.queries import not_withdrawn, upsert
+from bot.store.rows import utc_now
 from bot.store.tables import AuditRow, EscalationRow, InteractionRow, NoteRow, PolicyRow, Table
 from rag.text.sentences import split_units, without_markdown
 from rag.text.words import stems
@@ -85,7 +86,13 @@ class ForgottenWords:
                 values = {"question": title, "variants": json.dumps(kept)}
                 statement = update(row).where(row.id == each.id)
                 counted = statement.values(version=row.version + 1, **values)
-                changed += await self._transactions.execute(counted)
+                # Its page has the title, too, until it is indexed again.
+                page = {"tenant": tenant, "key": ERASE_PAGES, "text": "", "at": utc_now()}
+                noted = upsert(self._transactions.dialect, NoteRow, page, ("tenant", "key"))
+                async with self._transactions.writing() as connection:
+                    await connection.execute(counted)
+                    await connection.execute(noted)
+                changed += 1
         return changed
 
     def _wordings(self, row: Row[Any]) -> Sequence[str]:

@@ -34,6 +34,9 @@ FORMAT = 1
 REQUESTS = "person:forget:"
 """Key prefix of the notes that hold open requests to forget somebody; the rest is the pseudonym."""
 
+ERASE_PAGES = "person:erase-pages"
+"""Key of the note that says since when the index has words of a forgotten person to erase."""
+
 ANOTHER = "(another person)"
 """Stands for everybody else in an export."""
 

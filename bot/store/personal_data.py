@@ -37,6 +37,12 @@ KEPT_ANSWERS = Path("evaluation") / "answers"
 ForgetWork = Callable[[Sequence[InteractionId]], Awaitable[None]]
 """Deletes the engine's ended work on interactions (`bot.inbox.ports.DurableEngine`)."""
 
+ErasePages = Callable[[], Awaitable[bool]]
+"""Erases replaced pages; returns False where the index is not up to date yet."""
+
+_INDEXED_AFTER = timedelta(minutes=2)
+"""By then the page of an answer whose title was replaced waits to be indexed, or is."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -44,7 +50,9 @@ log = structlog.get_logger(__name__)
 class PersonalData:
     """What is kept about persons here, on whichever file or database.
 
-    ``cancel`` withdraws a question, ``forget_work`` deletes the engine's ended work on questions.
+    ``cancel`` withdraws a question, ``forget_work`` deletes the engine's ended work on questions,
+    ``erase_pages`` erases what the index has of pages that were replaced: None where only another
+    process can do so.
     """
 
     tenant: str
@@ -54,6 +62,7 @@ class PersonalData:
     ledger: Ledger
     cancel: Cancel
     forget_work: ForgetWork
+    erase_pages: ErasePages | None = None
     now: Callable[[], datetime] = utc_now
 
     async def summary(self, identities: Sequence[str]) -> PersonSummary:
@@ -130,7 +139,15 @@ class PersonalData:
                     changed=progress.changed,
                     waiting=progress.waiting,
                 )
+        await self._erase_pages()
         return False
+
+    async def _erase_pages(self) -> None:
+        before, forgetting = self.now() - _INDEXED_AFTER, self.store.forgetting
+        if self.erase_pages is None or not await forgetting.pages_to_erase(self.tenant, before):
+            return
+        if await self.erase_pages():
+            await forgetting.pages_erased(self.tenant, before)
 
     def job(self) -> Job:
         """Return the job that carries out requests."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,7 @@ from tests.fakes.personal_data import (
     files_with,
     leave_files,
     leave_traces,
+    personal_data,
     rows_with,
 )
 
@@ -166,3 +170,28 @@ async def test_what_leaves_the_machine_is_printed(tmp_path: Path, capsys: Printe
     out = capsys.readouterr().out
     assert "Language models: api.openai.com" in out
     assert "Mail server" in out.partition("Nothing is sent to: ")[2]
+
+
+def clock_at(moment: datetime) -> Callable[[], datetime]:
+    return lambda: moment
+
+
+async def test_replaced_pages_are_erased_once_they_are_indexed_again(
+    store: Store, tmp_path: Path
+) -> None:
+    await leave_traces(store, CANARY)
+    now, indexed, erased = datetime.now(UTC), False, 0
+
+    async def erase_pages() -> bool:
+        nonlocal erased
+        erased += indexed
+        return indexed
+
+    personal = personal_data(store, tmp_path)
+    for later, is_indexed, times in ((0, True, 0), (5, False, 0), (5, True, 1), (9, True, 1)):
+        at, indexed = now + timedelta(minutes=later), is_indexed
+        looking = replace(personal, erase_pages=erase_pages, now=clock_at(at))
+        if later == 0:
+            await looking.request([CANARY.web], "board:Ada")
+        await looking.run()
+        assert erased == times
