@@ -17,6 +17,7 @@ from pathlib import Path
 from bot.app.cli import (
     EXAMPLES,
     add_channels,
+    add_person,
     add_sessions,
     add_shadow,
     add_teams_package,
@@ -66,10 +67,6 @@ async def _run_command(options: argparse.Namespace, settings: Settings, started:
             from bot.app.cli import serve
 
             return await serve.serve(settings, sample=options.sample, started=started)
-        case "ask":
-            from bot.app.cli import questions
-
-            return await questions.ask(settings, " ".join(options.question), groups=options.group)
         case "doctor":
             from bot.app.cli import doctor
             from bot.app.confluence import confluence_checks, people_checks
@@ -81,6 +78,8 @@ async def _run_command(options: argparse.Namespace, settings: Settings, started:
             return await _run_administration(options, settings)
         case "pause" | "resume" | "sessions":
             return await _run_switch(options, settings)
+        case "person" | "outbound":
+            return await _run_personal_data(options, settings)
         case _:
             return await _run_evaluation(options, settings)
 
@@ -107,6 +106,12 @@ async def _run_administration(options: argparse.Namespace, settings: Settings) -
     )
 
 
+async def _run_personal_data(options: argparse.Namespace, settings: Settings) -> int:
+    from bot.app.cli import person
+
+    return await person.run(settings, options)
+
+
 async def _run_switch(options: argparse.Namespace, settings: Settings) -> int:
     from bot.app.cli import administration
 
@@ -122,6 +127,8 @@ async def _run_switch(options: argparse.Namespace, settings: Settings) -> int:
 async def _run_evaluation(options: argparse.Namespace, settings: Settings) -> int:
     from bot.app.cli import questions
 
+    if options.command == "ask":
+        return await questions.ask(settings, " ".join(options.question), groups=options.group)
     if options.command == "certify":
         return await questions.run_certification(settings, options.questions, model=options.model)
     if options.command == "train":
@@ -158,6 +165,8 @@ def build_parser(prog: str) -> argparse.ArgumentParser:
     add_sessions(commands)
     add_shadow(commands)
     add_webhooks(commands)
+    add_person(commands)
+    commands.add_parser("outbound", help="say what leaves this machine, and to whom")
     _add_pause_and_resume(commands)
     _add_measuring(commands)
     table = commands.add_parser("settings", help="print all settings as a table")

@@ -19,6 +19,7 @@ from bot.app.confluence import ConfluenceDirectory, answer_publisher, confluence
 from bot.app.documents import DocumentServices, build_document_services
 from bot.app.learning import LearningServices, build_learning, mount_learning_pages
 from bot.app.learning_jobs import digest_schedule, utc_now
+from bot.app.personal_data import build_personal_data, mount_personal_data
 from bot.app.worker import BackgroundWork, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
 from bot.chat.commands.digest_switch import DigestSwitch
@@ -39,6 +40,7 @@ from bot.learning.question_words import QuestionWords
 from bot.learning.shadow_mode import DraftReview
 from bot.observability.metrics import Metrics, mount_metrics
 from bot.store.database import Store
+from bot.store.personal_data import PersonalData
 from bot.web import api
 from bot.web.auth.identity import DIRECTORY
 from bot.web.auth.security import continue_trace, mount_security
@@ -46,7 +48,6 @@ from bot.web.board import layout as board
 from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.channels import ChannelPage
 from bot.web.board.documents import DocumentPages
-from bot.web.chat.account import AccountPage
 from bot.web.chat.routes import mount_chat
 from bot.web.forms import upload_limits
 from ingestion.config import Settings as IngestionSettings
@@ -156,6 +157,7 @@ class _Services:
     documents: DocumentServices
     context: ChatContext
     learning: LearningServices
+    personal: PersonalData
     channels: Sequence[Channel]
 
 
@@ -261,6 +263,7 @@ def _build_services(
         check_parts=check_parts,
         directory=directory,
     )
+    personal = build_personal_data(settings, store, background.inbox, engine, documents)
     learning = build_learning(
         settings,
         components,
@@ -271,9 +274,10 @@ def _build_services(
         runs=documents.records.ledger,
         publisher=publisher,
         is_open=lambda: background.supervisor.part().state == "ready",
+        more=(personal.job(),),
     )
     return _Services(
-        settings, components, store, background, documents, context, learning, channels
+        settings, components, store, background, documents, context, learning, personal, channels
     )
 
 
@@ -326,7 +330,6 @@ def _mount_chat(app: web.Application, services: _Services) -> None:
         starters=settings.chat_starters,
         placeholder=settings.chat_placeholder,
     )
-    AccountPage(settings.tenant, services.learning.words, store.digests).mount(app)
 
 
 def _mount_board(
@@ -363,6 +366,7 @@ def _mount_board(
         platforms=services.channels,
         further=further,
     )
+    mount_personal_data(app, settings, services.personal, services.learning, further)
 
 
 def _mount_casework(app: web.Application, services: _Services) -> None:

@@ -63,9 +63,6 @@ from bot.web.board.label_queue import LabelsPage
 from ingestion.library import Library
 from prompts.files import load_prompt
 
-QUESTIONS_FILE = "questions.jsonl"
-"""Name of the operator's labelled questions in the data directory."""
-
 _MINUTE = timedelta(minutes=1)
 _FEW_MINUTES = timedelta(minutes=5)
 _HOUR = timedelta(hours=1)
@@ -120,11 +117,13 @@ def build_learning(
     runs: ListsActiveRuns,
     publisher: Publishes | None,
     is_open: Callable[[], bool],
+    more: Sequence[Job] = (),
 ) -> LearningServices:
     """Build everything that learns; nothing is started.
 
     ``directory`` resolves what colleagues may read, ``runs`` lists index runs, ``publisher``
-    publishes answers in the wiki. ``is_open``: the record can be used.
+    publishes answers in the wiki. ``is_open``: the record can be used. ``more`` are jobs that run
+    beside those of learning.
     """
     readable = ReadableInIndex(components.index)
     words = QuestionWords(store.escalations, store.notes, readable)
@@ -147,6 +146,7 @@ def build_learning(
         Job(digest.JOB, _FEW_MINUTES, build_digest_job(settings, store, writer, channels).run),
         Job(shadow_mode.JOB, _SOON, build_draft_sender(settings, store, channels, readable).run),
         *build_case_webhook_jobs(settings, store, readable),
+        *more,
     )
     return LearningServices(
         JobRunner(settings.tenant, jobs, store.jobs, owner=str(uuid.uuid4()), is_open=is_open),
@@ -240,7 +240,7 @@ def _label_review(
         words=words,
         readable=readable,
         audits=store.audits,
-        questions=settings.data_dir / QUESTIONS_FILE,
+        questions=settings.data_dir / label_review.QUESTIONS_FILE,
         now=utc_now,
     )
 

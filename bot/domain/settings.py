@@ -60,7 +60,9 @@ class Settings(LearningSettings):
         "info", description="Least severe log line that is written."
     )
     log_questions: bool = Field(
-        default=True, alias="LOG_QUESTIONS", description="Write the question's text to the log."
+        default=False,
+        alias="LOG_QUESTIONS",
+        description="Write the question's text to the log, which nobody is forgotten from.",
     )
 
     concurrency: int = Field(

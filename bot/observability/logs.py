@@ -6,6 +6,7 @@ one line, with passwords and keys masked; trouble is logged when it begins and w
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import re
 import sys
@@ -30,6 +31,26 @@ from bot.observability.tracing import current_trace_id
 from rag.retrying import log_long_waits
 from rag.types import ModelCall
 
+PERSON_FIELDS = ("person", "actor", "key")
+"""Fields of log lines that hold a person's id, or the key of a limit that has one in it."""
+
+_MARK_DIGITS = 12
+
+
+def mask_persons(
+    _logger: object, _method: str, event: structlog.types.EventDict
+) -> structlog.types.EventDict:
+    """Replace persons' ids by a hash: lines of one person belong together, and name nobody.
+
+    Who knows an id can tell its hash. A log is kept by others than the record, and not deleted
+    from when somebody is forgotten.
+    """
+    for name in PERSON_FIELDS:
+        if event.get(name):
+            digest = hashlib.sha256(str(event[name]).encode("utf-8", "replace")).hexdigest()
+            event[name] = f"person-{digest[:_MARK_DIGITS]}"
+    return event
+
 
 def set_up_logs(level: str, stream: TextIO = sys.stderr) -> None:
     """Send structlog and the standard library's loggers to one stream in one form."""
@@ -43,6 +64,7 @@ def set_up_logs(level: str, stream: TextIO = sys.stderr) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
+        mask_persons,
     ]
     threshold = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(

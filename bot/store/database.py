@@ -28,6 +28,7 @@ from bot.store.connections import (
 from bot.store.corrections import StoredCorrections
 from bot.store.digests import StoredDigests
 from bot.store.escalations import StoredEscalations
+from bot.store.forgetting import StoredForgetting
 from bot.store.gap_reports import StoredGapReports
 from bot.store.gaps import StoredGaps
 from bot.store.insights import StoredInsights
@@ -44,6 +45,7 @@ from bot.store.leases import StoredReplicas
 from bot.store.limits import StoredCounting, StoredUsage
 from bot.store.migrations import HEAD
 from bot.store.notices import StoredNotices
+from bot.store.people import StoredPeople
 from bot.store.retention import StoredRetention
 from bot.store.reviewed_answers import StoredAnswers
 from bot.store.search import StoredSearches
@@ -146,6 +148,8 @@ class Store:
         self.digests = StoredDigests(transactions)
         self.shadow_drafts = StoredShadowDrafts(transactions)
         self.webhook_events = StoredWebhookEvents(transactions)
+        self.people = StoredPeople(transactions)
+        self.forgetting = StoredForgetting(transactions, self.people, self.escalations)
 
     async def __aenter__(self) -> Self:
         return self

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, get_args
 
-from sqlalchemy import Insert, Row, Select, Update, func, insert, select, tuple_, update
+from sqlalchemy import Insert, Row, Select, Update, func, insert, or_, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStatus, CaseStep
@@ -185,7 +185,8 @@ def _select_all_cases(tenant: str) -> Select[EscalationRow, str, str]:
         .join(InteractionRow, InteractionRow.id == EscalationRow.interaction_id)
         .where(
             EscalationRow.tenant == tenant,
-            queries.not_withdrawn(),
+            # A withdrawn question's case is gone; that of a forgotten asker has experts' acts.
+            or_(queries.not_withdrawn(), queries.has_acts(EscalationRow.interaction_id)),
         )
     )
 
@@ -285,7 +286,8 @@ async def _lock_case(connection: AsyncConnection, tenant: str, case_id: str) -> 
     # Interaction first, then case: retention and withdrawal lock in the same order, and skip or
     # wait for locked rows.
     await connection.execute(queries.select_interaction_for_update(key))
-    query = select_case(tenant, key).with_for_update(of=EscalationRow)
+    query = select_case(tenant, key).where(queries.not_withdrawn())
+    query = query.with_for_update(of=EscalationRow)
     row = (await connection.execute(query)).first()
     if row is None:
         raise InteractionUnknown(

@@ -8,12 +8,14 @@ from datetime import datetime
 from sqlalchemy import (
     ColumnElement,
     Delete,
+    Exists,
     Insert,
     Select,
     Update,
     and_,
     case,
     delete,
+    exists,
     func,
     not_,
     or_,
@@ -312,21 +314,27 @@ def select_feedback(interaction_id: str) -> Select[FeedbackRow]:
     )
 
 
-def delete_texts(interaction_id: str) -> tuple[Delete | Update, ...]:
+_BY_EXPERT = EscalationStepRow.actor_role == "expert"
+
+
+def delete_texts(interaction_id: str, *, keep_acts: bool = False) -> tuple[Delete | Update, ...]:
     """Return the statements that delete other texts of a withdrawn question and its answer.
 
     The escalation and its notices are blanked, not deleted: they hold where experts' replies were
-    posted, until those are withdrawn.
+    posted, until those are withdrawn. ``keep_acts``: what experts did stays, without their words,
+    and with it the case.
     """
-    blank = {"question": "", "asker_name": "", "owner_name": "", "due_at": None}
+    blank = {"question": "", "asker_name": "", "due_at": None}
+    steps = EscalationStepRow.interaction_id == interaction_id
     return (
         # First: this waits for a reminder being written, so that its steps are deleted below, too.
         update(EscalationRow)
         .where(EscalationRow.interaction_id == interaction_id)
-        .values(state="resolved", **blank),
+        .values(state="resolved", **blank, **({} if keep_acts else {"owner_name": ""})),
         delete(TurnRow).where(TurnRow.interaction_id == interaction_id),
         delete(FeedbackRow).where(FeedbackRow.interaction_id == interaction_id),
-        delete(EscalationStepRow).where(EscalationStepRow.interaction_id == interaction_id),
+        delete(EscalationStepRow).where(steps, *([not_(_BY_EXPERT)] if keep_acts else [])),
+        update(EscalationStepRow).where(steps).values(text=""),
         *(delete(table).where(table.interaction_id == interaction_id) for table in WITH_WORDS),
         # One that was given to others has words that an expert approved, and stays theirs.
         delete(ReviewedAnswerRow).where(
@@ -338,9 +346,20 @@ def delete_texts(interaction_id: str) -> tuple[Delete | Update, ...]:
     )
 
 
+def has_acts(interaction_id: ColumnElement[str] | InstrumentedAttribute[str]) -> Exists:
+    """Return the condition that experts' acts on a case are kept."""
+    return exists().where(EscalationStepRow.interaction_id == interaction_id, _BY_EXPERT)
+
+
 def delete_case(interaction_id: str) -> Delete:
-    """Return the statement that deletes the blanked escalation of a withdrawn question."""
-    return delete(EscalationRow).where(EscalationRow.interaction_id == interaction_id)
+    """Return the statement that deletes the blanked escalation of a withdrawn question.
+
+    One with acts that are kept stays.
+    """
+    row = EscalationRow
+    return delete(row).where(
+        row.interaction_id == interaction_id, not_(has_acts(row.interaction_id))
+    )
 
 
 def select_notices_posted_to_asker(interaction_id: str) -> Select[str | None, str | None]:

@@ -154,14 +154,16 @@ class StoredWork:
             statement = queries.replace_message(message.interaction_id, self._rows.message(kept))
             return bool((await connection.execute(statement)).rowcount)
 
-    async def cancel(self, interaction_id: InteractionId) -> Interaction:
+    async def cancel(
+        self, interaction_id: InteractionId, *, keep_acts: bool = False
+    ) -> Interaction:
         async with self._transactions.writing(urgent=True) as connection:
             interaction = await self._held(connection, interaction_id)
             if interaction.withdrawn:
                 return interaction
             blank = self._rows.message(_without_words(interaction.message))
             await connection.execute(queries.withdraw_interaction(interaction_id, blank, utc_now()))
-            for statement in queries.delete_texts(interaction_id):
+            for statement in queries.delete_texts(interaction_id, keep_acts=keep_acts):
                 await connection.execute(statement)
             return await self._held(connection, interaction_id)
 

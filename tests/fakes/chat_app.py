@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from aiohttp import web
@@ -30,6 +31,7 @@ from rag.types import Chunk, Principal
 from tests.fakes.builders import chunk, route
 from tests.fakes.chat_context import ReadsEverything
 from tests.fakes.durable_inbox import inbox_over, running
+from tests.fakes.personal_data import personal_data
 
 VPN = chunk("Error 809 means that UDP 500 is blocked.\n\nCall IT.", url="/pages/IT/vpn.md")
 QUOTE = "Error 809 means that UDP 500 is blocked."
@@ -114,7 +116,8 @@ async def chat_app(
     )
     readable = readable or ReadsEverything()
     words = QuestionWords(store.escalations, store.notes, readable)
-    AccountPage("default", words, store.digests).mount(app)
+    personal = personal_data(store, data_dir, partial(opened.inbox.cancel, keep_acts=True))
+    AccountPage("default", words, store.digests, personal, lambda: None).mount(app)
     async with running(opened):
         yield app
 

@@ -116,6 +116,19 @@ def add_webhooks(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
 
 
+def add_person(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `person` command to the command line."""
+    parser = commands.add_parser("person", help="export or forget what is kept about a person")
+    acts = parser.add_subparsers(dest="act", required=True)
+    exporting = acts.add_parser("export", help="write all that is kept about a person to a file")
+    exporting.add_argument("--out", type=Path, required=True, metavar="FILE", help="JSON")
+    forgetting = acts.add_parser("forget", help="delete it, and unname their acts")
+    forgetting.add_argument("--dry-run", action="store_true", help="only count what is kept")
+    forgetting.add_argument("--yes", action="store_true", help="do not ask")
+    for act in (exporting, forgetting):
+        act.add_argument("identity", help="an id on a platform, or the verified e-mail address")
+
+
 def parse_time(argument: str) -> datetime:
     """Parse a date or time in ISO 8601; without an offset it is UTC."""
     try:
@@ -136,7 +149,9 @@ EXAMPLES: Mapping[str, str] = {
     "evaluate": "evaluate questions.jsonl --out report.json",
     "init": "init",
     "labels": "labels questions.jsonl",
+    "outbound": "outbound",
     "pause": "pause --reason 'The wiki is being moved; back at 2 pm.'",
+    "person": "person export anna@acme.example --out anna.json",
     "resume": "resume",
     "serve": "serve --sample",
     "sessions": "sessions end anna@acme.example",

@@ -156,6 +156,11 @@ class EmbeddedIndex:
         page = Page(tenant=tenant, space=space, id=page_id, version="", readers=readers)
         await self._write(lambda: writes.set_readers(self._writing, page))
 
+    async def erase_removals(self) -> None:
+        """Leave no word of a removed page in the file; slow, for the word index is rewritten."""
+        await self._write(lambda: writes.rewrite_words(self._writing))
+        await self._run(self._writes, lambda: writes.truncate_log(self._writing))
+
     async def warm(self) -> None:
         """Load the vectors into memory, so that the first search is fast.
 

@@ -144,6 +144,8 @@ def connect(path: Path) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
+        # A removed page's text is overwritten, not left in free pages of the file.
+        connection.execute("PRAGMA secure_delete = ON")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIBIBYTES}")
         with transaction(connection):
             _make_or_check(connection, path)

@@ -93,6 +93,17 @@ def set_readers(connection: sqlite3.Connection, page: Page) -> None:
         )
 
 
+def rewrite_words(connection: sqlite3.Connection) -> None:
+    """Merge the word indexes: until then FTS5 keeps the words of removed chunks."""
+    for table in ("words", "spellings"):
+        connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")  # noqa: S608 - ours
+
+
+def truncate_log(connection: sqlite3.Connection) -> None:
+    """Empty the write-ahead log, as far as no reader needs it."""
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
 def next_revision(connection: sqlite3.Connection) -> int:
     """Increment the revision, so that readers detect the change; delete old removal marks."""
     row = connection.execute(

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from bot.domain.interactions import Outcome, Reply, Route, Trace
 from bot.domain.messages import FoundPassage, Intent, Message
 from bot.domain.outcomes import unavailable_outcome
+from bot.domain.settings_loading import load_settings
 from bot.observability.logs import HIDDEN, LONGEST_QUERY, RequestLog, mask_credentials, set_up_logs
 from bot.observability.tracing import interaction_span
 from rag.types import ModelCall
@@ -210,3 +211,24 @@ def test_questions_about_passwords_and_keys_are_left_as_they_are(text: str) -> N
 )
 def test_hostile_text_is_masked_at_once(piece: str) -> None:
     assert costs_in_proportion(lambda text: lines(message(text)), piece, 100_000 * len(piece))
+
+
+def test_a_persons_id_is_logged_as_a_hash() -> None:
+    stream = io.StringIO()
+    set_up_logs("info", stream)
+    try:
+        log = structlog.get_logger("limits")
+        log.warning("limit.refused", person="U0CANARY", key="default:U0CANARY")
+        log.warning("limit.refused", person="U0CANARY", channel="slack:C1")
+    finally:
+        structlog.reset_defaults()
+        logging.getLogger().handlers.clear()
+    first, second = (json.loads(line) for line in stream.getvalue().splitlines())
+
+    assert "U0CANARY" not in stream.getvalue()
+    assert first["person"] == second["person"] != first["key"]
+    assert second["channel"] == "slack:C1"
+
+
+def test_questions_are_left_out_of_the_log_unless_wanted() -> None:
+    assert not load_settings(_env_file=None).log_questions

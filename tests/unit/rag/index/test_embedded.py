@@ -55,6 +55,25 @@ async def open_file_index(path: Path) -> AsyncIterator[EmbeddedIndex]:
         await index.close()
 
 
+def _bytes_below(folder: Path) -> bytes:
+    return b"".join(each.read_bytes() for each in folder.iterdir())
+
+
+async def test_no_byte_of_a_removed_page_is_left_once_erased(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    async with open_file_index(path) as index:
+        for number in range(30):
+            await put_pages(index, draft(f"p{number}", f"about zirconium {number} and more"))
+        await put_pages(index, draft("secret", "the canaryword of somebody"))
+        await put_pages(index, draft("secret", "what an expert wrote instead"))
+        await index.erase_removals()
+        found = page_ids(await ask(index, "zirconium"))
+    left = _bytes_below(tmp_path)
+    assert b"canaryword" not in left
+    assert b"expert wrote" in left
+    assert found
+
+
 async def test_another_process_is_seen_whole_page_by_whole_page(tmp_path: Path) -> None:
     path = tmp_path / "index.sqlite"
     async with open_file_index(path) as index:
