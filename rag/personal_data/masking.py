@@ -1,0 +1,181 @@
+"""Put numbered placeholders in place of personal data, and back; no I/O.
+
+What was masked is known only to the value that did it: it is neither stored nor logged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rag.personal_data import contacts, credentials, identity_numbers, postal_addresses
+from rag.personal_data.findings import KINDS, Cue, Finding, Kind, by_word, without_overlaps
+from rag.personal_data.names import DirectoryNames, Words
+
+_CUES = by_word((*credentials.CUES, *contacts.CUES, *identity_numbers.CUES, *postal_addresses.CUES))
+_WITH_DIGITS = (
+    identity_numbers.find_ibans,
+    identity_numbers.find_cards,
+    identity_numbers.find_national_numbers,
+    contacts.find_phones,
+    postal_addresses.find_addresses,
+)
+_DIGITS = re.compile(r"\d")
+
+PLACEHOLDER = re.compile(rf"\\?\[?(?<![^\W_])(?P<name>(?:{'|'.join(KINDS)})_\d{{1,4}})(?!\w)\\?\]?")
+"""A placeholder, also as models write it: without its brackets, or with escaped ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """Texts with their personal data masked, and what is put back in a reply to them.
+
+    ``placeholders`` are in order of their first place. ``values`` holds what each stands for;
+    ``literal`` are things like placeholders that somebody wrote, which stand for themselves.
+    """
+
+    texts: tuple[str, ...]
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    literal: frozenset[str] = frozenset()
+    ambiguous: frozenset[str] = field(default=frozenset(), repr=False)
+
+    @property
+    def placeholders(self) -> tuple[str, ...]:
+        return tuple(self.values)
+
+    def restored(self, text: str) -> str:
+        """Return a text with the masked values in place of their placeholders."""
+        return self._replaced(text, self.values)
+
+    def without_values(self, text: str) -> str:
+        """Return a text with the kind of what was masked, such as "[EMAIL]", in its place."""
+        return self._replaced(text, {name: f"[{_kind_of(name)}]" for name in self.values})
+
+    def unknown(self, text: str) -> bool:
+        """Return whether a text has a placeholder that stands for nothing."""
+        names = (match["name"] for match in PLACEHOLDER.finditer(text))
+        return any(each not in self.values and each not in self.literal for each in names)
+
+    def masked(self, text: str) -> str:
+        """Return another text with the same values masked in it, and nothing else.
+
+        Names that are also words stay: where they stand for a person is not looked into.
+        """
+        if not self.values:
+            return text
+        sure = {value: name for name, value in self.values.items() if value not in self.ambiguous}
+        if not sure:
+            return text
+        longest_first = sorted(sure, key=len, reverse=True)
+        anywhere = "|".join(map(re.escape, longest_first))
+        by_case = {value.casefold(): name for value, name in sure.items()}
+        pattern = re.compile(rf"(?<!\w)(?:{anywhere})(?!\w)", re.IGNORECASE)
+        return pattern.sub(
+            lambda match: _shown(by_case.get(match.group().casefold(), "")) or match.group(), text
+        )
+
+    def _replaced(self, text: str, by: Mapping[str, str]) -> str:
+        if not by:
+            return text
+        return PLACEHOLDER.sub(lambda match: by.get(match["name"], match.group()), text)
+
+
+class Masker:
+    """Finds and masks personal data; keeps nothing of the texts that it is given.
+
+    Args:
+        names: The names of the workspace's people.
+    """
+
+    def __init__(self, names: DirectoryNames) -> None:
+        self.names = names
+
+    def find(self, text: str) -> Sequence[Finding]:
+        """Return the personal data of a text, in order and without overlaps."""
+        return without_overlaps(self._all(text))
+
+    def _all(self, text: str) -> Iterator[Finding]:
+        words = Words.of(text)
+        yield from self.names.find(words)
+        yield from contacts.find_emails(text)
+        yield from credentials.find_credentials(text)
+        for word, key in zip(words.found, words.keys, strict=True):
+            if key in _CUES or "-" in key or "'" in key:
+                yield from _said(text, word)
+        if _DIGITS.search(text):
+            for recogniser in _WITH_DIGITS:
+                yield from recogniser(text)
+
+    def mask(self, texts: Sequence[str], others: Iterable[str] = ()) -> Masking:
+        """Return texts with their personal data masked; the same value is one placeholder.
+
+        ``others`` are texts that go with them. A number is left out where one of all these texts
+        has such a placeholder already.
+        """
+        found = [(text, self.find(text)) for text in texts]
+        if not any(findings for _, findings in found):
+            return Masking(tuple(texts), literal=_literal((*texts, *others)))
+        literal = _literal((*texts, *others))
+        naming = _Naming(literal)
+        masked = tuple(_with_placeholders(text, findings, naming) for text, findings in found)
+        ambiguous = frozenset(
+            text[each.start : each.end]
+            for text, findings in found
+            for each in findings
+            if each.ambiguous
+        )
+        return Masking(
+            masked,
+            {name: value for (_, value), name in naming.names.items()},
+            literal,
+            ambiguous,
+        )
+
+
+class _Naming:
+    """Gives each value a placeholder of its kind, numbered from 1."""
+
+    def __init__(self, taken: frozenset[str]) -> None:
+        self._taken = taken
+        self._last: dict[Kind, int] = {}
+        self.names: dict[tuple[Kind, str], str] = {}
+
+    def of(self, kind: Kind, value: str) -> str:
+        if (kind, value) not in self.names:
+            number = self._last.get(kind, 0) + 1
+            while f"{kind}_{number}" in self._taken:
+                number += 1
+            self._last[kind] = number
+            self.names[kind, value] = f"{kind}_{number}"
+        return self.names[kind, value]
+
+
+def _with_placeholders(text: str, findings: Sequence[Finding], naming: _Naming) -> str:
+    parts, at = [], 0
+    for each in findings:
+        name = naming.of(each.kind, text[each.start : each.end])
+        parts += [text[at : each.start], _shown(name)]
+        at = each.end
+    return "".join([*parts, text[at:]])
+
+
+def _said(text: str, word: re.Match[str]) -> Iterator[Finding]:
+    """Yield what a text says from a word on is personal: "phone 030 901820"."""
+    lowered = word.group().lower()
+    for cue in _CUES.get(lowered) or _CUES.get(re.split(r"[-'\u2019]", lowered)[0], ()):
+        if match := cue.pattern.match(text, word.start()):
+            groups = (name for name in cue.pattern.groupindex if match[name])
+            yield from (Finding(cue.kind, *match.span(name)) for name in groups)
+
+
+def _literal(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(match["name"] for text in texts for match in PLACEHOLDER.finditer(text))
+
+
+def _shown(name: str) -> str:
+    return f"[{name}]" if name else ""
+
+
+def _kind_of(name: str) -> str:
+    return name.rpartition("_")[0]
