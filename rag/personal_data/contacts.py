@@ -62,7 +62,8 @@ CUES = (
         "PHONE",
         re.compile(
             rf"(?:my|meine) (?:(?:new|private|home|work|neue|private) )?(?:number|nummer)"
-            rf"(?: is| ist| lautet|:)?\s{{1,3}}(?P<value>\+?\(?\d(?:{_GAP}{{0,3}}\d){{5,14}})(?![\w-])",
+            rf"(?: is| ist| lautet|:)?\s{{1,3}}"
+            rf"(?P<value>\+?\(?\d(?:{_GAP}{{0,3}}\d){{5,14}})(?![\w-])",
             re.IGNORECASE,
         ),
     ),

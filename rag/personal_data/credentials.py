@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from rag.personal_data.findings import Cue, Finding
 
 _PRIVATE_KEY = r"-----BEGIN[A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END[A-Z ]*-----)?"
-_TOKEN = (
+_ISSUED = (
     r"\b(?:xox[a-z]|xapp|sk|pk|rk|glpat|hf|pypi|npm|shpat|dop_v1)[-_](?=[\w-]*\d)[\w-]{12,}"
     r"|\b(?:gh[a-z]_|github_pat_|ATATT)\w{16,}"
     r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
@@ -19,7 +19,7 @@ _TOKEN = (
     r"|\bhooks\.slack\.com/services/[\w/]{20,}"
     r"|\bdiscord(?:app)?\.com/api/webhooks/\d+/[\w-]{20,}"
 )
-"""Forms that nothing but a key or token has: the letters before it name who issues it."""
+"""Forms of keys and tokens alone: their first letters name who issues them."""
 _CALLED = (
     r"(?:password|passwort|passphrase|passcode|kennwort|secret|token|(?:account|access|api).?key"
     r"|contrase\u00f1a|mot de passe)"
@@ -27,7 +27,7 @@ _CALLED = (
 _SAYS = r"\s{0,3}(?:[:=]|\b(?:is|ist|es|est)\b)\s{0,3}"
 
 ANY_CREDENTIALS = re.compile(
-    rf"{_PRIVATE_KEY}|{_TOKEN}"
+    rf"{_PRIVATE_KEY}|{_ISSUED}"
     rf"|(?P<said>://|\bbearer\s{{1,3}}|\bbasic\s{{1,3}}|{_CALLED}{_SAYS})"
     r"(?:(?<=://)[^\s/@:]{1,100}:[^\s/@]{1,200}(?=@)"
     r"|(?<=[:=\s])(?=\S*\d)\S{6,}|(?<=[:=])\S+|(?<=[:=]\s)\S+)",
@@ -38,7 +38,7 @@ ANY_CREDENTIALS = re.compile(
 _KEY = re.compile(_PRIVATE_KEY)
 _CHUNK = re.compile(r"\S{12,}")
 _IN_CHUNK = re.compile(
-    rf"{_TOKEN}|(?<=://)[^\s/@:]{{1,100}}:[^\s/@]{{1,200}}(?=@)|(?<=sig=)[\w%+/=-]{{20,}}",
+    rf"{_ISSUED}|(?<=://)[^\s/@:]{{1,100}}:[^\s/@]{{1,200}}(?=@)|(?<=sig=)[\w%+/=-]{{20,}}",
     re.IGNORECASE,
 )
 _TECHNICAL = r"(?!0x[0-9a-f]|KB\d|CVE-\d|(?:INC|REQ|CHG)\d|https?:|v?\d+(?:\.\d+)+\b|\d{4}-\d\d)"

@@ -92,8 +92,8 @@ CUES = (
         re.compile(
             rf"(?:social[ -]security|national[ -](?:insurance|id(?:entity)?)|ni(?=\snumber)"
             rf"|identity card|citizen(?=\snumber)|tax(?:payer)? ?(?:id(?:entification)?|(?=number))"
-            rf"|driver(?:[\u2019']s|s[\u2019']?)? licen[cs]e|driving licen[cs]e|steuer-?(?:id|nr\.?)"
-            rf"|codice fiscale|cpr-?nummer){_NUMBER}{_IS}{_VALUE}",
+            rf"|driver(?:[\u2019']s|s[\u2019']?)? licen[cs]e|driving licen[cs]e"
+            rf"|steuer-?(?:id|nr\.?)|codice fiscale|cpr-?nummer){_NUMBER}{_IS}{_VALUE}",
             re.IGNORECASE,
         ),
     ),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rag.personal_data import contacts, credentials, identity_numbers, postal_addresses
-from rag.personal_data.findings import KINDS, Cue, Finding, Kind, by_word, without_overlaps
+from rag.personal_data.findings import KINDS, Finding, Kind, by_word, without_overlaps
 from rag.personal_data.names import DirectoryNames, Words
 
 _CUES = by_word((*credentials.CUES, *contacts.CUES, *identity_numbers.CUES, *postal_addresses.CUES))
@@ -29,56 +29,50 @@ PLACEHOLDER = re.compile(rf"\\?\[?(?<![^\W_])(?P<name>(?:{'|'.join(KINDS)})_\d{{
 
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """Texts with their personal data masked, and what is put back in a reply to them.
+    """Texts with their personal data masked, and what each placeholder in them stands for.
 
-    ``placeholders`` are in order of their first place. ``values`` holds what each stands for;
-    ``literal`` are things like placeholders that somebody wrote, which stand for themselves.
+    ``values`` are by placeholder, in order of their first place, such as ``EMAIL_1``. ``around``
+    are all texts that go together. ``ambiguous`` values are names that are words, too.
     """
 
     texts: tuple[str, ...]
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
-    literal: frozenset[str] = frozenset()
+    around: tuple[str, ...] = field(default=(), repr=False)
     ambiguous: frozenset[str] = field(default=frozenset(), repr=False)
-
-    @property
-    def placeholders(self) -> tuple[str, ...]:
-        return tuple(self.values)
 
     def restored(self, text: str) -> str:
         """Return a text with the masked values in place of their placeholders."""
-        return self._replaced(text, self.values)
+        return _replaced(text, self.values)
 
     def without_values(self, text: str) -> str:
-        """Return a text with the kind of what was masked, such as "[EMAIL]", in its place."""
-        return self._replaced(text, {name: f"[{_kind_of(name)}]" for name in self.values})
+        """Return a text with the kind of what was masked in its place, such as "[email]"."""
+        return _replaced(text, {name: _kind_label(name) for name in self.values})
 
-    def unknown(self, text: str) -> bool:
-        """Return whether a text has a placeholder that stands for nothing."""
+    def has_unknown(self, text: str) -> bool:
+        """Return whether a text has a placeholder that stands for nothing, nor was written."""
         names = (match["name"] for match in PLACEHOLDER.finditer(text))
-        return any(each not in self.values and each not in self.literal for each in names)
+        return any(
+            name not in self.values and not any(name in each for each in self.around)
+            for name in names
+        )
 
     def masked(self, text: str) -> str:
         """Return another text with the same values masked in it, and nothing else.
 
-        Names that are also words stay: where they stand for a person is not looked into.
+        Names that are words, too, stay: nothing says that they stand for a person there.
         """
-        if not self.values:
-            return text
-        sure = {value: name for name, value in self.values.items() if value not in self.ambiguous}
+        sure = {
+            value.casefold(): name
+            for name, value in self.values.items()
+            if value not in self.ambiguous
+        }
         if not sure:
             return text
-        longest_first = sorted(sure, key=len, reverse=True)
-        anywhere = "|".join(map(re.escape, longest_first))
-        by_case = {value.casefold(): name for value, name in sure.items()}
-        pattern = re.compile(rf"(?<!\w)(?:{anywhere})(?!\w)", re.IGNORECASE)
+        longest_first = "|".join(map(re.escape, sorted(sure, key=len, reverse=True)))
+        pattern = re.compile(rf"(?<!\w)(?:{longest_first})(?!\w)", re.IGNORECASE)
         return pattern.sub(
-            lambda match: _shown(by_case.get(match.group().casefold(), "")) or match.group(), text
+            lambda match: _shown(sure.get(match.group().casefold(), match.group())), text
         )
-
-    def _replaced(self, text: str, by: Mapping[str, str]) -> str:
-        if not by:
-            return text
-        return PLACEHOLDER.sub(lambda match: by.get(match["name"], match.group()), text)
 
 
 class Masker:
@@ -95,6 +89,31 @@ class Masker:
         """Return the personal data of a text, in order and without overlaps."""
         return without_overlaps(self._all(text))
 
+    def mask(self, texts: Sequence[str], others: Iterable[str] = ()) -> Masking:
+        """Return texts with their personal data masked; the same value is one placeholder.
+
+        ``others`` are texts that go with them. No placeholder is one that these texts have already.
+        """
+        found = [(text, self.find(text)) for text in texts]
+        around = (*texts, *others)
+        if not any(findings for _, findings in found):
+            return Masking(tuple(texts), around=around)
+        naming = _Naming(around)
+        masked = tuple(_with_placeholders(text, findings, naming) for text, findings in found)
+        ambiguous = (
+            text[each.start : each.end]
+            for text, findings in found
+            for each in findings
+            if each.ambiguous
+        )
+        values = {name: value for (_, value), name in naming.names.items()}
+        return Masking(masked, values, around, frozenset(ambiguous))
+
+    def without_personal_data(self, text: str) -> str:
+        """Return a text with the kind of each value in its place, in words: for an embedder."""
+        masking = self.mask([text])
+        return masking.without_values(masking.texts[0])
+
     def _all(self, text: str) -> Iterator[Finding]:
         words = Words.of(text)
         yield from self.names.find(words)
@@ -107,44 +126,19 @@ class Masker:
             for recogniser in _WITH_DIGITS:
                 yield from recogniser(text)
 
-    def mask(self, texts: Sequence[str], others: Iterable[str] = ()) -> Masking:
-        """Return texts with their personal data masked; the same value is one placeholder.
-
-        ``others`` are texts that go with them. A number is left out where one of all these texts
-        has such a placeholder already.
-        """
-        found = [(text, self.find(text)) for text in texts]
-        if not any(findings for _, findings in found):
-            return Masking(tuple(texts), literal=_literal((*texts, *others)))
-        literal = _literal((*texts, *others))
-        naming = _Naming(literal)
-        masked = tuple(_with_placeholders(text, findings, naming) for text, findings in found)
-        ambiguous = frozenset(
-            text[each.start : each.end]
-            for text, findings in found
-            for each in findings
-            if each.ambiguous
-        )
-        return Masking(
-            masked,
-            {name: value for (_, value), name in naming.names.items()},
-            literal,
-            ambiguous,
-        )
-
 
 class _Naming:
     """Gives each value a placeholder of its kind, numbered from 1."""
 
-    def __init__(self, taken: frozenset[str]) -> None:
-        self._taken = taken
+    def __init__(self, around: Sequence[str]) -> None:
+        self._around = around
         self._last: dict[Kind, int] = {}
         self.names: dict[tuple[Kind, str], str] = {}
 
     def of(self, kind: Kind, value: str) -> str:
         if (kind, value) not in self.names:
             number = self._last.get(kind, 0) + 1
-            while f"{kind}_{number}" in self._taken:
+            while any(f"{kind}_{number}" in each for each in self._around):
                 number += 1
             self._last[kind] = number
             self.names[kind, value] = f"{kind}_{number}"
@@ -169,13 +163,15 @@ def _said(text: str, word: re.Match[str]) -> Iterator[Finding]:
             yield from (Finding(cue.kind, *match.span(name)) for name in groups)
 
 
-def _literal(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset(match["name"] for text in texts for match in PLACEHOLDER.finditer(text))
+def _replaced(text: str, by: Mapping[str, str]) -> str:
+    if not by:
+        return text
+    return PLACEHOLDER.sub(lambda match: by.get(match["name"], match.group()), text)
 
 
 def _shown(name: str) -> str:
-    return f"[{name}]" if name else ""
+    return f"[{name}]"
 
 
-def _kind_of(name: str) -> str:
-    return name.rpartition("_")[0]
+def _kind_label(name: str) -> str:
+    return f"[{name.rpartition('_')[0].lower().replace('_', ' ')}]"

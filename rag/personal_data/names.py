@@ -18,7 +18,7 @@ from rag.personal_data.findings import Finding
 from rag.types import BoundedDict
 
 MOST_PEOPLE = 50_000
-_MOST_WORDS = 6
+_LEAST_WORDS, _MOST_WORDS = 2, 6
 _LEAST_LETTERS = 3
 
 _NAME_WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
@@ -136,21 +136,25 @@ class DirectoryNames:
 
     def _is_person(self, words: Words, at: int) -> bool:
         """Return whether one word of a name stands for its person."""
-        word, key = words.found[at], words.keys[at]
+        word = words.found[at]
         if not _is_free(words.text, [word]):
             return False
-        if key not in _common_names():
+        if words.keys[at] not in _common_names():
             return True
         written = word.group()
         if not written[0].isupper() or (written.isupper() and len(written) > 1):
             return False
+        return self._is_named(words, at)
+
+    def _is_named(self, words: Words, at: int) -> bool:
+        """Return whether the neighbours of a capitalised word that is also a name say so."""
+        word, key = words.found[at], words.keys[at]
         before, after = _neighbour(words, at, -1), _neighbour(words, at, 1)
         if key in _MONTHS:
             return before in _NO_MONTH
         mention = words.text[max(0, word.start() - 1) : word.start()] == "@"
-        if mention or _end(word) < word.end():
-            return True
-        if before == "by" and at > 1 and words.keys[at - 2] in _HUMAN_ACTS:
+        acted = before == "by" and at > 1 and words.keys[at - 2] in _HUMAN_ACTS
+        if mention or acted or _end(word) < word.end():
             return True
         if key not in self._given:
             return before in _BEFORE_NAME or after in _AFTER_NAME
@@ -173,7 +177,7 @@ def _is_free(text: str, words: Sequence[re.Match[str]]) -> bool:
     """Return whether words are no part of a path, host or code; a mention of them is free."""
     start, end = words[0].start(), words[-1].end()
     before = text[start - 1] if start else " "
-    after, further = (f"{text[end : end + 2]}  ")[:2]
+    after, further = text[end : end + 1] or " ", text[end + 1 : end + 2] or " "
     if before.isdigit() or (before in _INSIDE and before not in "@:") or after.isdigit():
         return False
     if before == "@" and start > 1 and (text[start - 2].isalnum() or text[start - 2] in _INSIDE):
@@ -197,10 +201,13 @@ def _neighbour(words: Words, at: int, step: int) -> str:
 
 
 def _words_of(name: str) -> tuple[str, ...]:
-    """Return the words of a displayed name that name its person; () if there are too many."""
+    """Return the words of a displayed name that name its person.
+
+    () for a name of one word, which may be an account's, and for one of too many.
+    """
     words = Words.of(_IN_BRACKETS.sub(" ", name)).keys
     kept = tuple(each for each in words if each not in _NO_NAMES and len(each) > 1)
-    return kept if len(kept) <= _MOST_WORDS else ()
+    return kept if _LEAST_WORDS <= len(kept) <= _MOST_WORDS else ()
 
 
 def _key(word: str) -> str:

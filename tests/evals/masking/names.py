@@ -10,20 +10,20 @@ from pathlib import Path
 MESSAGES = Path(__file__).with_name("messages.txt").read_text("utf-8").splitlines()
 TRAPS = Path(__file__).with_name("traps.txt").read_text("utf-8").splitlines()
 
-_FIRST = (
-    "Anna Beno\u00eet Chlo\u00e9 David Elif Fatima Georg Hana Ivan Julia Karl Lena Mar\u00eda Nadia Omar Priya Quentin"
-    " Ren\u00e9e S\u00f8ren Tom\u00e1s Ursula Vikram Wiebke Xavier Yuki Zoe Anne-Marie Jos\u00e9 Siobhan Ngozi"
-).split()
-_LAST = (
-    "Schmidtke Garc\u00eda Khan Nov\u00e1k Rossi O'Neil Tanaka W\u00f6hler Owusu Jansen Kowalski Dubois \u00d8stergaard"
-    " Petrov Okafor Lindqvist Fern\u00e1ndez Meyer-Lund Papadopoulos Nguyen Haddad Silva Eriksson Moreau"
-).split()
-_COMMON_FIRST = (
-    "Will Mark Rose Grace Max Frank Jack Hope Art Bill Ada Claude Dean Page Ruby".split()
-)
-_COMMON_LAST = (
-    "Price Baker Long Young Green Stone Bush Page Rich Wood Hill Field King Grant".split()
-)
+_FIRST = """
+Anna Benoît Chloé David Elif Fatima Georg Hana Ivan Julia Karl Lena María Nadia Omar Priya
+Quentin Renée Søren Tomás Ursula Vikram Wiebke Xavier Yuki Zoe Anne-Marie José Siobhan Ngozi
+""".split()
+_LAST = """
+Schmidtke García Khan Novák Rossi O'Neil Tanaka Wöhler Owusu Jansen Kowalski Dubois Østergaard
+Petrov Okafor Lindqvist Fernández Meyer-Lund Papadopoulos Nguyen Haddad Silva Eriksson Moreau
+""".split()
+_COMMON_FIRST = """
+Will Mark Rose Grace Max Frank Jack Hope Art Bill Ada Claude Dean Page Ruby
+""".split()
+_COMMON_LAST = """
+Price Baker Long Young Green Stone Bush Page Rich Wood Hill Field King Grant
+""".split()
 _SURE = 0.75
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from string import ascii_letters, ascii_uppercase, digits
+from typing import cast
 
 import phonenumbers
 from stdnum import iban, luhn
@@ -91,6 +94,7 @@ def phone(draw: random.Random) -> str:
         [phonenumbers.PhoneNumberType.MOBILE, phonenumbers.PhoneNumberType.FIXED_LINE]
     )
     example = phonenumbers.example_number_for_type(region, kind)
+    assert example is not None
     while True:
         national = str(example.national_number)
         changed = int(national[:-4] + _digits(draw, 4))
@@ -241,37 +245,13 @@ def address(draw: random.Random) -> str:
     )
 
 
-_SAY: Mapping[Kind, Sequence[str]] = {
-    "EMAIL": ("write to {}", "My mail is {} please", "{} gets no mail", "cc {}, thanks", "<{}> bounced"),
-    "PHONE": ("call me at {}", "my number is {}, please call", "Phone: {}", "reach me on {} after 3pm",
-              "Mobile {}", "I am on my phone {} today"),
-    "CARD": ("I paid with {} yesterday", "company card {} is declined", "Card number: {}.", "{} is my card"),
-    "IBAN": ("my new account is {}", "IBAN: {}", "please pay to {} this month", "{} is wrong in Workday"),
-    "ADDRESS": ("please ship the laptop to {}", "I moved to {}", "My address is {}", "send it to {} please"),
-    "NATIONAL_ID": ("it asks for {}", "{} is mine", "my number {} is refused", "I typed {}."),
-    "CREDENTIAL": ("it prints {}", "I used {} and it fails", "log says {}", "{} stopped working"),
-}  # fmt: skip
+def _texts(name: str) -> Mapping[Kind, Sequence[str]]:
+    read = tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
+    return cast("Mapping[Kind, Sequence[str]]", read)
 
-NEGATIVES: Mapping[Kind, Sequence[str]] = {
-    "EMAIL": ("install react@##.#.#", "git@github.com:team/repo#.git", "ssh admin@host##.corp",
-              "user@host## is unknown", "icon@#x.png", "meet @ #pm", "admin@db##.internal"),
-    "PHONE": ("ticket ########", "order 45########", "since 2026-11-## 10:##", "on 1#.11.2026 at 10", "version ##.0.#####.####",
-              "10.##.##.##", "INC00#####", "part ###-####-#", "build 20######.#", "KB50#####", "port 3###-3###",
-              "error 0x8007####", "cost centre 4######", "room 2.###", "ean 40########", "0.#### seconds"),
-    "CARD": ("serial ################-#", "order 9###############", "guid ########-####-4###", "tracking 1Z############",
-             "trace 0###############", "id 8### #### #### ####"),
-    "IBAN": ("order DE## #### ####", "code AB##CDEF", "GB####", "invoice FR-####-####", "model DE12X####", "SKU NL##ABCD####"),
-    "NATIONAL_ID": ("order ###########", "part ###-###-####-#", "serial ########", "job 2026##-###", "key AA#####", "asset ##.##.##",
-                    "passport photo ####", "tax form ####", "ticket #########", "license server 27###", "driver 31.0.###.####"),
-    "EMPLOYEE_ID": ("room ####", "employee handbook 20##", "staff meeting at 1#:##", "personnel area 1###", "badge reader ###",
-                    "Employee ID field ## is empty", "HR portal 3.##", "worker process ####", "payroll 20##", "staff car ###"),
-    "ADDRESS": ("## shared drives", "### GB Hard Drive", "## way calls", "Arbeitsplatz ##", "Parkplatz ##", "Route ##",
-                "Windows Server 20##", "Floor ## room ###", "## open tickets in the queue", "Error ## Line ##", "Via VPN ##",
-                "Ring #", "Building ## Gate #", "Page ## of ###", "Monitoring ##", "## market places"),
-    "CREDENTIAL": ("password reset ##", "Password: minimum ## characters?", "token expired after ## days", "pk_customer_address_id",
-                   "KB50#####", "error 0x8007####", "the secret is to wait ## s", "api key rotation ###", "password is older than ## days",
-                   "sk-learn #.#", "Token: where?", "session-2026-##-##", "PIN pad ##"),
-}  # fmt: skip
+
+_SAY = _texts("sentences.toml")
+NEGATIVES = _texts("look_alikes.toml")
 _AROUND = ("{}", "Hi, {}", "{} - any idea?", "{} since yesterday")
 
 
