@@ -16,7 +16,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -71,7 +71,7 @@ class Components:
 
     ``embedder`` embeds questions, ``page_embedder`` pages, whose text is never masked;
     ``embedder_trouble`` is why there is none; search is by keyword alone then. ``names`` are those
-    of the workspace's people, which are masked for models elsewhere. ``models``
+    of the workspace's people, which are masked for models elsewhere, None if nothing is. ``models``
     are by name, ``pipeline`` is that of the default one, or of none. ``recheck``
     checks pages once more before they are shown, where that is configured. ``uncalibrated`` names
     the models, each with its prompt, whose answers the gate judges by its careful default.
@@ -87,7 +87,7 @@ class Components:
     recheck: RechecksPermissions | None = None
     uncalibrated: tuple[str, ...] = ()
     page_embedder: Embedder | None = None
-    names: DirectoryNames = field(default_factory=DirectoryNames)
+    names: DirectoryNames | None = None
 
 
 @asynccontextmanager
@@ -120,8 +120,7 @@ async def open_components(
     async with AsyncExitStack() as closing:
         page_embedder, trouble = await _open_embedder(settings, closing)
         index = await _open_index(settings, page_embedder, closing, fills=fills)
-        names = DirectoryNames()
-        masking = personal_data_masking(settings, names)
+        masking = personal_data_masking(settings)
         embedder = masking.for_questions(page_embedder)
         default, wanted = settings.default_model, settings.language_models
         if observe is not None:
@@ -161,7 +160,7 @@ async def open_components(
             recheck=recheck,
             uncalibrated=_uncalibrated_models(judge, profiles.values()),
             page_embedder=page_embedder,
-            names=names,
+            names=masking.names,
         )
 
 

@@ -46,6 +46,11 @@ class PersonalDataMasking:
     settings: Settings
     masker: Masker | None
 
+    @property
+    def names(self) -> DirectoryNames | None:
+        """The names of people that are masked, None where nothing is."""
+        return None if self.masker is None else self.masker.names
+
     def model(self, configured: LanguageModel, model: ChatModel) -> ChatModel:
         """Return what calls a model with masked prompts, or the model itself."""
         if self.masker is None or not self.settings.masks_for(configured.base_url):
@@ -63,14 +68,14 @@ class PersonalDataMasking:
         return MaskingEmbedder(embedder, self.masker)
 
 
-def personal_data_masking(settings: Settings, names: DirectoryNames) -> PersonalDataMasking:
+def personal_data_masking(settings: Settings) -> PersonalDataMasking:
     """Return the masking that settings ask for; without any, no recogniser is imported."""
     models = any(settings.masks_for(each.base_url) for each in settings.language_models)
     if not models and not settings.masks_embedded:
         return PersonalDataMasking(settings, None)
     from rag.personal_data.masking import Masker
 
-    return PersonalDataMasking(settings, Masker(names))
+    return PersonalDataMasking(settings, Masker(DirectoryNames()))
 
 
 def open_language_models(
