@@ -134,8 +134,8 @@ def _changed(node: object, change: _Change) -> object:
 class MaskingEmbedder:
     """Embeds questions with another embedder, without their personal data. Implements `Embedder`.
 
-    What stands for a value is its kind in words: an embedder has no reply to put it back in.
-    Pages are not embedded with this one.
+    Values are left out: an embedder has no reply to put them back in. Pages are not embedded with
+    this one.
     """
 
     def __init__(self, embedder: Embedder, masker: Masker) -> None:

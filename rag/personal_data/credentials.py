@@ -42,7 +42,11 @@ _IN_CHUNK = re.compile(
     re.IGNORECASE,
 )
 _TECHNICAL = r"(?!0x[0-9a-f]|KB\d|CVE-\d|(?:INC|REQ|CHG)\d|https?:|v?\d+(?:\.\d+)+\b|\d{4}-\d\d)"
-_DIGIT, _LETTER, _MARK = r"(?=\S*\d)", r"(?=\S*[^\W\d_])", r"(?=\S*(?:[!#$%^&*+~?@]\S|\d[!?*#$%]))"
+_DIGIT, _LETTER, _MARK = (
+    r"(?=\S*\d)",
+    r"(?=\S*[^\W\d_])",
+    r"(?=\S*(?:[!#$%^&*+~?@][^\W_]|\d[!?*#$%]))",
+)
 CUES = (
     Cue(
         "password passwort passphrase passcode kennwort secret token account access api apikey"

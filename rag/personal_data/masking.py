@@ -22,6 +22,7 @@ _WITH_DIGITS = (
     postal_addresses.find_addresses,
 )
 _DIGITS = re.compile(r"\d")
+_WORD = re.compile(r"\w")
 
 PLACEHOLDER = re.compile(rf"\\?\[?(?<![^\W_])(?P<name>(?:{'|'.join(KINDS)})_\d{{1,4}})(?!\w)\\?\]?")
 """A placeholder, also as models write it: without its brackets, or with escaped ones."""
@@ -110,9 +111,16 @@ class Masker:
         return Masking(masked, values, around, frozenset(ambiguous))
 
     def without_personal_data(self, text: str) -> str:
-        """Return a text with the kind of each value in its place, in words: for an embedder."""
+        """Return a text with its values left out, for an embedder; their kinds if none is left.
+
+        Retrieval loses nothing: values say nothing of a question's topic, and a placeholder even
+        less (`tests/evals/masking_eval.py --retrieval`).
+        """
         masking = self.mask([text])
-        return masking.without_values(masking.texts[0])
+        if not masking.values:
+            return text
+        rest = " ".join(_replaced(masking.texts[0], dict.fromkeys(masking.values, "")).split())
+        return rest if _WORD.search(rest) else masking.without_values(masking.texts[0])
 
     def _all(self, text: str) -> Iterator[Finding]:
         words = Words.of(text)
