@@ -24,7 +24,7 @@ _WITH_DIGITS = (
 _DIGITS = re.compile(r"\d")
 _WORD = re.compile(r"\w")
 
-PLACEHOLDER = re.compile(rf"\\?\[?(?<![^\W_])(?P<name>(?:{'|'.join(KINDS)})_\d{{1,4}})(?!\w)\\?\]?")
+PLACEHOLDER = re.compile(rf"\\?\[?(?<!\w)(?P<name>(?:{'|'.join(KINDS)})_\d{{1,4}})(?!\w)\\?\]?")
 """A placeholder, also as models write it: without its brackets, or with escaped ones."""
 
 

@@ -26,8 +26,10 @@ _GAP = re.compile(r",? {1,2}|,|\u00a0")
 _IN_BRACKETS = re.compile(r"\([^)]*\)|\[[^\]]*\]|\|.*")
 _NO_NAMES = frozenset(
     """
-    admin assistant bot contractor de del der des desk dr du ext external extern guest helpdesk ing
-    inc intern it jr la le ltd md mr mrs ms msc of phd prof service sr support team the und van von
+    abu admin al and assistant auf bin bint bot contractor da das de del della den der des desk di
+    do dos dr du el en et ext external extern guest helpdesk ibn inc ing intern it jr la le los
+    ltd md mr mrs ms msc of phd prof san service sr st support team ten ter the und van von zu zum
+    zur
     """.split()
 )
 """Parts of a displayed name that name nobody when they stand alone."""

@@ -32,6 +32,9 @@ ASKED = f"Why does the mailbox {MAIL} get no mail? Call {NAME} on {PHONE}."
 MASKED = "Why does the mailbox [EMAIL_1] get no mail? Call [PERSON_1] on [PHONE_1]."
 
 
+OF_NAME = f"Why does the full mailbox of {NAME} get no mail?"
+
+
 async def answer(_: web.Request, body: dict[str, object]) -> web.StreamResponse:
     """Understand a message as one about a mailbox, and answer with the name of its owner."""
     messages = body["messages"]
@@ -68,12 +71,18 @@ def sent(server: OpenAIServer) -> str:
     return json.dumps([each.body["messages"] for each in server.seen], ensure_ascii=False)
 
 
-async def test_a_server_gets_placeholders_and_the_asker_the_values(tmp_path: Path) -> None:
-    outcome, server = await handled(inquiry(message(ASKED)), tmp_path, pii_masking="always")
+async def test_a_model_server_gets_placeholders_alone(tmp_path: Path) -> None:
+    _, server = await handled(inquiry(message(ASKED)), tmp_path, pii_masking="always")
 
     assert MASKED in sent(server)
     for value in (MAIL, PHONE, NAME):
         assert value not in sent(server)
+
+
+async def test_the_asker_gets_the_values_back(tmp_path: Path) -> None:
+    outcome, server = await handled(inquiry(message(OF_NAME)), tmp_path, pii_masking="always")
+
+    assert NAME not in sent(server)
     assert isinstance(outcome.response, Reply)
     assert f"A full mailbox of {NAME} gets no mail" in outcome.response.text
 
@@ -99,7 +108,7 @@ async def test_what_was_said_before_is_masked_and_searched_for_as_it_was_said(
 
 async def test_one_way_the_asker_reads_the_kind_of_what_was_masked(tmp_path: Path) -> None:
     outcome, _ = await handled(
-        inquiry(message(ASKED)), tmp_path, pii_masking="always", pii_masking_reversible=False
+        inquiry(message(OF_NAME)), tmp_path, pii_masking="always", pii_masking_reversible=False
     )
 
     assert isinstance(outcome.response, Reply)
