@@ -10,10 +10,9 @@ from phonenumbers import NumberParseException, PhoneNumber
 
 from rag.personal_data.findings import Cue, Finding, matches
 
-_EMAIL = re.compile(
-    r"(?<![\w.+%/'-])[\w+%][\w.+%'-]{0,63}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,6}"
-    r"(?P<top>[^\W\d_]{2,24})(?![\w-])"
-)
+_MAILBOX = re.compile(r"(?<![\w.+%/'-])[\w+%][\w.+%'-]{0,63}\Z")
+_DOMAIN = re.compile(r"@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,6}(?P<top>[^\W\d_]{2,24})(?![\w-])")
+_LONGEST_MAILBOX = 65
 _NO_DOMAIN = frozenset(
     """
     corp exe dll gif home internal jpg jpeg js json lan local localdomain log md pdf png ps svg txt
@@ -86,10 +85,14 @@ _LEAST_DIGITS, _LEAST_NATIONAL, _MOST_DIGITS = 8, 9, 15
 
 def find_emails(text: str) -> Iterable[Finding]:
     """Yield mail addresses: with a domain that mail could reach, and a mailbox of a person."""
-    for match in _EMAIL.finditer(text) if "@" in text else ():
-        mailbox = match.group().partition("@")[0].casefold()
-        if match["top"].casefold() not in _NO_DOMAIN and mailbox not in _NO_MAILBOX:
-            yield Finding("EMAIL", *match.span())
+    for domain in _DOMAIN.finditer(text):
+        at = domain.start()
+        # One character more shows whether the mailbox begins here.
+        mailbox = _MAILBOX.search(text[max(0, at - _LONGEST_MAILBOX) : at])
+        if mailbox is None or domain["top"].casefold() in _NO_DOMAIN:
+            continue
+        if mailbox.group().casefold() not in _NO_MAILBOX:
+            yield Finding("EMAIL", at - len(mailbox.group()), domain.end())
 
 
 def find_phones(text: str) -> Iterator[Finding]:

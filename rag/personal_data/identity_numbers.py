@@ -35,9 +35,11 @@ _BRANDS = re.compile(
 )
 """Prefixes and lengths by ISO/IEC 7812: Visa, Mastercard, American Express, Diners, and so on."""
 _IBAN = re.compile(
-    r"[A-Z](?<![\w-].)[A-Z]\d{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?(?![\w-])",
+    r"\d(?<=[A-Z]{2}\d)(?<![\w-]...)\d(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?(?![\w-])",
     re.IGNORECASE,
 )
+
+_COUNTRY_LETTERS = 2
 
 Check = Callable[[str], bool]
 
@@ -148,12 +150,13 @@ def find_cards(text: str) -> Iterator[Finding]:
 def find_ibans(text: str) -> Iterator[Finding]:
     """Yield account numbers with the right check digits and their country's form (ISO 13616)."""
     for match in _IBAN.finditer(text):
-        number = match.group()
+        start = match.start() - _COUNTRY_LETTERS
+        number = text[start : match.end()]
         # A word behind it may look like its last group.
         while " " in number and not iban.is_valid(number):
             number = number.rpartition(" ")[0]
         if iban.is_valid(number):
-            yield Finding("IBAN", match.start(), match.start() + len(number))
+            yield Finding("IBAN", start, start + len(number))
 
 
 def find_national_numbers(text: str) -> Iterator[Finding]:

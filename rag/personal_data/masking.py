@@ -23,6 +23,7 @@ _WITH_DIGITS = (
 )
 _DIGITS = re.compile(r"\d")
 _WORD = re.compile(r"\w")
+_NO_LETTER = re.compile(r"[-'\u2019]")
 
 PLACEHOLDER = re.compile(rf"\\?\[?(?<!\w)(?P<name>(?:{'|'.join(KINDS)})_\d{{1,4}})(?!\w)\\?\]?")
 """A placeholder, also as models write it: without its brackets, or with escaped ones."""
@@ -127,9 +128,8 @@ class Masker:
         yield from self.names.find(words)
         yield from contacts.find_emails(text)
         yield from credentials.find_credentials(text)
-        for word, key in zip(words.found, words.keys, strict=True):
-            if key in _CUES or "-" in key or "'" in key:
-                yield from _said(text, word)
+        for at in [at for at, key in enumerate(words.keys) if key in _CUES or "-" in key]:
+            yield from _said(text, words.found[at])
         if _DIGITS.search(text):
             for recogniser in _WITH_DIGITS:
                 yield from recogniser(text)
@@ -163,9 +163,9 @@ def _with_placeholders(text: str, findings: Sequence[Finding], naming: _Naming) 
 
 
 def _said(text: str, word: re.Match[str]) -> Iterator[Finding]:
-    """Yield what a text says from a word on is personal: "phone 030 901820"."""
+    """Yield what a text says from a word on is personal: "phone 030 901820", "Steuer-ID: 12 …"."""
     lowered = word.group().lower()
-    for cue in _CUES.get(lowered) or _CUES.get(re.split(r"[-'\u2019]", lowered)[0], ()):
+    for cue in _CUES.get(lowered) or _CUES.get(_NO_LETTER.split(lowered)[0], ()):
         if match := cue.pattern.match(text, word.start()):
             groups = (name for name in cue.pattern.groupindex if match[name])
             yield from (Finding(cue.kind, *match.span(name)) for name in groups)

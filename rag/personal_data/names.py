@@ -74,8 +74,10 @@ class Words:
         lowered = _NAME_WORD.findall(text.lower())
         # In few scripts a letter has another length in lower case, or is none there.
         keys = lowered if len(lowered) == len(found) else [one.group().lower() for one in found]
-        if "'" in text or not text.isascii():
+        if not text.isascii():
             keys = list(map(_key, keys))
+        elif "'" in text:
+            keys = [key.removesuffix("'s") for key in keys]
         return cls(text, found, keys)
 
 

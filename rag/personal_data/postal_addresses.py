@@ -46,6 +46,7 @@ _STREET_ENDS = tuple(
     " v\u00e4gen gade vej katu".split()
 )
 _LOOSE_ENDS = tuple("weg platz ring hof berg markt steig singel dijk vei".split())
+_ENDS = (*_STREET_ENDS, *_LOOSE_ENDS)
 _STREET_WORDS = re.compile(rf"(?:{_CAP}[ -]){{0,3}}{_CAP}\s\Z|(?:{_CAP}[ -]){{0,3}}[\w-]+\s\Z")
 _AFTER = re.compile(_ZIP_TOWN)
 _LONGEST_STREET = 60
@@ -130,12 +131,11 @@ def find_addresses(text: str) -> Iterator[Finding]:
 
 def _street_before(text: str, at: int) -> str:
     """Return the words of a street before its number, "" if there is none."""
-    before = text[max(0, at - _LONGEST_STREET) : at]
-    words = before.lower().split()
-    if not words or not words[-1].endswith((*_STREET_ENDS, *_LOOSE_ENDS)):
+    last = text[text.rfind(" ", 0, at - 1) + 1 : at - 1].lower()
+    if not last.endswith(_ENDS):
         return ""
+    before = text[max(0, at - _LONGEST_STREET) : at]
     match = _STREET_WORDS.search(before)
     street = match.group()[:-1] if match else ""
     # An ending alone is the street of another word: "Lange Str. 5", but not "Ring 3".
-    alone = street.lower() in {*_STREET_ENDS, *_LOOSE_ENDS}
-    return "" if alone else street
+    return "" if street.lower() in _ENDS else street
