@@ -95,7 +95,8 @@ def name_of_address(email: str) -> str:
     "" where there are not two words: "aschmidt" is nobody's name.
     """
     words = email.partition("@")[0].replace("_", ".").split(".")
-    return " ".join(words) if len(words) > 1 and all(map(str.isalpha, words)) else ""
+    spelled = all(word.replace("-", "").isalpha() for word in words)
+    return " ".join(words) if len(words) > 1 and spelled else ""
 
 
 def directory_file(ingestion: IngestionSettings | None) -> ListPeople | None:

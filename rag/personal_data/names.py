@@ -27,7 +27,7 @@ _IN_BRACKETS = re.compile(r"\([^)]*\)|\[[^\]]*\]|\|.*")
 _NO_NAMES = frozenset(
     """
     abu admin al and assistant auf bin bint bot contractor da das de del della den der des desk di
-    do dos dr du el en et ext external extern guest helpdesk ibn inc ing intern it jr la le los
+    do dos dr du el en et ext external extern helpdesk ibn inc ing intern it jr la le los
     ltd md mr mrs ms msc of phd prof san service sr st support team ten ter the und van von zu zum
     zur
     """.split()
@@ -96,8 +96,10 @@ class DirectoryNames:
         self._given: set[str] = set()
         self.learn(names)
 
-    def __len__(self) -> int:
-        return len(self._people)
+    @property
+    def people(self) -> tuple[str, ...]:
+        """The names as they were learned."""
+        return tuple(self._people)
 
     def learn(self, names: Iterable[str]) -> None:
         """Add names as people are displayed: "Anna Schmidt", "Schmidt, Anna (IT)"."""

@@ -87,5 +87,5 @@ def test_a_name_is_known_once_it_is_learned() -> None:
     names.learn(["Anna Schmidt"])
     names.learn(["Anna Schmidt", ""])
 
-    assert len(names) == 1
+    assert names.people == ("Anna Schmidt",)
     assert Masker(names).mask(["ask Anna"]).texts == ("ask [PERSON_1]",)
