@@ -290,7 +290,9 @@ class ChatMessage:
 class Prompt:
     """A request to a chat model; ``id`` is the prompt file and its version ("answer@1").
 
-    ``repairs``: an answer that can't be used is asked for once more.
+    ``repairs``: an answer that can't be used is asked for once more. ``personal`` are the inputs in
+    its messages that people wrote, the question first: a model that masks personal data looks there
+    (rag.models.masking). ``shown``: people read the reply; another one is searched with.
     """
 
     id: str
@@ -299,6 +301,8 @@ class Prompt:
     max_output_tokens: int = 1024
     tools: tuple[Tool, ...] = ()
     repairs: bool = True
+    personal: tuple[str, ...] = field(default=(), repr=False)
+    shown: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,6 +389,11 @@ DEFAULT_TEMPERATURE = 0.1
 DEFAULT_MAX_OUTPUT_TOKENS = 1024
 
 
+_COMPANY_INPUTS = frozenset({"today", "passages", "results", "spaces", "wiki", "language"})
+"""Inputs of prompts that hold the company's own text, and settings; people write all others."""
+_FIRST_INPUTS = ("question", "message")
+
+
 def to_prompt(prompt: PromptFile, **inputs: str | Sequence[str]) -> Prompt:
     """Render a prompt file as a Prompt; every input is fenced as data. Raises PromptInvalid."""
     messages = tuple(ChatMessage(role, text) for role, text in prompt.render(**inputs))
@@ -393,4 +402,14 @@ def to_prompt(prompt: PromptFile, **inputs: str | Sequence[str]) -> Prompt:
         messages=messages,
         temperature=DEFAULT_TEMPERATURE if prompt.temperature is None else prompt.temperature,
         max_output_tokens=prompt.max_output_tokens or DEFAULT_MAX_OUTPUT_TOKENS,
+        personal=_personal(inputs),
+    )
+
+
+def _personal(inputs: Mapping[str, str | Sequence[str]]) -> tuple[str, ...]:
+    kept = [name for name in inputs if name not in _COMPANY_INPUTS]
+    names = sorted(kept, key=lambda name: name not in _FIRST_INPUTS)
+    values = (inputs[name] for name in names)
+    return tuple(
+        text for value in values for text in ([value] if isinstance(value, str) else value)
     )

@@ -163,7 +163,7 @@ class SearchPlanner:
             question=visible(question),
         )
         # A repair would take the time and the call of the answer.
-        return replace(prompt, tools=(SEARCH_TOOL,), repairs=False)
+        return replace(prompt, tools=(SEARCH_TOOL,), repairs=False, shown=False)
 
 
 def _leaves_an_answer() -> bool:

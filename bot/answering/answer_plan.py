@@ -45,7 +45,8 @@ class ModelProfile:
 
     ``model`` is the model's configured name, "" without one, and ``calibrated_as`` the name that
     its calibrations are kept by. ``seconds`` is the time limit of all its calls for one inquiry.
-    ``notes`` give the reason for an unexpected choice of profile, for the record.
+    ``notes`` give the reason for an unexpected choice of profile, for the record. ``masks``:
+    personal data of the question is masked for its model or the embedder.
     """
 
     route: RouteMessage
@@ -55,6 +56,7 @@ class ModelProfile:
     calibrated_as: str = ""
     seconds: float = 20.0
     notes: tuple[str, ...] = ()
+    masks: bool = False
 
 
 class ModelProfiles:

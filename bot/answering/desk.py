@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -38,6 +39,7 @@ from bot.answering.grounded_answer import (
     route_attributes,
     trace_with_answer,
     trace_with_calls,
+    trace_with_masking,
     trace_with_note,
     trace_with_options,
 )
@@ -56,6 +58,10 @@ from rag.retrying import question_limits
 from rag.telemetry import describe, span
 from rag.types import Answer
 
+if TYPE_CHECKING:
+    # The recognisers are imported only where something is masked.
+    from rag.personal_data.masking import Masker, Masking
+
 _log = structlog.get_logger(__name__)
 
 
@@ -71,6 +77,8 @@ class Desk:
         superseded: The labels of superseded pages, whose sources are marked.
         falls_back: Whether an inquiry that the model fails to answer is answered without one.
         standard: Finds answers that are given before all pages; None for none.
+        masker: Knows people's names, and masks questions for the record of what models got; None
+            where nothing is masked.
     """
 
     def __init__(
@@ -84,6 +92,7 @@ class Desk:
         superseded: Collection[str] = (),
         falls_back: bool = True,
         standard: StandardAnswers | None = None,
+        masker: Masker | None = None,
     ) -> None:
         self._profiles = ModelProfiles(default, others or {})
         self._judge = gate
@@ -92,6 +101,7 @@ class Desk:
         self._superseded = superseded
         self._falls_back = falls_back
         self._standard = standard
+        self._masker = masker
 
     async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
         """Return an answer from pages the audience may read, a clarification or an escalation.
@@ -110,7 +120,8 @@ class Desk:
         self, inquiry: Inquiry, profile: ModelProfile, report: ReportStage
     ) -> Outcome:
         await report(Stage.ROUTING)
-        trace = await _route(inquiry, profile)
+        masked = self._masked(inquiry, profile)
+        trace = trace_with_masking(await _route(inquiry, profile), masked)
         match trace.route.intent:
             case Intent.GENERIC:
                 return await _reply_generically(inquiry, profile, trace)
@@ -119,6 +130,13 @@ class Desk:
                 return Outcome(ask_topic(inquiry, trace.route) or escalation, trace)
             case Intent.DOMAIN | Intent.UNKNOWN:
                 return await self._answer_from_pages(inquiry, profile, trace, report)
+
+    def _masked(self, inquiry: Inquiry, profile: ModelProfile) -> Masking | None:
+        """Return the question as the profile's model gets it, None where nothing is masked."""
+        if self._masker is None or not profile.masks:
+            return None
+        self._masker.names.learn([inquiry.message.author.name])
+        return self._masker.mask([inquiry.message.text])
 
     async def _answer_from_pages(
         self, inquiry: Inquiry, profile: ModelProfile, trace: Trace, report: ReportStage

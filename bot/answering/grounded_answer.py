@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from bot.answering.answer_plan import SearchRequest
 from bot.answering.gate import NOT_JUDGED, Judgement
@@ -25,6 +26,10 @@ from rag.search_scope import Scope
 from rag.telemetry import Attributes
 from rag.text.words import stems
 from rag.types import Answer, Chunk, ModelCall
+
+if TYPE_CHECKING:
+    # The recognisers are imported only where something is masked.
+    from rag.personal_data.masking import Masking
 
 MODEL_FAILED = "The language model isn't answering just now, so I looked without it."
 """Remark below a response to a question that the model failed to answer."""
@@ -153,6 +158,13 @@ def naming_pages(question: str, chunks: Sequence[Chunk]) -> frozenset[str]:
         return frozenset()
     named = {each.page_id for each in chunks if asked <= set(stems(f"{each.title} {each.section}"))}
     return frozenset(named) if len(named) > 1 else frozenset()
+
+
+def trace_with_masking(trace: Trace, masking: Masking | None) -> Trace:
+    """Add to a trace what of the question was masked, and never the values."""
+    if masking is None or not masking.values:
+        return trace
+    return replace(trace, masked_question=masking.texts[0], masked=tuple(masking.values))
 
 
 def trace_with_answer(trace: Trace, grounded: GroundedAnswer) -> Trace:

@@ -16,6 +16,7 @@ from bot.answering.private_answers import PrivateAnswers
 from bot.answering.visibility import ReadableInIndex
 from bot.app.components import Components, component_checker, gate_path
 from bot.app.confluence import ConfluenceDirectory, answer_publisher, confluence_checker
+from bot.app.directory_names import RecordedNames, directory_file
 from bot.app.documents import DocumentServices, build_document_services
 from bot.app.learning import LearningServices, build_learning, mount_learning_pages
 from bot.app.learning_jobs import digest_schedule, utc_now
@@ -103,6 +104,7 @@ def build_chat_context(
             interactions=store.interactions,
             policies=store.policies,
         ),
+        names=components.names,
     )
 
 
@@ -216,6 +218,14 @@ def build(
     services.background.mount(app)
     app[LEARNING] = services.learning
     services.learning.mount(app)
+    if components.names is not None:
+        RecordedNames(
+            components.names,
+            settings.tenant,
+            askers=store.askers,
+            listed=directory_file(ingestion),
+            is_open=lambda: services.background.supervisor.part().state == "ready",
+        ).mount(app)
     app.cleanup_ctx.append(services.documents.open)
     security.exempt_webhooks(app, metrics.time)
     return app

@@ -29,7 +29,12 @@ from bot.answering.routing.intent_classifier import IntentClassifier, load_class
 from bot.answering.routing.languages import LanguageDetector
 from bot.answering.routing.router import Router
 from bot.answering.standard_answers import StandardAnswers
-from bot.app.language_models import OpenModel, named_models, open_language_models
+from bot.app.language_models import (
+    OpenModel,
+    named_models,
+    open_language_models,
+    personal_data_masking,
+)
 from bot.domain import health
 from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import HandoffWording
@@ -47,6 +52,7 @@ from rag.answer.grounded import GroundedComposer, approximate_tokens, utc_today
 from rag.embedding import word_test
 from rag.errors import ModelUnavailable, RagError
 from rag.factory import open_embedder, open_installed_embedder, open_search_index
+from rag.personal_data.names import DirectoryNames
 from rag.pipeline import Pipeline
 from rag.ports import ChatModel, Composer, Embedder, SearchIndex
 from rag.search_planning import SearchPlanner
@@ -63,7 +69,9 @@ _ANSWER, _ANSWER_ATTACHED, _ANSWER_TRANSLATED = ANSWERING = (
 class Components:
     """The open components of a process.
 
-    ``embedder_trouble`` is why there is no embedder; search is by keyword alone then. ``models``
+    ``embedder`` embeds questions, ``page_embedder`` pages, whose text is never masked;
+    ``embedder_trouble`` is why there is none; search is by keyword alone then. ``names`` are those
+    of the workspace's people, which are masked for models elsewhere, None if nothing is. ``models``
     are by name, ``pipeline`` is that of the default one, or of none. ``recheck``
     checks pages once more before they are shown, where that is configured. ``uncalibrated`` names
     the models, each with its prompt, whose answers the gate judges by its careful default.
@@ -78,6 +86,8 @@ class Components:
     gate: Gate
     recheck: RechecksPermissions | None = None
     uncalibrated: tuple[str, ...] = ()
+    page_embedder: Embedder | None = None
+    names: DirectoryNames | None = None
 
 
 @asynccontextmanager
@@ -108,13 +118,17 @@ async def open_components(
     cannot work.
     """
     async with AsyncExitStack() as closing:
-        embedder, trouble = await _open_embedder(settings, closing)
-        index = await _open_index(settings, embedder, closing, fills=fills)
+        page_embedder, trouble = await _open_embedder(settings, closing)
+        index = await _open_index(settings, page_embedder, closing, fills=fills)
+        masking = personal_data_masking(settings)
+        embedder = masking.for_questions(page_embedder)
         default, wanted = settings.default_model, settings.language_models
         if observe is not None:
             (default,) = named_models(settings, [measured] if measured else [])
             wanted = () if default is None else (default,)
-        models = open_language_models(wanted, closing, guarded=observe is None, watch=watch)
+        models = open_language_models(
+            wanted, closing, guarded=observe is None, masking=masking, watch=watch
+        )
         near = await _open_local_embedder(settings, embedder, closing)
         context = _PromptContext(today, superseded)
         detector = LanguageDetector(settings.wiki_language, word_test(near))
@@ -140,10 +154,13 @@ async def open_components(
                 superseded=superseded,
                 falls_back=observe is None,
                 standard=StandardAnswers(index, near),
+                masker=masking.masker,
             ),
             gate=judge,
             recheck=recheck,
             uncalibrated=_uncalibrated_models(judge, profiles.values()),
+            page_embedder=page_embedder,
+            names=masking.names,
         )
 
 
@@ -227,6 +244,7 @@ class _ModelPipelines:
         composer = observe(composer) if observe else composer
         top_k = self.settings.model_top_k if model else self.settings.top_k
         profile = ModelProfile(
+            masks=self.settings.masks_embedded,
             route=Router(
                 self.near, self.classifier, model, mode=mode, detector=self.detector
             ).route,
@@ -241,7 +259,7 @@ class _ModelPipelines:
                 is_word=word_test(self.near) if self.settings.spelling else None,
             ),
         )
-        return profile if opened is None else _of_model(profile, opened.configured)
+        return profile if opened is None else _of_model(profile, opened.configured, self.settings)
 
     def _planner_for(self, model: ChatModel | None) -> SearchPlanner | None:
         if model is None or self.settings.search != "planned":
@@ -249,12 +267,13 @@ class _ModelPipelines:
         return SearchPlanner(model, load_prompt("search_plan"), self.context.today)
 
 
-def _of_model(profile: ModelProfile, configured: LanguageModel) -> ModelProfile:
+def _of_model(profile: ModelProfile, configured: LanguageModel, settings: Settings) -> ModelProfile:
     return replace(
         profile,
         model=configured.name,
         calibrated_as=configured.calibrated_as,
         seconds=configured.timeout_seconds,
+        masks=profile.masks or settings.masks_for(configured.base_url),
     )
 
 

@@ -25,6 +25,7 @@ from bot.domain.ports import Audits, Channel, Directory, Inbox, Interactions, No
 from bot.domain.settings import Settings
 from bot.escalations.casework import Casework
 from bot.learning.shadow_mode import DraftReview
+from rag.personal_data.names import DirectoryNames
 
 
 class NullNotes:
@@ -76,6 +77,8 @@ class ChatContext:
         commands: Executes commands.
         check_parts: Returns the status of every component.
         drafts: Takes reviewers' verdicts on drafts.
+        names: Learns the names of people whom the platform tells of, which are masked for models
+            elsewhere; None where nothing is masked, so that nobody has to be listed for it.
     """
 
     tenant: str
@@ -94,6 +97,7 @@ class ChatContext:
     commands: CommandExecutor
     check_parts: CheckComponents
     drafts: DraftReview
+    names: DirectoryNames | None = None
 
 
 PLATFORM_PREFIX = "/platforms/"

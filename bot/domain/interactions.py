@@ -160,7 +160,8 @@ class Trace:
     recorded. ``searches`` are those that a model made after the first one. ``heard`` are the
     passages behind the earlier turns that a model or the query
     rewriting saw, without signals; None if not recorded. ``vector`` is that of the question that
-    was searched for, None if no vectors were searched.
+    was searched for, None if no vectors were searched. ``masked_question`` is what models on other
+    machines got of the question, None if nothing in it was masked; ``masked`` are its placeholders.
     """
 
     route: Route
@@ -173,6 +174,7 @@ class Trace:
     filters: tuple[FilterVerdict, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     masked_question: str | None = None
+    masked: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     heard: tuple[FoundPassage, ...] | None = None
     searches: tuple[PlannedSearch, ...] = ()

@@ -324,6 +324,7 @@ class Settings(LearningSettings):
         "index_spaces",
         "openai_channel_models",
         "rest_models",
+        "pii_trusted_hosts",
         "oidc_admin_groups",
         "oidc_expert_groups",
         "oidc_allowed_domains",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
@@ -28,6 +27,7 @@ from bot.domain.outcomes import (
     retrieval_used,
 )
 from bot.observability.tracing import current_trace_id
+from rag.personal_data.credentials import ANY_CREDENTIALS
 from rag.retrying import log_long_waits
 from rag.types import ModelCall
 
@@ -124,22 +124,6 @@ LONGEST_QUERY = 2000
 _MASKED_CHARACTERS = 10 * LONGEST_QUERY
 """Longer texts are cut before masking; a margin, because masking shortens the text."""
 
-_CREDENTIALS = re.compile(
-    r"-----BEGIN[A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END[A-Z ]*-----)?"
-    r"|\b(?:xox[a-z]|xapp|sk|pk|rk|glpat|hf)[-_][\w-]{12,}"
-    r"|\b(?:gh[a-z]_|github_pat_|ATATT)\w{16,}"
-    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
-    r"|\beyJ[\w-]{10,}\.[\w-]+(?:\.[\w-]*)?"
-    r"|(?P<said>://|\bbearer\s{1,3}|\bbasic\s{1,3}"
-    r"|(?:password|passwort|passcode|secret|token|api.?key)\s{0,3}(?:[:=]|\b(?:is|ist)\b)\s{0,3})"
-    r"(?:(?<=://)[^\s/@:]{1,100}:[^\s/@]{1,200}(?=@)"
-    r"|(?<=[:=\s])(?=\S*\d)\S{6,}|(?<=[:=])\S+|(?<=[:=]\s)\S+)",
-    re.IGNORECASE,
-)
-"""Matches secrets pasted by mistake. After words like "password is" only text with a digit
-counts."""
-
-
 ObserveOutcome = Callable[[Message, Outcome, float], None]
 """Observes an outcome and its duration in ms, within the interaction's span; never raises."""
 
@@ -191,7 +175,7 @@ def _is_option(message: Message, outcome: Outcome) -> bool:
 
 def mask_credentials(text: str) -> str:
     """Return the text with anything that looks like a password, key or token masked."""
-    return _CREDENTIALS.sub(rf"\g<said>{MASKED}", text)
+    return ANY_CREDENTIALS.sub(rf"\g<said>{MASKED}", text)
 
 
 def _model_usage(calls: Sequence[ModelCall]) -> Mapping[str, object]:

@@ -10,7 +10,15 @@ from sqlalchemy import ColumnElement, Row, Select, and_, delete, func, or_, sele
 
 from bot.domain.interactions import Feedback, Interaction, PostedRef
 from bot.domain.json_codec import Codec, storable
-from bot.domain.messages import Activity, InteractionId, Message, Platform, Stage, Thread
+from bot.domain.messages import (
+    Activity,
+    InteractionId,
+    Message,
+    Person,
+    Platform,
+    Stage,
+    Thread,
+)
 from bot.domain.record_search import FoundQuestion, InteractionGlance, ThreadSummary
 from bot.store import queries
 from bot.store.connections import Transactions
@@ -123,9 +131,17 @@ class StoredAskers:
 
     async def emails(self, tenant: str, since: datetime, most: int) -> Sequence[str]:
         """Return the distinct e-mail addresses of the latest askers since a time, if known."""
-        found = await self._transactions.scalars(select_newest_of_each_person(tenant, since, most))
-        authors = (self._messages.decode(text).author for text in found)
+        authors = await self._authors(tenant, since, most)
         return list(dict.fromkeys(one.email.casefold() for one in authors if one.email))
+
+    async def names(self, tenant: str, since: datetime, most: int) -> Sequence[str]:
+        """Return the names of the latest askers since a time, as their platforms show them."""
+        authors = await self._authors(tenant, since, most)
+        return list(dict.fromkeys(one.name for one in authors if one.name))
+
+    async def _authors(self, tenant: str, since: datetime, most: int) -> Sequence[Person]:
+        found = await self._transactions.scalars(select_newest_of_each_person(tenant, since, most))
+        return [self._messages.decode(text).author for text in found]
 
 
 def select_newest_of_each_person(tenant: str, since: datetime, most: int) -> Select[str]:

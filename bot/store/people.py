@@ -15,9 +15,9 @@ from bot.domain.json_codec import Codec, storable
 from bot.domain.messages import Message, Person
 from bot.domain.personal_data import PersonKeys, PersonSummary, known_identity, merged
 from bot.store.connections import Transactions
-from bot.store.key_values import SESSION_CODEC
 from bot.store.learning_tables import WebhookEventRow
 from bot.store.person_tables import ACTS, acted_rows, asked_by, owned_rows
+from bot.store.sessions import SESSION_CODEC
 from bot.store.tables import (
     AuditRow,
     ConversationRow,

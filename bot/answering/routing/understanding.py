@@ -153,7 +153,8 @@ class MessageReader:
         tried = replace(by_rules, asked=True)
         try:
             # A repair would take the time, and the call, of the answer.
-            answered = await self._model.structured(replace(prompt, repairs=False), Understanding)
+            prompt = replace(prompt, repairs=False, shown=False)
+            answered = await self._model.structured(prompt, Understanding)
         except RagError as error:
             _log.warning("understanding_failed", why=str(error))
             return replace(tried, calls=error.calls, notes=(_NO_ANSWER,))

@@ -37,6 +37,7 @@ ENDPOINT_PATH = "/api/messages"
 def mount(app: web.Application, channel: TeamsChannel, context: ChatContext) -> None:
     """Add the endpoint for Teams' requests to an app."""
     channel.streams.on_stopped(context.inbox.cancel)
+    channel.colleagues.names = channel.outside_readers.names = context.names
     screen = RunMessages(channel.client, channel, tenant=context.tenant)
     alone = channel.settings.database_url is None
     followers = run_followers(context, screen, platform="teams", alone=alone)

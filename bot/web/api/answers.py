@@ -217,6 +217,7 @@ def pipeline_of(
         ),
         timings_ms=_finite(trace.timings_ms),
         masked_question=trace.masked_question,
+        masked=list(trace.masked),
         notes=list(trace.notes),
         search_filters=schemas.SearchFilters(
             spaces=None if filters.spaces is None else sorted(filters.spaces),

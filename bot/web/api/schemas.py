@@ -196,7 +196,10 @@ class Pipeline(BaseModel):
     filters: list[FilterVerdict]
     gate: Gate
     timings_ms: Signals
-    masked_question: str | None
+    masked_question: str | None = Field(
+        description="What models on other machines got of the question; null if nothing was masked."
+    )
+    masked: list[str] = Field(description="The placeholders in it, such as EMAIL_1; no values.")
     notes: list[str]
     search_filters: SearchFilters
 
