@@ -189,6 +189,17 @@ class SearchIndex(Index, ReadsChunks, KnowsWords, Protocol):
         """
         ...
 
+    async def revision(
+        self, tenant: str, spaces: frozenset[str] | None, readers: frozenset[Principal]
+    ) -> str | None:
+        """Return a token of what these readers find in some spaces (None: all) of a tenant.
+
+        Two readers who may read different pages there never have the same token, and none is
+        repeated after a page of these spaces was written, removed or given other readers. None if
+        the index can't vouch for that just now, or does not know.
+        """
+        ...
+
     async def close(self) -> None:
         """Close connections and files."""
         ...
