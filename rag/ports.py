@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from prompts.files import PromptFile
 from rag.parts import Translation
-from rag.search_scope import Asked
+from rag.search_scope import Asked, KnowsRevisions
 from rag.text.spelling import Spelling
 from rag.types import (
     Chunk,
@@ -130,7 +130,7 @@ class KnowsWords(Protocol):
 
 
 @runtime_checkable
-class SearchIndex(Index, ReadsChunks, KnowsWords, Protocol):
+class SearchIndex(Index, ReadsChunks, KnowsWords, KnowsRevisions, Protocol):
     """The index of a server: can also look up words, read pages and list them for administrators.
 
     In lists, ``readers`` are the principals of the caller; None lists everything.
@@ -186,17 +186,6 @@ class SearchIndex(Index, ReadsChunks, KnowsWords, Protocol):
         """Return the page at the first of ``urls`` that has one; None as in `page_summary`.
 
         A page without text has no URL.
-        """
-        ...
-
-    async def revision(
-        self, tenant: str, spaces: frozenset[str] | None, readers: frozenset[Principal]
-    ) -> str | None:
-        """Return a token of what these readers find in some spaces (None: all) of a tenant.
-
-        Two readers who may read different pages there never have the same token, and none is
-        repeated after a page of these spaces was written, removed or given other readers. None if
-        the index can't vouch for that just now, or does not know.
         """
         ...
 
