@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+from bot.answering.answer_cache import SavedAnswers
 from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.gate import GATE_FILE, Gate, calibration_name, load_gate
@@ -29,6 +30,7 @@ from bot.answering.routing.intent_classifier import IntentClassifier, load_class
 from bot.answering.routing.languages import LanguageDetector
 from bot.answering.routing.router import Router
 from bot.answering.standard_answers import StandardAnswers
+from bot.app.answer_cache import build_answer_cache
 from bot.app.language_models import OpenModel, named_models, open_language_models
 from bot.domain import health
 from bot.domain.errors import SettingInvalid
@@ -92,6 +94,7 @@ async def open_components(
     watch: Callable[[ChatModel], ChatModel] | None = None,
     measured: str = "",
     gate: Path | None = None,
+    saved: SavedAnswers | None = None,
 ) -> AsyncIterator[Components]:
     """Open index, embedder and model, and build the desk from them.
 
@@ -102,7 +105,8 @@ async def open_components(
     ``fills``: this process writes pages itself, so a missing index is created in Azure too; a
     process that only answers lacks that right, and does not need it. ``today`` returns the day that
     the model is given, which evaluation fixes; ``superseded`` are the labels of pages that the
-    model is warned of, and that are marked as sources.
+    model is warned of, and that are marked as sources. ``saved`` are the answers of the record, for
+    ANSWER_CACHE; None composes every answer.
 
     Raises IndexUnavailable, IndexMismatch; SettingInvalid or ModelUnavailable for settings that
     cannot work.
@@ -124,7 +128,19 @@ async def open_components(
         profiles = {name: pipelines.build(each, observe) for name, each in models.items()}
         plain = pipelines.build(None, None if profiles else observe)
         configured = plain if default is None else profiles[default.name]
-        judge = load_gate(settings.confidence_threshold, gate or gate_path(settings))
+        gate = gate or gate_path(settings)
+        judge = load_gate(settings.confidence_threshold, gate)
+        cache = build_answer_cache(
+            settings,
+            saved,
+            index,
+            embedder=embedder,
+            gate=judge,
+            gate_file=gate,
+            recheck=recheck,
+            today=today,
+            superseded=superseded,
+        )
         yield Components(
             index=index,
             embedder=embedder,
@@ -140,6 +156,7 @@ async def open_components(
                 superseded=superseded,
                 falls_back=observe is None,
                 standard=StandardAnswers(index, near),
+                cache=cache,
             ),
             gate=judge,
             recheck=recheck,

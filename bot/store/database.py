@@ -47,6 +47,7 @@ from bot.store.migrations import HEAD
 from bot.store.notices import StoredNotices
 from bot.store.retention import StoredRetention
 from bot.store.reviewed_answers import StoredAnswers
+from bot.store.saved_answers import StoredSavedAnswers
 from bot.store.search import StoredSearches
 from bot.store.shadow_drafts import StoredShadowDrafts
 from bot.store.statistics import StoredStatistics
@@ -146,6 +147,7 @@ class Store:
         self.digests = StoredDigests(transactions)
         self.shadow_drafts = StoredShadowDrafts(transactions)
         self.webhook_events = StoredWebhookEvents(transactions)
+        self.saved_answers = StoredSavedAnswers(transactions)
 
     async def __aenter__(self) -> Self:
         return self

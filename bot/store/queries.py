@@ -35,6 +35,7 @@ from bot.store.tables import (
     InteractionRow,
     NoticeRow,
     ProgressRow,
+    SavedAnswerRow,
     Table,
     TurnRow,
 )
@@ -328,6 +329,7 @@ def delete_texts(interaction_id: str) -> tuple[Delete | Update, ...]:
         delete(FeedbackRow).where(FeedbackRow.interaction_id == interaction_id),
         delete(EscalationStepRow).where(EscalationStepRow.interaction_id == interaction_id),
         *(delete(table).where(table.interaction_id == interaction_id) for table in WITH_WORDS),
+        delete(SavedAnswerRow).where(SavedAnswerRow.interaction_id == interaction_id),
         # One that was given to others has words that an expert approved, and stays theirs.
         delete(ReviewedAnswerRow).where(
             ReviewedAnswerRow.case == interaction_id, ReviewedAnswerRow.live_at.is_(None)
