@@ -38,13 +38,7 @@ def build_answer_cache(
     """Return the answer cache; None if it is not switched on, or without a record."""
     if saved is None or not settings.answer_cache:
         return None
-    basis = digest(
-        settings.model_dump(mode="python", exclude=set(OF_THE_PROCESS)),
-        embedder and embedder.name,
-        frozenset(superseded),
-        gate_file.read_text("utf-8"),
-        list(_code()),
-    )
+    basis = answer_basis(settings, embedder.name if embedder else "", gate_file, superseded)
     return AnswerCache(
         saved,
         CacheKeys(index, gate, basis=basis, today=today),
@@ -52,6 +46,22 @@ def build_answer_cache(
         hours=settings.answer_cache_hours,
         embeds=embedder is not None,
         recheck=recheck,
+    )
+
+
+def answer_basis(
+    settings: Settings, embedder: str, gate_file: Path, superseded: Collection[str]
+) -> str:
+    """Return a digest of what an answer depends on, whoever asks whatever: see OF_THE_PROCESS.
+
+    It reads the code of answering, about a megabyte: once a process.
+    """
+    return digest(
+        settings.model_dump(mode="python", exclude=set(OF_THE_PROCESS)),
+        embedder,
+        frozenset(superseded),
+        gate_file.read_text("utf-8"),
+        list(_code()),
     )
 
 
