@@ -58,6 +58,10 @@ class Retrieval:
     vector: QuestionVector | None = None
     further: tuple[Passage, ...] = ()
 
+    @property
+    def chunk_ids(self) -> frozenset[str]:
+        return frozenset(passage.chunk.id for passage in self.passages)
+
 
 class Pipeline:
     """Retrieve passages from one index and compose answers; keeps no state between questions.

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from prompts.files import PromptFile
 from rag.parts import Translation
-from rag.search_scope import Asked
+from rag.search_scope import Asked, KnowsRevisions
 from rag.text.spelling import Spelling
 from rag.types import (
     Chunk,
@@ -130,7 +130,7 @@ class KnowsWords(Protocol):
 
 
 @runtime_checkable
-class SearchIndex(Index, ReadsChunks, KnowsWords, Protocol):
+class SearchIndex(Index, ReadsChunks, KnowsWords, KnowsRevisions, Protocol):
     """The index of a server: can also look up words, read pages and list them for administrators.
 
     In lists, ``readers`` are the principals of the caller; None lists everything.

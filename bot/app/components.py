@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+from bot.answering.answer_cache import SavedAnswers
 from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.gate import GATE_FILE, Gate, calibration_name, load_gate
@@ -29,8 +30,10 @@ from bot.answering.routing.intent_classifier import IntentClassifier, load_class
 from bot.answering.routing.languages import LanguageDetector
 from bot.answering.routing.router import Router
 from bot.answering.standard_answers import StandardAnswers
+from bot.app.answer_cache import build_answer_cache
 from bot.app.language_models import (
     OpenModel,
+    PersonalDataMasking,
     named_models,
     open_language_models,
     personal_data_masking,
@@ -102,6 +105,7 @@ async def open_components(
     watch: Callable[[ChatModel], ChatModel] | None = None,
     measured: str = "",
     gate: Path | None = None,
+    saved: SavedAnswers | None = None,
 ) -> AsyncIterator[Components]:
     """Open index, embedder and model, and build the desk from them.
 
@@ -112,7 +116,8 @@ async def open_components(
     ``fills``: this process writes pages itself, so a missing index is created in Azure too; a
     process that only answers lacks that right, and does not need it. ``today`` returns the day that
     the model is given, which evaluation fixes; ``superseded`` are the labels of pages that the
-    model is warned of, and that are marked as sources.
+    model is warned of, and that are marked as sources. ``saved`` are the answers of the record, for
+    ANSWER_CACHE; None composes every answer.
 
     Raises IndexUnavailable, IndexMismatch; SettingInvalid or ModelUnavailable for settings that
     cannot work.
@@ -133,12 +138,24 @@ async def open_components(
         context = _PromptContext(today, superseded)
         detector = LanguageDetector(settings.wiki_language, word_test(near))
         pipelines = _ModelPipelines(
-            settings, index, embedder, near, load_classifier(), detector, context
+            settings, index, embedder, near, load_classifier(), detector, context, masking
         )
         profiles = {name: pipelines.build(each, observe) for name, each in models.items()}
         plain = pipelines.build(None, None if profiles else observe)
         configured = plain if default is None else profiles[default.name]
-        judge = load_gate(settings.confidence_threshold, gate or gate_path(settings))
+        gate = gate or gate_path(settings)
+        judge = load_gate(settings.confidence_threshold, gate)
+        cache = build_answer_cache(
+            settings,
+            saved,
+            index,
+            embedder=embedder,
+            gate=judge,
+            gate_file=gate,
+            recheck=recheck,
+            today=today,
+            superseded=superseded,
+        )
         yield Components(
             index=index,
             embedder=embedder,
@@ -154,7 +171,7 @@ async def open_components(
                 superseded=superseded,
                 falls_back=observe is None,
                 standard=StandardAnswers(index, near),
-                masker=masking.masker,
+                cache=cache,
             ),
             gate=judge,
             recheck=recheck,
@@ -233,6 +250,7 @@ class _ModelPipelines:
     classifier: IntentClassifier | None
     detector: LanguageDetector
     context: _PromptContext
+    masking: PersonalDataMasking
 
     def build(
         self, opened: OpenModel | None, observe: Callable[[Composer], Composer] | None = None
@@ -244,7 +262,7 @@ class _ModelPipelines:
         composer = observe(composer) if observe else composer
         top_k = self.settings.model_top_k if model else self.settings.top_k
         profile = ModelProfile(
-            masks=self.settings.masks_embedded,
+            masker=self.masking.masker if self.settings.masks_embedded else None,
             route=Router(
                 self.near, self.classifier, model, mode=mode, detector=self.detector
             ).route,
@@ -259,22 +277,22 @@ class _ModelPipelines:
                 is_word=word_test(self.near) if self.settings.spelling else None,
             ),
         )
-        return profile if opened is None else _of_model(profile, opened.configured, self.settings)
+        return profile if opened is None else self._of_model(profile, opened.configured)
+
+    def _of_model(self, profile: ModelProfile, configured: LanguageModel) -> ModelProfile:
+        masks = self.settings.masks_for(configured.base_url)
+        return replace(
+            profile,
+            model=configured.name,
+            calibrated_as=configured.calibrated_as,
+            seconds=configured.timeout_seconds,
+            masker=self.masking.masker if masks else profile.masker,
+        )
 
     def _planner_for(self, model: ChatModel | None) -> SearchPlanner | None:
         if model is None or self.settings.search != "planned":
             return None
         return SearchPlanner(model, load_prompt("search_plan"), self.context.today)
-
-
-def _of_model(profile: ModelProfile, configured: LanguageModel, settings: Settings) -> ModelProfile:
-    return replace(
-        profile,
-        model=configured.name,
-        calibrated_as=configured.calibrated_as,
-        seconds=configured.timeout_seconds,
-        masks=profile.masks or settings.masks_for(configured.base_url),
-    )
 
 
 def _composer_for(

@@ -109,6 +109,15 @@ class Settings(LearningSettings):
     spelling: bool = Field(
         default=True, alias="RAG_SPELLING", description="Correct mistyped words of a question."
     )
+    answer_cache: bool = Field(
+        default=False,
+        alias="ANSWER_CACHE",
+        description="Give the answer of the day again to the same question of colleagues who may "
+        "read the same pages.",
+    )
+    answer_cache_hours: int = Field(
+        24, alias="ANSWER_CACHE_HOURS", ge=1, le=24, description="Hours that an answer is given."
+    )
     confidence_threshold: float | None = Field(
         None,
         ge=0,

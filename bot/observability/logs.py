@@ -153,6 +153,7 @@ class RequestLog:
             answer_type=answer_type(outcome),
             confidence_level=confidence_level(outcome),
             escalation_reason=escalation_reason(outcome),
+            answer_cache=None if trace.cache is None else trace.cache.result,
             **_model_usage(trace.calls),
             timings_ms={stage: round(ms, 1) for stage, ms in trace.timings_ms.items()},
             notes=list(trace.notes),

@@ -48,6 +48,7 @@ from bot.store.notices import StoredNotices
 from bot.store.people import StoredPeople
 from bot.store.retention import StoredRetention
 from bot.store.reviewed_answers import StoredAnswers
+from bot.store.saved_answers import StoredSavedAnswers
 from bot.store.search import StoredSearches
 from bot.store.sessions import StoredSessions
 from bot.store.shadow_drafts import StoredShadowDrafts
@@ -150,6 +151,7 @@ class Store:
         self.webhook_events = StoredWebhookEvents(transactions)
         self.people = StoredPeople(transactions)
         self.forgetting = StoredForgetting(transactions, self.people, self.escalations)
+        self.saved_answers = StoredSavedAnswers(transactions)
 
     async def __aenter__(self) -> Self:
         return self

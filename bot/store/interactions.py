@@ -24,6 +24,7 @@ from bot.store import queries
 from bot.store.connections import Transactions
 from bot.store.queries import MOST_WORDS, not_withdrawn
 from bot.store.rows import Rows, channel_of, feedback_of
+from bot.store.saved_answers import drop_answer
 from bot.store.tables import (
     ConversationRow,
     EscalationRow,
@@ -79,7 +80,10 @@ class StoredInteractions:
         return [Activity(Stage(stage), pages) for stage, pages in rows]
 
     async def rate(self, feedback: Feedback) -> None:
-        """Store feedback, replacing the person's earlier one. Raises InteractionUnknown."""
+        """Store feedback, replacing the person's earlier one; a thumb down drops a saved answer.
+
+        Raises InteractionUnknown.
+        """
         async with self._transactions.writing() as connection:
             rated = await self._rows.locked(connection, feedback.interaction_id)
             row = {**_feedback_row(feedback), "tenant": rated.message.thread.tenant}
@@ -88,6 +92,9 @@ class StoredInteractions:
                     self._transactions.dialect, FeedbackRow, row, key=("interaction_id", "person")
                 )
             )
+            drop = drop_answer(rated.outcome) if feedback.vote == "down" else None
+            if drop is not None:
+                await connection.execute(drop)
 
     async def unrate(self, interaction_id: InteractionId, person_id: str) -> None:
         await self._transactions.execute(

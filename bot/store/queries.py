@@ -37,6 +37,7 @@ from bot.store.tables import (
     InteractionRow,
     NoticeRow,
     ProgressRow,
+    SavedAnswerRow,
     Table,
     TurnRow,
 )
@@ -336,6 +337,7 @@ def delete_texts(interaction_id: str, *, keep_acts: bool = False) -> tuple[Delet
         delete(EscalationStepRow).where(steps, *([not_(_BY_EXPERT)] if keep_acts else [])),
         update(EscalationStepRow).where(steps).values(text=""),
         *(delete(table).where(table.interaction_id == interaction_id) for table in WITH_WORDS),
+        delete(SavedAnswerRow).where(SavedAnswerRow.interaction_id == interaction_id),
         # One that was given to others has words that an expert approved, and stays theirs.
         delete(ReviewedAnswerRow).where(
             ReviewedAnswerRow.case == interaction_id, ReviewedAnswerRow.live_at.is_(None)

@@ -361,3 +361,22 @@ class NoteRow(Table):
         ForeignKey("interactions.id", ondelete="CASCADE")
     )
     at: Mapped[datetime] = mapped_column(Utc)
+
+
+class SavedAnswerRow(Table):
+    """An answer for later askers of the same question: the outcome of ``interaction_id``.
+
+    ``key`` is a digest of all that the answer depends on (bot.answering.cache_keys). There is no
+    text and no person.
+    """
+
+    __tablename__ = "saved_answers"
+    __table_args__ = (
+        Index("ix_saved_answers_interaction", "interaction_id"),
+        Index("ix_saved_answers_answered", "answered_at"),
+    )
+
+    key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    tenant: Mapped[str] = mapped_column(String(64))
+    interaction_id: Mapped[str] = mapped_column(ForeignKey("interactions.id", ondelete="CASCADE"))
+    answered_at: Mapped[datetime] = mapped_column(Utc)

@@ -33,6 +33,7 @@ from bot.store.rows import (
     usage_rows,
     utc_now,
 )
+from bot.store.saved_answers import save_answer
 from bot.store.tables import (
     ConversationRow,
     EscalationRow,
@@ -217,6 +218,9 @@ class StoredWork:
         )
         for usage in usage_rows(message, outcome):
             await self._insert(connection, UsageRow, usage)
+        save = save_answer(self._transactions.dialect, message, outcome)
+        if save is not None:
+            await connection.execute(save)
         titled = await self._titled(connection, message, outcome)
         escalation = escalation_row(message, titled, self._reminders)
         if escalation is not None:

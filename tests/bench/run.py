@@ -53,6 +53,15 @@ BENCHES = {
         ),
         ["tests.bench.load"],
     ),
+    "A day with the answer cache": (
+        (
+            "The sample company's labelled questions over a simulated day, as uneven as real ones "
+            "(Zipf), without `ANSWER_CACHE` and with it; a recorded model with a stated delay. "
+            "`seconds` are those that the askers waited, together. No aim: how often colleagues "
+            "ask the same differs."
+        ),
+        ["tests.bench.bench_answer_cache"],
+    ),
     "A question on the web page": (
         (
             "From the click to the bubble that shows the question, while 50 questions a second "

@@ -55,20 +55,21 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
         until.callback(set_up_tracing())
         await until.enter_async_context(_exclusive_data_dir(settings))
         confluence = await until.enter_async_context(open_confluence(ingestion))
+        store = await until.enter_async_context(
+            unopened(database_url(settings), reminders_of(settings))
+        )
         components = await until.enter_async_context(
             open_components(
                 settings,
                 fills=sample,
                 recheck=confluence.recheck,
                 superseded=ingestion.confluence_superseded_labels,
+                saved=store.saved_answers,
             )
         )
         if sample:
             for line in await reindex_sample(settings, components):
                 print(f"  {line}", flush=True)
-        store = await until.enter_async_context(
-            unopened(database_url(settings), reminders_of(settings))
-        )
         app = build(
             settings,
             components,

@@ -258,6 +258,10 @@ class AnswerV2(AnswerBase):
         "says, `unsure` is a guess below the threshold; `answer` says so in words, too. null for "
         "all else, and for what was recorded before there were levels."
     )
+    cached_at: datetime | None = Field(
+        description="When a saved answer (`ANSWER_CACHE`) was composed; null for one composed for "
+        "this question."
+    )
     missing: str | None = Field(
         description="What of the question the pages do not say, in a model's checked words."
     )

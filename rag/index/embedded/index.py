@@ -85,6 +85,11 @@ class EmbeddedIndex:
     async def fingerprint(self) -> Fingerprint | None:
         return await self._read(lambda: self._reader.fingerprint(SCHEMA))
 
+    async def revision(
+        self, tenant: str, spaces: frozenset[str] | None, readers: frozenset[Principal]
+    ) -> str:
+        return await self._read(lambda: self._reader.revision(tenant, spaces, readers))
+
     async def vocabulary(
         self, question: Question, readers: frozenset[Principal], words: Sequence[str]
     ) -> Vocabulary:

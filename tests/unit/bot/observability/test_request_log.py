@@ -13,14 +13,14 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.interactions import Outcome, Reply, Route, Trace
+from bot.domain.interactions import CacheUse, Outcome, Reply, Route, Trace
 from bot.domain.messages import FoundPassage, Intent, Message
 from bot.domain.outcomes import unavailable_outcome
 from bot.domain.settings_loading import load_settings
 from bot.observability.logs import HIDDEN, LONGEST_QUERY, RequestLog, mask_credentials, set_up_logs
 from bot.observability.tracing import interaction_span
 from rag.types import ModelCall
-from tests.fakes.builders import message
+from tests.fakes.builders import NOON, message
 from tests.fakes.costs import costs_in_proportion
 from tests.fakes.desk import VPN
 
@@ -87,6 +87,7 @@ def test_the_line_has_what_an_operator_asks_for() -> None:
         "answer_type": "GENERIC",
         "confidence_level": None,
         "escalation_reason": None,
+        "answer_cache": None,
         "models": ["gpt"],
         "prompts": ["intent@1", "answer@3"],
         "model_calls": 2,
@@ -112,6 +113,13 @@ def test_the_line_says_how_sure_an_answer_was() -> None:
     (line,) = lines(message("Where?"), replace(OUTCOME, response=guess))
 
     assert (line["answer_type"], line["confidence_level"]) == ("RAG", "unsure")
+
+
+def test_the_line_of_a_saved_answer_says_so_and_costs_nothing() -> None:
+    trace = replace(OUTCOME.trace, calls=(), cache=CacheUse("k", "hit", NOON))
+    (line,) = lines(message("Where?"), replace(OUTCOME, trace=trace))
+
+    assert (line["answer_cache"], line["model_calls"], line["cost_micro_usd"]) == ("hit", 0, 0)
 
 
 def test_an_escalation_says_why() -> None:
