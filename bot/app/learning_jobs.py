@@ -70,6 +70,7 @@ def build_certificate_watch(
         gate=components.gate,
         labels=store.labels,
         interactions=store.interactions,
+        questions=store.statistics,
         suspensions=store.suspensions,
         marks=store.jobs,
         audits=store.audits,
