@@ -21,6 +21,7 @@ from bot.app.learning import LearningServices, build_learning, mount_learning_pa
 from bot.app.learning_jobs import digest_schedule, utc_now
 from bot.app.worker import BackgroundWork, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
+from bot.chat.answer_keeping import AnswerKeeping
 from bot.chat.commands.digest_switch import DigestSwitch
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.reindexing import ReindexRuns
@@ -61,6 +62,7 @@ def build_chat_context(
     documents: DocumentServices,
     check_parts: CheckComponents,
     directory: Directory,
+    keeping: AnswerKeeping,
 ) -> ChatContext:
     """Build the services that the chat adapters share; nothing is started."""
     readable = ReadableInIndex(components.index)
@@ -102,6 +104,7 @@ def build_chat_context(
             interactions=store.interactions,
             policies=store.policies,
         ),
+        keeping=keeping,
     )
 
 
@@ -248,15 +251,6 @@ def _build_services(
         channels=channels,
         confluence=confluence_checker(ingestion, documents),
     )
-    context = build_chat_context(
-        settings,
-        components,
-        store,
-        background=background,
-        documents=documents,
-        check_parts=check_parts,
-        directory=directory,
-    )
     learning = build_learning(
         settings,
         components,
@@ -267,6 +261,16 @@ def _build_services(
         runs=documents.records.ledger,
         publisher=publisher,
         is_open=lambda: background.supervisor.part().state == "ready",
+    )
+    context = build_chat_context(
+        settings,
+        components,
+        store,
+        background=background,
+        documents=documents,
+        check_parts=check_parts,
+        directory=directory,
+        keeping=AnswerKeeping(settings.tenant, learning.answers, directory),
     )
     return _Services(
         settings, components, store, background, documents, context, learning, channels

@@ -15,6 +15,7 @@ from aiohttp import web
 
 from bot.answering.explanations.explainer import Explainer
 from bot.answering.private_answers import PrivateAnswers
+from bot.chat.answer_keeping import AnswerKeeping
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.documents import Documents, Reindex
 from bot.chat.messages import ListeningPolicy
@@ -76,6 +77,7 @@ class ChatContext:
         commands: Executes commands.
         check_parts: Returns the status of every component.
         drafts: Takes reviewers' verdicts on drafts.
+        keeping: Keeps experts' answers of cases for others.
     """
 
     tenant: str
@@ -94,6 +96,7 @@ class ChatContext:
     commands: CommandExecutor
     check_parts: CheckComponents
     drafts: DraftReview
+    keeping: AnswerKeeping
 
 
 PLATFORM_PREFIX = "/platforms/"
