@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import pytest
 
 from bot.chat.actions import COLLEAGUES_ONLY
 from bot.chat.adapters import ChatContext
-from bot.learning.reviewed_answers import ReviewedAnswer
+from bot.learning.reviewed_answers import AnswerState, ReviewedAnswer
 from bot.store.database import Store
 from tests.fakes.answers import AnswerRoom, answer_room
 from tests.fakes.chat_context import chat_context_over
@@ -56,7 +56,7 @@ def form(scene: CaseScenario) -> View:
 
 
 async def kept(room: AnswerRoom) -> list[ReviewedAnswer]:
-    states = ("draft", "in_review", "live")
+    states: Collection[AnswerState] = ("draft", "in_review", "live")
     return list(await room.store.answers.find("acme", states, limit=5))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ import pytest
 
 from bot.chat.actions import COLLEAGUES_ONLY
 from bot.chat.adapters import ChatContext
-from bot.learning.reviewed_answers import ReviewedAnswer
+from bot.learning.reviewed_answers import AnswerState, ReviewedAnswer
 from bot.store.database import Store
 from tests.fakes.answers import AnswerRoom, answer_room
 from tests.fakes.chat_context import chat_context_over
@@ -46,7 +46,7 @@ async def answered(scene: CaseScenario) -> None:
 
 
 async def kept(room: AnswerRoom) -> list[ReviewedAnswer]:
-    states = ("draft", "in_review", "live")
+    states: Collection[AnswerState] = ("draft", "in_review", "live")
     return list(await room.store.answers.find("acme", states, limit=5))
 
 
