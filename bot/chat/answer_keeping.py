@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from bot.answering.asker_identity import Reader
 from bot.domain.cases import Actor, expert_of
-from bot.domain.errors import ActRefused
+from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.messages import InteractionId, Person, Platform
 from bot.domain.ports import Directory
 from bot.learning.answer_review import AnswerReview
@@ -95,8 +95,14 @@ class AnswerKeeping:
     ) -> ReviewedAnswer | None:
         """Return the draft of an expert whose form was refused, and who corrected it since."""
         kept = await self._review.of_case(case_id)
-        answer = (await self._review.one(kept, viewer, actor)).answer if kept else None
-        return answer if answer and answer.owner == actor.id and not answer.version else None
+        if not kept:
+            return None
+        try:
+            answer = (await self._review.one(kept, viewer, actor)).answer
+        except InteractionUnknown:
+            # Another expert's, which is not this one's to see.
+            return None
+        return answer if answer.owner == actor.id and not answer.version else None
 
     @property
     def _approves(self) -> bool:
