@@ -23,6 +23,7 @@ from bot.app.learning_jobs import digest_schedule, utc_now
 from bot.app.personal_data import build_personal_data, mount_personal_data
 from bot.app.worker import BackgroundWork, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
+from bot.chat.answer_keeping import AnswerKeeping
 from bot.chat.commands.digest_switch import DigestSwitch
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.reindexing import ReindexRuns
@@ -63,6 +64,7 @@ def build_chat_context(
     documents: DocumentServices,
     check_parts: CheckComponents,
     directory: Directory,
+    keeping: AnswerKeeping,
 ) -> ChatContext:
     """Build the services that the chat adapters share; nothing is started."""
     readable = ReadableInIndex(components.index)
@@ -105,6 +107,7 @@ def build_chat_context(
             policies=store.policies,
         ),
         names=components.names,
+        keeping=keeping,
     )
 
 
@@ -264,15 +267,6 @@ def _build_services(
         channels=channels,
         confluence=confluence_checker(ingestion, documents),
     )
-    context = build_chat_context(
-        settings,
-        components,
-        store,
-        background=background,
-        documents=documents,
-        check_parts=check_parts,
-        directory=directory,
-    )
     personal = build_personal_data(settings, store, background.inbox, engine, documents)
     learning = build_learning(
         settings,
@@ -285,6 +279,16 @@ def _build_services(
         publisher=publisher,
         is_open=lambda: background.supervisor.part().state == "ready",
         more=(personal.job(),),
+    )
+    context = build_chat_context(
+        settings,
+        components,
+        store,
+        background=background,
+        documents=documents,
+        check_parts=check_parts,
+        directory=directory,
+        keeping=AnswerKeeping(settings.tenant, learning.answers, directory),
     )
     return _Services(
         settings, components, store, background, documents, context, learning, personal, channels

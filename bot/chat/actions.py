@@ -136,10 +136,14 @@ class ActionTargets:
 
     async def expert(self, presser: ActingUser) -> Actor:
         """Return a colleague as an actor on cases, the same person as on every other platform."""
+        return expert_of(self.platform, await self.colleague_of(presser))
+
+    async def colleague_of(self, presser: ActingUser) -> Person:
+        """Return the user if they are a colleague. Raises ActionRejected."""
         colleague = await self.colleague(presser.reference)
         if colleague is None:
             raise ActionRejected(COLLEAGUES_ONLY)
-        return expert_of(self.platform, colleague)
+        return colleague
 
     async def asker(self, interaction_id: InteractionId, presser: ActingUser) -> Actor:
         """Return the user as an actor on the case of their own question of this channel."""

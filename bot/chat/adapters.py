@@ -15,6 +15,7 @@ from aiohttp import web
 
 from bot.answering.explanations.explainer import Explainer
 from bot.answering.private_answers import PrivateAnswers
+from bot.chat.answer_keeping import AnswerKeeping
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.documents import Documents, Reindex
 from bot.chat.messages import ListeningPolicy
@@ -77,6 +78,7 @@ class ChatContext:
         commands: Executes commands.
         check_parts: Returns the status of every component.
         drafts: Takes reviewers' verdicts on drafts.
+        keeping: Keeps experts' answers of cases for others.
         names: Learns the names of people whom the platform tells of, which are masked for models
             elsewhere; None where nothing is masked, so that nobody has to be listed for it.
     """
@@ -97,6 +99,7 @@ class ChatContext:
     commands: CommandExecutor
     check_parts: CheckComponents
     drafts: DraftReview
+    keeping: AnswerKeeping
     names: DirectoryNames | None = None
 
 

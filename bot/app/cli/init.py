@@ -14,7 +14,7 @@ import dotenv
 
 from bot.app.cli.doctor import model_answers, slack_checks, teams_checks
 from bot.app.confluence import confluence_checks
-from bot.app.language_models import PROBE, open_language_models
+from bot.app.language_models import PROBE, open_language_models, personal_data_masking
 from bot.domain.errors import BotError
 from bot.domain.health import ComponentStatus
 from bot.domain.settings_loading import load_settings
@@ -63,11 +63,14 @@ async def _check_confluence(file: Path) -> Sequence[ComponentStatus]:
 
 
 async def _check_model(file: Path) -> Sequence[ComponentStatus]:
-    configured = load_settings(_env_file=file).default_model
+    settings = load_settings(_env_file=file)
+    configured = settings.default_model
     if configured is None:
         return [ComponentStatus(_MODEL, "failed", "OPENAI_MODEL is empty.", "Name a model.")]
     async with AsyncExitStack() as closing:
-        opened = open_language_models([configured], closing, guarded=False)
+        opened = open_language_models(
+            [configured], closing, guarded=False, masking=personal_data_masking(settings)
+        )
         return [await model_answers(_MODEL, opened[configured.name].chat, PROBE)]
 
 

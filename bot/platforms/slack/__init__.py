@@ -22,6 +22,7 @@ from bot.platforms.slack.actions.answer_buttons import AnswerButtons, Explanatio
 from bot.platforms.slack.actions.feedback import AnswerLookup, FeedbackListener
 from bot.platforms.slack.actions.interactivity import PressDispatcher
 from bot.platforms.slack.actions.shortcuts import MessageShortcut
+from bot.platforms.slack.answer_forms import KeepButton
 from bot.platforms.slack.bot_identity import InstallationEvents
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.channel_settings import SettingsDialog
@@ -190,5 +191,6 @@ def case_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[List
     )
     return (
         CaseButtons(context, targets, cards, presses, channel.client),
+        KeepButton(context.keeping, targets, cards, presses, channel.client),
         AskerButtons(context.casework, targets, presses),
     )

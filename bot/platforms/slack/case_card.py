@@ -18,6 +18,7 @@ from bot.domain.messages import Message
 from bot.escalations.case_view import (
     CASE_FORMS,
     KEEP_LABEL,
+    KEEP_ON_BOARD,
     KEEP_QUESTION,
     STEP_LABELS,
     CaseLinks,
@@ -25,6 +26,7 @@ from bot.escalations.case_view import (
     acts_in,
     buttons_for_people,
     hidden_pages,
+    is_keepable,
     keep_link,
     pages_heading,
     state_since,
@@ -36,6 +38,7 @@ from bot.platforms.slack.actions.interactivity import input_block, modal, text_i
 from bot.platforms.slack.payloads.actions import (
     CASE_CLAIM,
     CASE_DECLINE,
+    CASE_KEEP,
     CASE_RELEASE,
     CASE_REPLY,
     CASE_RESOLVE,
@@ -186,22 +189,20 @@ def _state(view: CaseView) -> str:
 
 
 def _keep(view: CaseView, links: CaseLinks) -> list[str]:
-    """Return the offer to keep the answer of an answered case for others."""
+    """Return the link that keeps the answer of an answered case on the board."""
     link = web_url(keep_link(view, links.public_url))
-    return [f"{KEEP_QUESTION} <{link}|{KEEP_LABEL}>"] if link else []
+    return [f"{KEEP_QUESTION} <{link}|{KEEP_ON_BOARD}>"] if link else []
 
 
 def _buttons(view: CaseView) -> Block | None:
     case = view.case
-    offers = buttons_for_people(case.status.state)
-    if not offers:
-        return None
-    return actions(
-        [
-            button(each.label, CARD_BUTTONS[each.act], case.interaction_id, primary=each.first)
-            for each in offers
-        ]
-    )
+    offered = [
+        button(each.label, CARD_BUTTONS[each.act], case.interaction_id, primary=each.first)
+        for each in buttons_for_people(case.status.state)
+    ]
+    if is_keepable(view):
+        offered.append(button(KEEP_LABEL, CASE_KEEP, case.interaction_id))
+    return actions(offered) if offered else None
 
 
 def _line(text: str) -> str:

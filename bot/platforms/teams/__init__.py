@@ -17,6 +17,7 @@ from bot.chat.commands.executor import CommandSenders, parse_admins
 from bot.chat.commands.run_followers import RunFollowers, run_followers
 from bot.escalations.cards import CardActions
 from bot.platforms.teams.actions import AnswerListener
+from bot.platforms.teams.answer_forms import KeepButton
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.channel_settings import SettingsDialog
 from bot.platforms.teams.dispatch import Dispatch, Endpoint, Listener
@@ -80,6 +81,7 @@ def listeners(
     return (
         InstallationEvents(channel.client, channel.outside_readers, channel.background),
         CaseButtons(context, targets, cards, channel.people),
+        KeepButton(context.keeping, targets, cards),
         AskerButtons(context.casework, targets),
         AnswerListener(context, channel.posted, explain, targets),
         DraftButtons(context.drafts, channel),

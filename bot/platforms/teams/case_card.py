@@ -20,6 +20,7 @@ from bot.domain.messages import Message
 from bot.escalations.case_view import (
     CASE_FORMS,
     KEEP_LABEL,
+    KEEP_ON_BOARD,
     KEEP_QUESTION,
     STEP_LABELS,
     CaseButton,
@@ -29,6 +30,7 @@ from bot.escalations.case_view import (
     acts_in,
     buttons_for_people,
     hidden_pages,
+    is_keepable,
     keep_link,
     pages_heading,
     state_since,
@@ -36,10 +38,11 @@ from bot.escalations.case_view import (
 )
 from bot.escalations.casework import LONGEST_REPLY
 from bot.escalations.lifecycle import display_name
-from bot.platforms.teams.payloads.actions import CASE_ACTIONS
+from bot.platforms.teams.payloads.actions import CASE_ACTIONS, KEEP_ANSWER
 from bot.platforms.teams.payloads.activity import Body, Json, kind_of, read_reference, text_at
 from bot.platforms.teams.rendering.cards import (
     card,
+    dialog_button,
     execute_button,
     form_button,
     inert_text,
@@ -62,9 +65,12 @@ VERSION_KEY = "version"
 """Key in a form's data for the version of the case that its writer saw."""
 
 
-def case_buttons(case: Case) -> Sequence[Json]:
+def case_buttons(view: CaseView) -> Sequence[Json]:
     """Return the available actions of a case as buttons."""
-    return [_case_button(offer, case) for offer in buttons_for_people(case.status.state)]
+    case = view.case
+    offered = [_case_button(offer, case) for offer in buttons_for_people(case.status.state)]
+    keep = dialog_button(KEEP_LABEL, KEEP_ANSWER, case.interaction_id)
+    return [*offered, keep] if is_keepable(view) else offered
 
 
 def words_in(act: Act, data: Body) -> str:
@@ -134,7 +140,7 @@ def case_card(
     first = [*_presser_note(note), *_question(message, view, links)]
     steps = map(_step, acts_in(view.steps)[-_MOST_STEPS:])
     last = [_state(view), *steps, *_keep(view, links)]
-    below = case_buttons(view.case)
+    below = case_buttons(view)
     room = CONTENT_BUDGET - size(card([*first, *last], below))
     found = [
         *_missing_facts(view.finding),
@@ -242,9 +248,9 @@ def _step(step: CaseStep) -> Json:
 
 
 def _keep(view: CaseView, links: CaseLinks) -> list[Json]:
-    """Return the offer to keep the answer of an answered case for others."""
+    """Return the link that keeps the answer of an answered case on the board."""
     link = web_url(keep_link(view, links.public_url))
-    return [text_block(f"{KEEP_QUESTION} [{KEEP_LABEL}]({link})")] if link else []
+    return [text_block(f"{KEEP_QUESTION} [{KEEP_ON_BOARD}]({link})")] if link else []
 
 
 def _with_date(words: Json, at: datetime) -> Json:

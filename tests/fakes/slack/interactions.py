@@ -95,6 +95,7 @@ _USERS = "multi_users_select"
 _FREE = {
     "plain_text_input": ("value", "initial_value"),
     "conversations_select": ("selected_conversation", "initial_conversation"),
+    "datepicker": ("selected_date", "initial_date"),
 }
 
 

@@ -41,6 +41,9 @@ CASE_ACTIONS: Mapping[Act, str] = {
 }
 """Buttons on the case card, by action."""
 
+KEEP_ANSWER = "frontdesk.case.keep"
+"""Opens the dialog that keeps the answer of a case, and sends it."""
+
 ASKER_ACTIONS: Mapping[Act, str] = {
     "resolve": "frontdesk.asker.resolve",
     "reopen": "frontdesk.asker.reopen",

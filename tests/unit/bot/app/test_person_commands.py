@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.__main__ import _parser
+from bot.__main__ import build_parser
 from bot.app.cli import person
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings
@@ -39,7 +39,7 @@ def configured(tmp_path: Path, store: Store) -> Settings:
 
 
 def parsed(*arguments: str) -> Namespace:
-    return _parser().parse_args(arguments)
+    return build_parser("python -m bot").parse_args(arguments)
 
 
 async def leave_everything(store: Store, data_dir: Path) -> None:

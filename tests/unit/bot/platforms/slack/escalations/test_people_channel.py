@@ -101,8 +101,8 @@ async def test_every_step_edits_it_in_place(scene: CaseScenario) -> None:
     assert [labels for _, labels in seen] == [
         ["Reply", "Resolve", "Not for us", "Release"],
         ["Claim", "Reply", "Resolve", "Not for us"],
-        ["Reply again", "Resolve", "Release"],
-        [],
+        ["Reply again", "Resolve", "Release", "Keep as answer"],
+        ["Keep as answer"],
         ["Claim", "Reply", "Resolve", "Not for us"],
         [],
     ]

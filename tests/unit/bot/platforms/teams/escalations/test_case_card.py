@@ -218,8 +218,8 @@ def test_the_last_words_of_people_come_after_the_state() -> None:
     [
         ("open", ["Claim", "Reply", "Send", "Resolve", "Not for us", "Send"]),
         ("claimed", ["Reply", "Send", "Resolve", "Not for us", "Send", "Release"]),
-        ("answered", ["Reply again", "Send", "Resolve", "Release"]),
-        ("resolved", []),
+        ("answered", ["Reply again", "Send", "Resolve", "Release", "Keep as answer"]),
+        ("resolved", ["Keep as answer"]),
         ("declined", []),
     ],
 )
