@@ -21,7 +21,7 @@ LICENCES := MIT;MIT License;MIT-0;Apache-2.0;Apache Software License;BSD License
 # Hashes of packages, fingerprints of replies and pictures look like keys.
 NO_SECRETS := ^requirements.*\.txt$$|package-lock\.json$$|^tests/evals/recorded/|\.(png|svg|js|css)$$|^infra/secrets\.json$$
 
-.PHONY: run test sweeps check format evals bench chaos train infra audit size map lock clean help
+.PHONY: run test sweeps check format evals bench profile chaos train infra audit size map lock clean help
 
 help: ## Say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -51,6 +51,9 @@ evals: $(EVALS) ## Measure answers on labelled questions; writes docs/evaluation
 
 bench: $(DEV) ## Measure speed as ratios; writes docs/performance.md
 	@$(BIN)/python -m tests.bench.run $(ARGS)
+
+profile: $(DEV) ## Draw flame graphs of one question and of a hundred into .build
+	@$(BIN)/python -m tests.bench.flame_graphs $(ARGS)
 
 chaos: $(DEV) ## Kill servers while questions are asked; writes docs/reliability.md
 	@$(BIN)/python -m tests.sweeps.chaos.run $(ARGS)

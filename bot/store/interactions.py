@@ -21,7 +21,7 @@ from bot.domain.messages import (
 )
 from bot.domain.record_search import FoundQuestion, InteractionGlance, ThreadSummary
 from bot.store import queries
-from bot.store.connections import Transactions
+from bot.store.connections import Transactions, Values
 from bot.store.queries import MOST_WORDS, not_withdrawn
 from bot.store.rows import Rows, channel_of, feedback_of
 from bot.store.saved_answers import drop_answer
@@ -43,7 +43,7 @@ class StoredInteractions:
         self._rows = Rows()
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None:
-        return await self._first(queries.select_interaction(interaction_id))
+        return await self._first(*queries.select_interaction(interaction_id))
 
     async def find_posted(self, tenant: str, ref: PostedRef) -> Interaction | None:
         return await self._first(queries.select_posted_at(tenant, ref))
@@ -53,7 +53,7 @@ class StoredInteractions:
     ) -> Interaction | None:
         """Return a person's newest interaction with an outcome in a channel."""
         return await self._first(
-            queries.select_newest_of(Thread(platform, tenant, channel, ""), person_id)
+            *queries.select_newest_of(Thread(platform, tenant, channel, ""), person_id)
         )
 
     async def in_thread(
@@ -71,7 +71,7 @@ class StoredInteractions:
 
     async def history(self, thread: Thread, before: Message, limit: int) -> Sequence[Interaction]:
         return await self._oldest_first(
-            queries.select_history(thread, before.interaction_id, limit)
+            *queries.select_history(thread, before.interaction_id, limit)
         )
 
     async def stages(self, interaction_id: InteractionId, after: int = 0) -> Sequence[Activity]:
@@ -108,12 +108,16 @@ class StoredInteractions:
         rows = await self._transactions.rows(queries.select_feedback(interaction_id))
         return [feedback_of(row) for row in rows]
 
-    async def _first(self, statement: Select[InteractionRow]) -> Interaction | None:
-        row = await self._transactions.first(statement, urgent=True)
+    async def _first(
+        self, statement: Select[InteractionRow], values: Values = None
+    ) -> Interaction | None:
+        row = await self._transactions.first(statement, values, urgent=True)
         return None if row is None else self._rows.interaction(row)
 
-    async def _oldest_first(self, newest_first: Select[InteractionRow]) -> Sequence[Interaction]:
-        rows = await self._transactions.rows(newest_first)
+    async def _oldest_first(
+        self, newest_first: Select[InteractionRow], values: Values = None
+    ) -> Sequence[Interaction]:
+        rows = await self._transactions.rows(newest_first, values)
         return [self._rows.interaction(row) for row in reversed(rows)]
 
 

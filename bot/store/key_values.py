@@ -6,8 +6,10 @@ All processes share them, so that any of them can serve the next request.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
 
-from sqlalchemy import Insert, Select, delete, func, insert, select
+from sqlalchemy import Insert, Select, bindparam, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.json_codec import Codec, storable
@@ -27,10 +29,8 @@ class StoredNotes:
         self._transactions = transactions
 
     async def get(self, tenant: str, key: str) -> str | None:
-        statement = select(NoteRow.text).where(
-            NoteRow.tenant == tenant, NoteRow.key == storable(key)
-        )
-        return await self._transactions.scalar(statement, urgent=True)
+        values = {"tenant": tenant, "key": storable(key)}
+        return await self._transactions.scalar(_select_note(), values, urgent=True)
 
     async def put(
         self, tenant: str, key: str, text: str, *, interaction_id: InteractionId | None = None
@@ -66,6 +66,13 @@ class StoredNotes:
         return {key: text for key, text in rows if key.startswith(storable(prefix))}
 
 
+@cache
+def _select_note() -> Select[str]:
+    return select(NoteRow.text).where(
+        NoteRow.tenant == bindparam("tenant"), NoteRow.key == bindparam("key")
+    )
+
+
 def _note_row(
     tenant: str, key: str, text: str, interaction_id: InteractionId | None
 ) -> dict[str, object]:
@@ -89,11 +96,8 @@ class StoredPolicies:
         self._codec = Codec(Policy)
 
     async def of(self, tenant: str, channel: str) -> Policy | None:
-        text = await self._transactions.scalar(
-            select(PolicyRow.policy).where(
-                PolicyRow.tenant == tenant, PolicyRow.channel == storable(channel)
-            )
-        )
+        values = {"tenant": tenant, "channel": storable(channel)}
+        text = await self._transactions.scalar(_select_policy(), values)
         return None if text is None else self._codec.decode(text)
 
     async def all(self, tenant: str) -> Sequence[PolicyRecord]:
@@ -161,6 +165,13 @@ class StoredPolicies:
             if gone.rowcount:
                 await connection.execute(insert_audit(tenant, actor, "clear policy", channel))
         return bool(gone.rowcount)
+
+
+@cache
+def _select_policy() -> Select[str]:
+    return select(PolicyRow.policy).where(
+        PolicyRow.tenant == bindparam("tenant"), PolicyRow.channel == bindparam("channel")
+    )
 
 
 class StoredAudits:
@@ -258,8 +269,11 @@ class StoredPauses:
 
     async def current(self, tenant: str) -> Pause | None:
         """Return the current pause; None if answering is not paused."""
-        statement = select(PauseRow.reason, PauseRow.paused_by, PauseRow.since).where(
-            PauseRow.tenant == tenant
-        )
-        row = await self._transactions.first(statement)
-        return None if row is None else Pause(row.reason, row.paused_by, row.since)
+        row = await self._transactions.first(_select_pause(), {"tenant": tenant})
+        return None if row is None else Pause(*row)
+
+
+@cache
+def _select_pause() -> Select[str, str, datetime]:
+    row = PauseRow
+    return select(row.reason, row.paused_by, row.since).where(row.tenant == bindparam("tenant"))

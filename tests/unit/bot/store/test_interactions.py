@@ -404,7 +404,8 @@ async def test_a_name_that_the_record_cannot_hold_is_nobodys(store: Store) -> No
 
 async def test_an_index_finds_it_however_busy_a_channel_is(store: Store, database: str) -> None:
     await _fill(store)
-    statement = queries.select_newest_of(Thread("slack", "default", "C1", ""), "p7")
+    query, values = queries.select_newest_of(Thread("slack", "default", "C1", ""), "p7")
+    statement = query.params(dict(values))
 
     async with store.transactions.reading() as connection:
         explain = "EXPLAIN QUERY PLAN" if database == "sqlite" else "EXPLAIN"
