@@ -24,11 +24,12 @@ _STREAM_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Shown:
-    """What somebody was shown at an address."""
+    """What somebody was shown at an address; ``before`` stood there already, for the same people."""
 
     where: str
     text: str
     status: int = 200
+    before: str = ""
 
 
 @dataclass
