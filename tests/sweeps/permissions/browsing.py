@@ -24,7 +24,7 @@ _STREAM_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Shown:
-    """What somebody was shown at an address; ``before`` stood there already, for the same people."""
+    """What somebody was shown at an address; ``before`` stood there already, for the same."""
 
     where: str
     text: str
