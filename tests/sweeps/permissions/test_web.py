@@ -202,7 +202,7 @@ async def test_no_view_shows_what_its_reader_may_not_read(
             await life.work_on_cases()
             await life.look_around()
 
-    assert findings.leaks == []
+    assert not findings.leaks, "\n".join(findings.leaks)
     assert findings.opened >= BOARD_VIEWS | ASKERS_VIEWS
     for name in COLLEAGUES:
         assert findings.shown[name] & company.readable(Reader(name, web=True))
