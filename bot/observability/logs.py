@@ -17,6 +17,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from bot.domain.errors import BotError
 from bot.domain.formatting import option_label
+from bot.domain.handoff import PERSON_REQUEST, is_person_request
 from bot.domain.interactions import Outcome
 from bot.domain.messages import Message
 from bot.domain.outcomes import (
@@ -163,9 +164,10 @@ class RequestLog:
     def _query(self, message: Message, outcome: Outcome) -> str:
         if not self._log_questions or _is_option(message, outcome):
             return HIDDEN
-        query = mask_credentials(
-            (outcome.trace.masked_question or message.text)[:_MASKED_CHARACTERS]
-        )
+        asked = outcome.trace.masked_question or message.text
+        # The question that a person is asked about was logged as such, unless it is an option.
+        asked = PERSON_REQUEST if is_person_request(message) else asked
+        query = mask_credentials(asked[:_MASKED_CHARACTERS])
         return query if len(query) <= LONGEST_QUERY else f"{query[:LONGEST_QUERY]}…"
 
 

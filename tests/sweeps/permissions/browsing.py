@@ -19,17 +19,17 @@ from tests.sweeps.permissions.company import ADMIN, EXPERT, address
 _LINK = re.compile(r'(?:href|hx-get|src)="([^"]+)"')
 _EXCHANGE = re.compile(r'id="x-([^"]+)"')
 _LEFT_OUT = ("/static/", "/docs", "/openapi.json", "/session", "/health", "/ready")
-_MOST_VIEWS = 120
 _STREAM_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What somebody was shown at an address."""
+    """What somebody was shown at an address; ``before`` stood there already, for the same."""
 
     where: str
     text: str
     status: int = 200
+    before: str = ""
 
 
 @dataclass
@@ -99,13 +99,13 @@ class Colleague:
         async with self.session.post(f"{self.base}{path}", data=form, headers=headers) as response:
             return Shown(path, await response.text())
 
-    async def look_around(self, known: Known) -> list[Shown]:
-        """Open every route with what is known, and follow links as far as they lead."""
-        waiting = deque(
-            [*_routes(self.served, Known()), *self._own(), *_routes(self.served, known)]
-        )
+    async def look_around(self, known: Known, most: int) -> list[Shown]:
+        """Open every route with what is known, and follow links, ``most`` views at most."""
+        about = [*_routes(self.served, known)]
+        self.served.company.draw.shuffle(about)
+        waiting = deque([*_routes(self.served, Known()), *self._own(), *about])
         seen: dict[str, Shown] = {}
-        while waiting and len(seen) < _MOST_VIEWS:
+        while waiting and len(seen) < most:
             path = waiting.popleft()
             if path not in seen:
                 seen[path] = await self._open(path)

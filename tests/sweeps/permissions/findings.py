@@ -52,7 +52,7 @@ class Findings:
         self._check("jobs", Shown("prompt", self.served.new_prompts()), allowed)
 
     def _check(self, who: str, each: Shown, allowed: frozenset[int]) -> None:
-        for number in sorted(pages_in(each.text) - allowed):
+        for number in sorted(pages_in(each.text) - pages_in(each.before) - allowed):
             at = each.text.lower().index(f"z{number:03d}")
             around = each.text[max(0, at - _AROUND) : at + _AROUND]
             self.leaks.append(f"{who} at {each.where} after {self.happened!r}: …{around}…")

@@ -18,18 +18,23 @@ SETTINGS: Sequence[Mapping[str, object]] = ({},)
 
 CASES = 250
 ROUNDS = 5
+VIEWS = 120
 _INDEXES = ("embedded", "azure")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A company by its seed; between ``rounds`` of questions it changes."""
+    """A company by its seed; between ``rounds`` of questions it changes.
+
+    ``views`` are opened by each person and round, where there are so many.
+    """
 
     seed: int
     index: str
     model: bool
     cases: int = CASES
     rounds: int = ROUNDS
+    views: int = VIEWS
     settings: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -52,8 +57,8 @@ def whole(seeds: Iterable[int]) -> list[ParameterSet]:
 def smoke(seed: int, cases: int) -> list[ParameterSet]:
     """Return two small plans: one with a model on our own index, one without on Azure's double."""
     plans = (
-        Plan(seed, "embedded", model=True, cases=cases, rounds=2),
-        Plan(seed + 1, "azure", model=False, cases=cases, rounds=2),
+        Plan(seed, "embedded", model=True, cases=cases, rounds=2, views=75),
+        Plan(seed + 1, "azure", model=False, cases=cases, rounds=2, views=75),
     )
     return [_parameter(plan, ()) for plan in plans]
 

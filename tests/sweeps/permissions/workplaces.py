@@ -145,9 +145,12 @@ class InSlack:
     def news(self) -> Iterator[tuple[Reader, Shown]]:
         for post in self._slack.posts:
             payload, key = json.dumps(post.payload), f"{post.channel} {post.ts}"
-            if post.by_bot and self._seen.get(key) != payload:
+            before = self._seen.get(key, "")
+            if post.by_bot and before != payload:
                 self._seen[key] = payload
-                yield self._reader(post), Shown(f"Slack {post.channel}", payload)
+                # A card is made anew of what may be read now; a reply keeps what it said.
+                kept = "" if post.channel == slack_names.PEOPLE else before
+                yield self._reader(post), Shown(f"Slack {post.channel}", payload, before=kept)
         for view in self._slack.open_views[self._views :]:
             self._views += 1
             yield self._of(view.user), Shown("Slack modal", json.dumps(view.payload))
@@ -237,9 +240,11 @@ class InTeams:
     def news(self) -> Iterator[tuple[Reader, Shown]]:
         for post in self._teams.sent:
             payload = json.dumps(post.activity)
-            if self._seen.get(post.id) != payload:
+            before = self._seen.get(post.id, "")
+            if before != payload:
                 self._seen[post.id] = payload
-                yield self._reader(post), Shown(f"Teams {post.place}", payload)
+                kept = "" if post.place == teams_names.PEOPLE else before
+                yield self._reader(post), Shown(f"Teams {post.place}", payload, before=kept)
         for name, visitor in self._visitors.items():
             for answer in visitor.answers:
                 yield self._of(name), Shown("Teams dialog or card", answer.text)

@@ -13,6 +13,7 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.domain.handoff import PERSON_REQUEST, person_request
 from bot.domain.interactions import CacheUse, Outcome, Reply, Route, Trace
 from bot.domain.messages import FoundPassage, Intent, Message
 from bot.domain.outcomes import unavailable_outcome
@@ -64,6 +65,12 @@ def test_a_chosen_option_is_not_logged_because_it_is_a_title() -> None:
     (line,) = lines(message("The title"))
 
     assert line["user_query"] == HIDDEN
+
+
+def test_a_request_for_a_person_is_logged_without_the_question() -> None:
+    (line,) = lines(message(person_request("The title of a page")))
+
+    assert line["user_query"] == PERSON_REQUEST
 
 
 def test_the_line_has_what_an_operator_asks_for() -> None:
