@@ -214,7 +214,7 @@ class StoredPolicies:
 
 
 class StoredAudits:
-    """Stores the audit trail; rows are never changed or deleted."""
+    """Stores the audit trail; rows are never deleted, and only unnamed (bot.store.forgetting)."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
