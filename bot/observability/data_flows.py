@@ -62,19 +62,18 @@ def _models(settings: Settings) -> Iterator[DataFlow]:
     yield DataFlow(
         "Language models",
         _hosts(servers),
-        "The question, earlier turns of the conversation, text of attached files, passages of "
-        "pages that the readers of the answer may read; for drafts of answers a case's question "
-        "and the experts' replies",
-        "For each question that a model routes, rewrites or answers; for a draft; at night for "
-        "questions of gaps; in `evaluate`, `train`, `certify` and `doctor`",
-        "Unset OPENAI_MODEL and MODELS__…; for one channel: the model `none`",
+        "Questions, earlier turns, attached text, passages that the answer's readers may read; "
+        "for drafts what experts replied",
+        "When a model routes, rewrites, answers or drafts; at night for gaps; in `evaluate`, "
+        "`train`, `certify`, `doctor`",
+        "Unset OPENAI_MODEL and MODELS__…; in one channel: the model `none`",
     )
     embedder = settings.embedding_base_url or settings.openai_base_url or _OPENAI
     yield DataFlow(
         "Embedding server",
         _hosts([embedder] if settings.embedding_model else []),
-        "The text of every indexed page; every question that is searched for",
-        "While indexing; at each search; when questions of gaps are grouped",
+        "Text of every page; each question searched for",
+        "While indexing; at each search; grouping gaps",
         "Unset EMBEDDING_MODEL and index again",
     )
 
@@ -84,8 +83,8 @@ def _records(settings: Settings) -> Iterator[DataFlow]:
     yield DataFlow(
         "Azure AI Search",
         _hosts([endpoint] if settings.azure_search_configured and endpoint else []),
-        "Text, titles, vectors and readers of every page; each search's words and vector, and the "
-        "ids, addresses and groups of who may read the answer",
+        "Text, vectors and readers of every page; each search's words and vector, ids, addresses "
+        "and groups of who reads the answer",
         "While indexing; at each search",
         "Unset AZURE_SEARCH_ENDPOINT and index again",
     )
@@ -94,13 +93,13 @@ def _records(settings: Settings) -> Iterator[DataFlow]:
         _hosts(_secrets(settings.database_url)),
         "The whole record",
         "All the time",
-        "Unset DATABASE_URL: the record is a file then, an empty one",
+        "Unset DATABASE_URL: a new record begins, in a file",
     )
     yield DataFlow(
         "Microsoft sign-in for Azure",
         (_MICROSOFT_LOGIN,) if _signs_in_to_azure(settings) else (),
         "This server's own credentials; nothing of persons",
-        "When a token for a model or the index has run out, where no key is set",
+        "When a token for Azure runs out, where no key is set",
         "Set the keys, or what is off above",
     )
 
@@ -109,9 +108,9 @@ def _wiki(wiki: IngestionSettings | None) -> Iterator[DataFlow]:
     yield DataFlow(
         "Confluence",
         _hosts([wiki.confluence_url] if wiki and wiki.confluence_url else []),
-        "The token; ids of pages; addresses and accounts of askers, to learn what they may read; "
-        "with CONFLUENCE_ANSWERS_PARENT the answers that are published",
-        "On the schedule; when somebody asks; when somebody publishes an answer",
+        "The token; ids of pages; addresses and accounts of askers; with "
+        "CONFLUENCE_ANSWERS_PARENT published answers",
+        "On schedule; when somebody asks or publishes",
         "Unset CONFLUENCE_URL",
     )
     entra = wiki is not None and (wiki.confluence_directory or "").lower() == "entra"
@@ -119,7 +118,7 @@ def _wiki(wiki: IngestionSettings | None) -> Iterator[DataFlow]:
         "Microsoft Graph",
         (_GRAPH, _MICROSOFT_LOGIN) if entra else (),
         "This server's own credentials; addresses of askers",
-        "When somebody asks whose groups are not known",
+        "When somebody asks",
         "Name a CSV file in CONFLUENCE_DIRECTORY",
     )
 
@@ -128,25 +127,24 @@ def _platforms(settings: Settings) -> Iterator[DataFlow]:
     yield DataFlow(
         "Slack",
         _hosts([settings.slack_api_url] if settings.slack_configured else []),
-        "Replies with quotes, cards of cases with the question and who asked, drafts, digests; "
-        "ids of members, to learn who they are",
-        "When somebody asks there, or a case, draft or digest is shown there",
+        "Replies with quotes, cards of cases with question and asker, drafts, digests; ids of "
+        "members",
+        "When something is asked or shown there",
         "Unset SLACK_BOT_TOKEN",
     )
     teams = (*_hosts([settings.teams_service_url]), _MICROSOFT_LOGIN, *_BOT_FRAMEWORK)
     yield DataFlow(
         "Microsoft Teams",
         teams if settings.teams_configured else (),
-        "Replies with quotes, cards of cases with the question and who asked, drafts, digests; "
-        "ids of members, to learn who they are; this server's own credentials",
-        "When somebody asks there, or a case, draft or digest is shown there",
+        "The same; this server's own credentials",
+        "When something is asked or shown there",
         "Unset MICROSOFT_APP_ID",
     )
     yield DataFlow(
         "Further adapters",
         tuple(settings.adapters),
-        "What the package sends: its own documentation says",
-        "Ask its author",
+        "What their packages send",
+        "Their documentation says",
         "Unset FRONTDESK_ADAPTERS",
     )
 
@@ -155,15 +153,15 @@ def _others(settings: Settings, variables: Mapping[str, str]) -> Iterator[DataFl
     yield DataFlow(
         "Sign-in (OpenID Connect)",
         _hosts([settings.oidc_issuer] if settings.oidc_issuer else []),
-        "The client's id and secret, and one-time codes; browsers are sent there",
-        "When somebody signs in; when its keys are read",
+        "The client's id and secret, one-time codes",
+        "When somebody signs in",
         "Unset OIDC_ISSUER",
     )
     traced = read_variables(variables)
     yield DataFlow(
         "Traces (OpenTelemetry)",
         (traced.where.removeprefix("on: "),) if "otlp" in traced.exporters else (),
-        "Times, outcomes, models, tokens, ids of interactions; no words, names or addresses",
+        "Times, outcomes, models, ids of interactions; no words, no persons",
         "With each question",
         "Unset OTEL_EXPORTER_OTLP_ENDPOINT",
     )
@@ -171,14 +169,14 @@ def _others(settings: Settings, variables: Mapping[str, str]) -> Iterator[DataFl
     yield DataFlow(
         "Mail server",
         _hosts(_secrets(settings.smtp_url)) if mails else (),
-        "The weekly digest: counts, titles of pages, questions whose words their reader may see",
+        "Digests: counts, titles, questions that the reader may see",
         "Once a week, to who subscribed",
         "Unset SMTP_URL",
     )
     yield DataFlow(
         "Webhook of escalations",
         _hosts(_secrets(settings.case_webhook_url)),
-        "Each step of a case: question, asker's name, experts' names and words, pages",
+        "Steps of cases: question, asker, experts and their words, pages",
         "When something happens to a case",
         "Unset CASE_WEBHOOK_URL",
     )

@@ -13,7 +13,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Delete, Update, and_, delete, func, not_, or_, select, update
 
 from bot.domain.cases import Actor
-from bot.domain.errors import BotError
+from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.json_codec import Codec, storable
 from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.domain.personal_data import (
@@ -156,8 +156,8 @@ class StoredForgetting:
                 await self._escalations.act(
                     tenant, InteractionId(case), "release", Actor(owner or "", "", "expert")
                 )
-            except BotError:
-                # It was withdrawn or settled meanwhile.
+            except (ActRefused, InteractionUnknown):
+                # It was settled or withdrawn meanwhile.
                 continue
 
     async def _to_withdraw(self, tenant: str, request: ForgetRequest) -> Sequence[InteractionId]:

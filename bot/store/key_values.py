@@ -175,7 +175,7 @@ def _select_policy() -> Select[str]:
 
 
 class StoredAudits:
-    """Stores the audit trail; rows are never changed or deleted."""
+    """Stores the audit trail; rows are never deleted, and only unnamed (bot.store.forgetting)."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions

@@ -443,7 +443,7 @@ async def test_once_it_has_a_public_address_it_has_no_other_name(
     assert (changed.status == 303) == host.startswith("localhost")
 
 
-FOR_ADMINS = re.compile(r"/board/settings|/api/v[12]/(documents|reindex)")
+FOR_ADMINS = re.compile(r"/board/(settings|personal-data)|/api/v[12]/(documents|reindex)")
 FOR_EXPERTS = re.compile(
     r"/board|/metrics|/api/v[12]/(interactions|escalations|usage|insights|shadow|(gaps|answers)(/.*)?)$"
 )
