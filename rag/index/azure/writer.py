@@ -213,11 +213,12 @@ class PageWriter:
         changed = _space_changes(tenant, space)
         await self._writer.write(index, [*_merges(pages, IN_PROGRESS), changed])
         await self._writer.write(index, _merges(chunks, fields))
+        whole: list[Change] = []
         for one in pages:
             # Recent writes may not be visible yet; such a page is written again by the next sync.
             version = one["version"] if one["chunks"] == len(chunks) else ""
-            whole = _merges([one], {**fields, "version": version})
-            await self._writer.write(index, [*whole, _space_changes(tenant, space)])
+            whole += _merges([one], {**fields, "version": version})
+        await self._writer.write(index, [*whole, _space_changes(tenant, space)])
 
     async def delete(self, index: str, tenant: str, space: str, page_ids: Collection[str]) -> int:
         """Remove pages; return the number of pages that existed."""
