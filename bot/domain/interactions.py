@@ -160,8 +160,9 @@ class Trace:
     recorded. ``searches`` are those that a model made after the first one. ``heard`` are the
     passages behind the earlier turns that a model or the query
     rewriting saw, without signals; None if not recorded. ``vector`` is that of the question that
-    was searched for, None if no vectors were searched. ``masked_question`` is the question as models
-    on other machines get it, None if nothing in it is masked; ``masked`` are its placeholders.
+    was searched for, None if no vectors were searched. ``masked_question`` is the question as
+    models on other machines get it, None if nothing in it is masked; ``masked`` are its
+    placeholders.
     """
 
     route: Route
