@@ -36,7 +36,7 @@ ANY_CREDENTIALS = re.compile(
 """For the log, where a word too many does no harm: after "password:" any word is a secret."""
 
 _KEY = re.compile(_PRIVATE_KEY)
-_CHUNK = re.compile(r"\S{12,}")
+_CHUNK = re.compile(r"\S{15,}")
 _IN_CHUNK = re.compile(
     rf"{_ISSUED}|(?<=://)[^\s/@:]{{1,100}}:[^\s/@]{{1,200}}(?=@)|(?<=sig=)[\w%+/=-]{{20,}}",
     re.IGNORECASE,

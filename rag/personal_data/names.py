@@ -75,7 +75,7 @@ class Words:
         keys = lowered if len(lowered) == len(found) else [one.group().lower() for one in found]
         if not text.isascii():
             keys = list(map(_key, keys))
-        elif "'" in text:
+        elif "'s" in text:
             keys = [key.removesuffix("'s") for key in keys]
         return cls(text, found, keys)
 
