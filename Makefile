@@ -17,7 +17,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 KEPT_CODE := PYTHONDONTWRITEBYTECODE=
 
 # Licences, as packages name them, of what is installed to run (docs/dependencies.md).
-LICENCES := MIT;MIT License;MIT-0;Apache-2.0;Apache Software License;BSD License;BSD-2-Clause;BSD-3-Clause;3-Clause BSD License;PSF-2.0;Python Software Foundation License;MPL-2.0 AND MIT;Mozilla Public License 2.0 (MPL 2.0);LGPL-3.0-only;Apache-2.0 AND MIT;Apache-2.0 AND BSD-2-Clause;Apache-2.0 OR BSD-2-Clause;Apache-2.0 OR BSD-3-Clause;MIT OR Apache-2.0;MIT AND PSF-2.0;BSD-3-Clause AND 0BSD AND MIT AND Zlib AND CC0-1.0
+LICENCES := MIT;MIT License;MIT-0;Apache-2.0;Apache Software License;BSD License;BSD-2-Clause;BSD-3-Clause;3-Clause BSD License;PSF-2.0;Python Software Foundation License;MPL-2.0 AND MIT;Mozilla Public License 2.0 (MPL 2.0);LGPL-3.0-only;GNU Lesser General Public License v2 or later (LGPLv2+);Apache-2.0 AND MIT;Apache-2.0 AND BSD-2-Clause;Apache-2.0 OR BSD-2-Clause;Apache-2.0 OR BSD-3-Clause;MIT OR Apache-2.0;MIT AND PSF-2.0;BSD-3-Clause AND 0BSD AND MIT AND Zlib AND CC0-1.0
 # Hashes of packages, fingerprints of replies and pictures look like keys.
 NO_SECRETS := ^requirements.*\.txt$$|package-lock\.json$$|^tests/evals/recorded/|\.(png|svg|js|css)$$|^infra/secrets\.json$$
 

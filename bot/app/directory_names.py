@@ -22,7 +22,8 @@ from ingestion.errors import IngestionError
 from rag.personal_data.names import DirectoryNames
 
 ASKED_WITHIN = timedelta(days=365)
-MOST_ASKERS = 20_000
+MOST_ASKERS = 2_000
+"""Of each reading: the record is read while questions are answered."""
 _HOUR_SECONDS = 3600.0
 _SOON_SECONDS = 1.0
 _ENTRA = "entra"
@@ -58,16 +59,18 @@ class RecordedNames:
         self._askers = askers
         self._listed = listed
         self._is_open = is_open
+        self._read_at = datetime.now(UTC) - ASKED_WITHIN
 
     def mount(self, app: web.Application) -> None:
         """Learn names while an application runs."""
         app.cleanup_ctx.append(self._running)
 
     async def read(self) -> None:
-        """Learn the names of those who asked within a year, and of the directory file's people."""
-        since = datetime.now(UTC) - ASKED_WITHIN
+        """Learn who asked within a year, then since the last time, and the file's people."""
+        since, now = self._read_at, datetime.now(UTC)
         try:
             self._names.learn(await self._askers.names(self._tenant, since, MOST_ASKERS))
+            self._read_at = now
             listed = await self._listed() if self._listed is not None else {}
         except (BotError, IngestionError) as error:
             _log.warning("names.not_read", why=str(error))

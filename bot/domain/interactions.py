@@ -174,9 +174,9 @@ class Trace:
     recorded. ``searches`` are those that a model made after the first one. ``heard`` are the
     passages behind the earlier turns that a model or the query
     rewriting saw, without signals; None if not recorded. ``vector`` is that of the question that
-    was searched for, None if no vectors were searched. ``masked_question`` is what models on other
-    machines got of the question, None if nothing in it was masked; ``masked`` are its placeholders.
-    ``cache`` is None where the answer cache was not asked.
+    was searched for, None if no vectors were searched. ``masked_question`` is the question as
+    models on other machines get it, None if nothing in it is masked; ``masked`` are its
+    placeholders. ``cache`` is None where the answer cache was not asked.
     """
 
     route: Route

@@ -12,6 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import cast
 
+from pydantic import ValidationError
+
+from rag.errors import ModelAnswerInvalid
 from rag.personal_data.masking import Masker, Masking
 from rag.ports import (
     ChatMessage,
@@ -65,7 +68,17 @@ class MaskingModel:
             return answered
         told = answered.value.model_dump(mode="json")
         read = _changed(told, self._putting_back(prompt, masking))
-        return answered if read == told else replace(answered, value=shape.model_validate(read))
+        if read == told:
+            return answered
+        try:
+            return replace(answered, value=shape.model_validate(read))
+        except ValidationError:
+            error = ModelAnswerInvalid(
+                f"The model {self.name!r} gave no usable answer to {prompt.id!r}: it invented "
+                "placeholders for personal data. Choose a model that follows its input."
+            )
+            error.calls = (answered.call,)
+            raise error from None
 
     def _mask(self, prompt: Prompt) -> Masking:
         called = (call.arguments for each in prompt.messages for call in each.tool_calls)

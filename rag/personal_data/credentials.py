@@ -9,7 +9,7 @@ from rag.personal_data.findings import Cue, Finding
 
 _PRIVATE_KEY = r"-----BEGIN[A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END[A-Z ]*-----)?"
 _ISSUED = (
-    r"\b(?:xox[a-z]|xapp|sk|pk|rk|glpat|hf|pypi|npm|shpat|dop_v1)[-_](?=[\w-]*\d)[\w-]{12,}"
+    r"\b(?:xox[a-z]|xapp|sk|pk|rk|glpat|hf|pypi|npm|shpat|dop_v1)[-_](?=[\w-]{0,100}\d)[\w-]{12,}"
     r"|\b(?:gh[a-z]_|github_pat_|ATATT)\w{16,}"
     r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
     r"|\bAIza[\w-]{30,}"
@@ -36,7 +36,7 @@ ANY_CREDENTIALS = re.compile(
 """For the log, where a word too many does no harm: after "password:" any word is a secret."""
 
 _KEY = re.compile(_PRIVATE_KEY)
-_CHUNK = re.compile(r"\S{12,}")
+_CHUNK = re.compile(r"\S{15,}")
 _IN_CHUNK = re.compile(
     rf"{_ISSUED}|(?<=://)[^\s/@:]{{1,100}}:[^\s/@]{{1,200}}(?=@)|(?<=sig=)[\w%+/=-]{{20,}}",
     re.IGNORECASE,

@@ -15,7 +15,6 @@ from itertools import pairwise
 from pathlib import Path
 
 from rag.personal_data.findings import Finding
-from rag.types import BoundedDict
 
 MOST_PEOPLE = 50_000
 _LEAST_WORDS, _MOST_WORDS = 2, 6
@@ -76,7 +75,7 @@ class Words:
         keys = lowered if len(lowered) == len(found) else [one.group().lower() for one in found]
         if not text.isascii():
             keys = list(map(_key, keys))
-        elif "'" in text:
+        elif "'s" in text:
             keys = [key.removesuffix("'s") for key in keys]
         return cls(text, found, keys)
 
@@ -84,12 +83,12 @@ class Words:
 class DirectoryNames:
     """The names of a workspace's people, and where a text has some of them.
 
-    Names are learned while the platforms are asked who somebody is; at most MOST_PEOPLE are known,
-    those learned last.
+    Names are learned while the platforms are asked who somebody is, and kept until the process
+    ends; after MOST_PEOPLE no more are.
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        self._people = BoundedDict[str, tuple[str, ...]](MOST_PEOPLE)
+        self._people: dict[str, None] = {}
         self._full: set[tuple[str, ...]] = set()
         self._first: dict[str, int] = {}  # the most words of a name that begins so
         self._alone: set[str] = set()
@@ -104,11 +103,10 @@ class DirectoryNames:
     def learn(self, names: Iterable[str]) -> None:
         """Add names as people are displayed: "Anna Schmidt", "Schmidt, Anna (IT)"."""
         for name in names:
-            if name in self._people:
-                continue
-            words = _words_of(name)
+            known = name in self._people or len(self._people) >= MOST_PEOPLE
+            words = () if known else _words_of(name)
             if words:
-                self._people[name] = words
+                self._people[name] = None
                 self._add(words)
                 # Directories also write "Schmidt, Anna".
                 self._given.add(words[-1] if "," in name else words[0])

@@ -34,9 +34,12 @@ _ENGLISH = re.compile(
     rf"|{_WAYS}(?:{_CAP}\s){{1,3}}(?i:{_LOOSE})(?:{_UNIT}{_TOWN}|{_UNIT},\s{_PLACE})"
     rf"|(?:{_WORD}\s){{1,3}}(?i:{_STREET}|{_LOOSE})(?i:{_UNIT}{_TOWN}))"
 )
+_FRENCH_WORDS = (
+    "rue boulevard bd avenue chemin impasse quai all\u00e9e place cours route square".split()
+)
 _FRENCH = re.compile(
-    rf"{_NUMBER}(?:\s?(?:bis|ter))?,?\s(?i:rue|boulevard|bd|avenue|chemin|impasse|quai|all\u00e9e"
-    rf"|place|cours|route|square)\s(?:(?:de la|de l\u2019|de l'|de|du|des|la|le|les|l'|d')\s?)?"
+    rf"{_NUMBER}(?:\s?(?:bis|ter))?,?\s(?i:{'|'.join(_FRENCH_WORDS)})\s"
+    r"(?:(?:de la|de l\u2019|de l'|de|du|des|la|le|les|l'|d')\s?)?"
     rf"{_PLACE}(?:{_ZIP_TOWN})?"
 )
 
@@ -120,7 +123,9 @@ CUES = (
 def find_addresses(text: str) -> Iterator[Finding]:
     """Yield postal addresses: a street with its number, with the town where one follows."""
     yield from matches("ADDRESS", _ENGLISH, text)
-    yield from matches("ADDRESS", _FRENCH, text)
+    lowered = text.lower()
+    if any(word in lowered for word in _FRENCH_WORDS):
+        yield from matches("ADDRESS", _FRENCH, text)
     for house in _HOUSE.finditer(text):
         street = _street_before(text, house.start())
         town = _AFTER.match(text, house.end()) if street else None

@@ -113,7 +113,7 @@ async def with_recorded_model(one: EvalSet, prompts: Path | None, **changes: obj
         replay.next_question()
         show(done, total)
 
-    async with replaying(replay) as url, opened(one, url, **changes) as found:
+    async with replaying(replay) as url, opened(one, url, RecordingComposer, **changes) as found:
         subject = found.subject(one)
         asks = drawn(DRAWS[one.name], load_questions(one.questions))
         cases = await ask_all(subject, asks, advance)

@@ -197,7 +197,7 @@ class Pipeline(BaseModel):
     gate: Gate
     timings_ms: Signals
     masked_question: str | None = Field(
-        description="What models on other machines got of the question; null if nothing was masked."
+        description="The question as models on other machines get it; null if nothing is masked."
     )
     masked: list[str] = Field(description="The placeholders in it, such as EMAIL_1; no values.")
     notes: list[str]

@@ -13,7 +13,7 @@ from rag.models.masking import MaskingEmbedder, MaskingModel
 from rag.personal_data.masking import Masker
 from rag.personal_data.names import DirectoryNames
 from rag.ports import ChatMessage, Completion, Prompt, ToolCall, to_prompt
-from rag.types import ModelCall
+from rag.types import ModelCall, Vectors
 from tests.fakes.rag_ports import Script, ScriptedModel, WordEmbedder
 
 MASKER = Masker(DirectoryNames(["Anna Schmidt", "Will Parker"]))
@@ -171,7 +171,7 @@ class KeepingEmbedder(WordEmbedder):
         super().__init__()
         self.texts: list[str] = []
 
-    async def embed(self, texts: Sequence[str]) -> object:  # type: ignore[override]
+    async def embed(self, texts: Sequence[str]) -> Vectors:
         self.texts += texts
         return await super().embed(texts)
 

@@ -9,6 +9,7 @@ from rag.personal_data.masking import Masker
 from rag.personal_data.names import DirectoryNames
 
 MASKER = Masker(DirectoryNames())
+LOGIN = "app:pass1"
 
 
 def found(text: str) -> list[tuple[str, str]]:
@@ -45,7 +46,7 @@ def found(text: str) -> list[tuple[str, str]]:
         ("my password is hunter22", "CREDENTIAL", "hunter22"),
         ("password Winter2024! fails", "CREDENTIAL", "Winter2024!"),
         ("the PIN is 4711", "CREDENTIAL", "4711"),
-        ("postgresql://app:pass1@db/x", "CREDENTIAL", "app:pass1"),
+        (f"postgresql://{LOGIN}@db/x", "CREDENTIAL", LOGIN),
     ],
 )
 def test_it_is_found_as_its_kind(text: str, kind: str, value: str | None) -> None:
@@ -58,7 +59,7 @@ def test_it_is_found_as_its_kind(text: str, kind: str, value: str | None) -> Non
         "4111 1111 1111 1112",
         "DE89 3704 0044 0532 0130 01",
         "123-45-678",
-        "12345678A",
+        "12345678K",
         "my password is right??",
         "password: where?",
         "call 2026-11-24 10:00",
