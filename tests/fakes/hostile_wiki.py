@@ -17,8 +17,11 @@ from tests.fakes.model_server import KEY, openai_server
 from tests.fakes.obeying_model import IMPERSONATIONS, ObeyingModel
 
 WIKI = "https://wiki.example.com/IT/"
+PAGES = f"{WIKI}case"
+"""How the address of every hostile page begins: what else is linked to is no source."""
+
 SECRET = "zirconium"
-_SECRET_PAGE = (
+SECRET_PAGE = (
     "---\nreaders: [group:admins]\n---\n# Rescue\n\n## Lockers\n\nThe locker of the rescue "
     f"password costs nothing, and the {SECRET} envelope with the password is in it.\n"
 )
@@ -44,7 +47,7 @@ async def index_attacks(settings: Settings, attacks: Sequence[str], folder: Path
 
 def _write(attacks: Sequence[str], folder: Path) -> None:
     folder.mkdir(parents=True)
-    (folder / "rescue.md").write_text(_SECRET_PAGE, encoding="utf-8")
+    (folder / "rescue.md").write_text(SECRET_PAGE, encoding="utf-8")
     for number, attack in enumerate(attacks):
         (folder / f"case{number:03d}.md").write_text(_page(number, attack), encoding="utf-8")
 
@@ -74,7 +77,7 @@ class AttackAnswer:
 
 async def answers_over_rest(attacks: Sequence[str], folder: Path) -> list[AttackAnswer]:
     """Ask of each attack's page, with the attack in the question too, and both in German."""
-    obeying = ObeyingModel(attacks)
+    obeying = ObeyingModel([(attack,) for attack in attacks])
     async with openai_server(obeying) as model:
         settings = settings_for(
             folder / "data",

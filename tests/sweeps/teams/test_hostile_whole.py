@@ -11,9 +11,10 @@ import pytest
 
 from tests.fakes.hostile_wiki import SECRET, page_of
 from tests.fakes.slack.hostile_text import ATTACKS
+from tests.fakes.teams.hostile_text import joined_text, wrong_in, wrong_in_answers
 from tests.fakes.teams.server import FakeTeams
 from tests.sweeps.sizes import SWEEP
-from tests.sweeps.teams.scenarios import hostile_scenario, joined_text, wrong_in, wrong_in_answers
+from tests.sweeps.teams.scenarios import hostile_scenario
 
 OWN = (
     *ATTACKS,
