@@ -55,6 +55,16 @@ _UNNAMED = ("<!channel> https://evil.example", IMPERSONATIONS[0])
 """What it says where no attack is named."""
 
 
+def passages_of(prompt: str) -> list[list[tuple[str, str]]]:
+    """Return the numbered lines of each passage that a prompt gives: number and text."""
+    return [_LINE.findall(text) for text in _PASSAGE.findall(prompt)]
+
+
+def understands(prompt: str) -> bool:
+    """Return whether a prompt asks how a message is to be understood."""
+    return _WIKI.search(prompt) is not None
+
+
 class ObeyingModel:
     """Answers for openai_server; a question names its attack as ``case`` and its number.
 
@@ -75,8 +85,8 @@ class ObeyingModel:
         self.obeyed += 1
         named = _CASE.findall(prompt)
         texts = self._attacks[int(named[-1])] if named else _UNNAMED
-        passages = _PASSAGE.findall(prompt)
-        if _WIKI.search(prompt):
+        passages = passages_of(prompt)
+        if understands(prompt):
             query = _ASKED.format(named[-1]) if named else texts[0]
             return understood("DOMAIN", texts[0], language="de", search_query=query)
         if passages and _LANGUAGE.search(prompt):
@@ -89,12 +99,12 @@ class ObeyingModel:
         return f"{' '.join(texts)} {rules[:_TOLD]} {prompt[-_TOLD:]}"
 
 
-def _translated(attack: str, passages: Sequence[str]) -> str:
+def _translated(attack: str, passages: Sequence[Sequence[tuple[str, str]]]) -> str:
     """Answer as well as can be, so that only the translation stands between attack and asker.
 
     The line that it cites is the page's own, which says what the locker costs.
     """
-    lines = [line for text in passages for line in _LINE.findall(text)]
+    lines = [line for passage in passages for line in passage]
     number, quote = next((one for one in lines if "costs" in one[1]), lines[0])
     part = {**_part(quote, number), "translation": attack}
     return json.dumps({**_FINE, "parts": [part]})
@@ -106,9 +116,12 @@ def _one_rule(rules: str) -> str:
 
 
 def _answer(
-    texts: Sequence[str], passages: Sequence[str], rules: str, prompt: str
+    texts: Sequence[str],
+    passages: Sequence[Sequence[tuple[str, str]]],
+    rules: str,
+    prompt: str,
 ) -> dict[str, object]:
-    lines = [line for text in passages for line in _LINE.findall(text)]
+    lines = [line for passage in passages for line in passage]
     number, quote = lines[0]
     parts = [
         _part(f"{quote} {texts[0]}", number),

@@ -27,6 +27,11 @@ from bot.web.problems import problem
 
 SESSION_COOKIE = "frontdesk_session"
 SESSION_SECONDS = 12 * 3600
+ACCOUNT_SESSION_SECONDS = 3600
+"""For so long the groups and the role of a company account are believed.
+
+The browser keeps its cookie and signs in again, which the issuer answers without asking anything.
+"""
 # secrets.token_urlsafe(32) returns 43 characters.
 _SECRET_FORM = re.compile(r"[A-Za-z0-9_-]{43}")
 _SECRET_BYTES = 32
@@ -51,7 +56,9 @@ class Sessions:
         await self._end(request)
         secret = secrets.token_urlsafe(_SECRET_BYTES)
         now = datetime.now(UTC)
-        until = now + timedelta(seconds=SESSION_SECONDS)
+        by_account = signed_in.by == "oidc"
+        lasts = ACCOUNT_SESSION_SECONDS if by_account else SESSION_SECONDS
+        until = now + timedelta(seconds=lasts)
         await self._kept.begin(self._tenant, self._id(secret), signed_in, now, until)
         response.set_cookie(
             cookie_name(request, SESSION_COOKIE),
@@ -66,6 +73,10 @@ class Sessions:
         if secret is None:
             return None
         return await self._kept.find(self._tenant, self._id(secret), datetime.now(UTC))
+
+    def was_signed_in(self, request: web.Request) -> bool:
+        """Return whether the browser still has the cookie of a session, ended or not."""
+        return _secret_of(request) is not None
 
     async def end(self, request: web.Request, response: web.StreamResponse) -> None:
         """End the browser's session on the server, so that a copy of its cookie fails, too."""

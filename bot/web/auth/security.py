@@ -40,7 +40,13 @@ from bot.web.auth.identity import (
     new_visitor,
     require_role,
 )
-from bot.web.auth.sign_in import PUBLIC_SIGN_IN_PATHS, SIGN_IN_PATH, SignInPages, code_flow
+from bot.web.auth.sign_in import (
+    OIDC_PATH,
+    PUBLIC_SIGN_IN_PATHS,
+    SIGN_IN_PATH,
+    SignInPages,
+    code_flow,
+)
 from bot.web.forms import form_middleware
 from bot.web.pages import accepts_html, wants_fragment
 from bot.web.problems import Problem, body_too_long, max_body_bytes, problem, problem_middleware
@@ -180,7 +186,8 @@ class SecurityMiddleware:
         self._identities = identities
         self._token_check = token_check
         self._sessions = sessions
-        self._has_credentials = settings.admin_token is not None or settings.oidc_issuer is not None
+        self._has_issuer = settings.oidc_issuer is not None
+        self._has_credentials = settings.admin_token is not None or self._has_issuer
         self.guarded = settings.exposed
 
     @web.middleware
@@ -267,7 +274,12 @@ class SecurityMiddleware:
                 "This server has no admin token, so only the platforms' endpoints are open.",
                 cure=f"Set one and start again: {ADMIN_SETUP_COMMAND}",
             )
-        raise _sign_in_required(request)
+        raise _sign_in_required(request, SIGN_IN_PATH if self._asks_how(request) else OIDC_PATH)
+
+    def _asks_how(self, request: web.Request) -> bool:
+        """Return whether to show the sign-in page, rather than to sign in again at the issuer."""
+        again = self._sessions is not None and self._sessions.was_signed_in(request)
+        return not (again and self._has_issuer)
 
 
 def is_public_path(path: str) -> bool:
@@ -323,13 +335,13 @@ def _check_token(settings: Settings) -> None:
         )
 
 
-def _sign_in_required(request: web.Request) -> Exception:
-    """Return the response to a caller who is not signed in; browsers are redirected to sign in."""
+def _sign_in_required(request: web.Request, page: str) -> Exception:
+    """Return the response to a caller who is not signed in; a browser is redirected to ``page``."""
     if wants_fragment(request):
         shown = path_of(request.headers.get("HX-Current-URL", ""))
-        return problem(401, headers={"HX-Redirect": _sign_in_address(shown)})
+        return problem(401, headers={"HX-Redirect": _sign_in_address(page, shown)})
     if _is_page_view(request):
-        return web.HTTPSeeOther(_sign_in_address(_path_after_sign_in(request)))
+        return web.HTTPSeeOther(_sign_in_address(page, _path_after_sign_in(request)))
     return problem(401, headers={"WWW-Authenticate": 'Bearer realm="frontdesk"'})
 
 
@@ -339,10 +351,10 @@ def _path_after_sign_in(request: web.Request) -> str:
     return f"{request.path_qs}{QUOTE_MARK}" if at_quote else request.path_qs
 
 
-def _sign_in_address(wanted: str) -> str:
-    """Return the sign-in page's address with the path to return to."""
+def _sign_in_address(page: str, wanted: str) -> str:
+    """Return a page that signs in, with the path to return to."""
     place = safe_redirect_path(wanted)
-    return SIGN_IN_PATH if place == "/" else f"{SIGN_IN_PATH}?next={quote(place, safe='/')}"
+    return page if place == "/" else f"{page}?next={quote(place, safe='/')}"
 
 
 def _is_page_view(request: web.Request) -> bool:

@@ -64,6 +64,30 @@ _BOLD = {ord("A") + n: 0x1D400 + n for n in range(26)} | {
 _TAGS = {number: 0xE0000 + number for number in range(0x20, 0x7F)}
 
 
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _entities(text: str) -> str:
+    return "".join(f"&#{ord(each)};" for each in text)
+
+
+def _percent(text: str) -> str:
+    return quote(text, safe="")
+
+
+def _rot13(text: str) -> str:
+    return codecs.encode(text, "rot13")
+
+
+def _hexadecimal(text: str) -> str:
+    return text.encode().hex()
+
+
+def _escapes(text: str) -> str:
+    return "".join(f"\\u{ord(each):04x}" for each in text)
+
+
 def _between(mark: str, text: str) -> str:
     return mark.join(text)
 
@@ -73,28 +97,26 @@ def _reversed(text: str) -> str:
     return f"\u202e{text[::-1]}\u202c"
 
 
+def _in_letters(table: Mapping[int, int], text: str) -> str:
+    return text.translate(table)
+
+
 VARIANTS: Mapping[Form, tuple[Written, ...]] = {
     "plain": (str,),
-    "encoded": (
-        lambda text: base64.b64encode(text.encode()).decode(),
-        lambda text: "".join(f"&#{ord(each)};" for each in text),
-        lambda text: quote(text, safe=""),
-        lambda text: codecs.encode(text, "rot13"),
-        lambda text: text.encode().hex(),
-        lambda text: "".join(f"\\u{ord(each):04x}" for each in text),
-    ),
+    "encoded": (_base64, _entities, _percent, _rot13, _hexadecimal, _escapes),
     "zero-width": (
         partial(_between, "\u200b"),
-        lambda text: text.translate(_TAGS),
+        partial(_in_letters, _TAGS),
         partial(_between, "\u2060\u00ad"),
         _reversed,
         partial(_between, "\ufe0f"),
+        partial(_between, "\u0332"),
     ),
     "look-alike": (
-        lambda text: text.translate(_CYRILLIC),
-        lambda text: text.translate(_FULL_WIDTH),
-        lambda text: text.translate(_BOLD),
-        lambda text: text.translate(_GREEK),
+        partial(_in_letters, _CYRILLIC),
+        partial(_in_letters, _FULL_WIDTH),
+        partial(_in_letters, _BOLD),
+        partial(_in_letters, _GREEK),
     ),
 }
 """The ways of writing each form; the attacks take turns at them."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bot.observability.logs import set_up_logs
 from tests.fakes.hostile_wiki import WIKI
 from tests.sweeps.hostile.askers import ASKERS, Asker, Platform
 from tests.sweeps.hostile.combinations import Combination
@@ -16,7 +19,7 @@ from tests.sweeps.hostile.company import hostile_company
 from tests.sweeps.hostile.judge import KINDS, Effect, effects_of
 
 AT_ONCE = 4
-_IN_A_COMPANY = 200
+_IN_A_COMPANY = 80
 """Combinations that one server is asked for: its index stays as quick as a real one's."""
 
 
@@ -60,14 +63,29 @@ class Result:
         )
 
 
-def run_matrix(combinations: Sequence[Combination]) -> Result:
-    """Ask for all combinations, some at a time, each company after the other."""
-    result = Result()
-    for start in range(0, len(combinations), _IN_A_COMPANY):
-        with TemporaryDirectory() as folder:
-            some = combinations[start : start + _IN_A_COMPANY]
-            result.add(asyncio.run(attack_company(some, Path(folder))))
-    return result
+def run_matrix(combinations: Sequence[Combination], *, processes: int = 1) -> Result:
+    """Ask for all combinations, a part of them in one company, so many companies at a time."""
+    parts = [
+        combinations[start : start + _IN_A_COMPANY]
+        for start in range(0, len(combinations), _IN_A_COMPANY)
+    ]
+    if processes == 1:
+        return _sum(map(_attack, parts))
+    spawning = get_context("spawn")
+    with ProcessPoolExecutor(processes, spawning, set_up_logs, ("error",)) as pool:
+        return _sum(pool.map(_attack, parts))
+
+
+def _attack(combinations: Sequence[Combination]) -> Result:
+    with TemporaryDirectory() as folder:
+        return asyncio.run(attack_company(combinations, Path(folder)))
+
+
+def _sum(results: Iterable[Result]) -> Result:
+    whole = Result()
+    for each in results:
+        whole.add(each)
+    return whole
 
 
 async def attack_company(combinations: Sequence[Combination], folder: Path) -> Result:

@@ -19,6 +19,7 @@ from bot.store.connections import Transactions
 from bot.store.database import Store
 from bot.store.key_values import StoredSessions
 from bot.web.auth.credentials import (
+    ACCOUNT_SESSION_SECONDS,
     MAX_WRONG_TOKENS,
     SESSION_SECONDS,
     WRONG_TOKEN_PAUSE_SECONDS,
@@ -230,11 +231,15 @@ class BackdatedSessions(StoredSessions):
         await super().begin(tenant, session_id, signed_in, now - self._ago, until - self._ago)
 
 
-async def begun(sessions: Sessions) -> str:
+ADMIN = SignedIn("token", "admin")
+EXPERT = SignedIn("oidc", "expert", Person("anna"))
+
+
+async def begun(sessions: Sessions, signed_in: SignedIn = ADMIN) -> str:
     """Return the cookie of a new session."""
     response = web.Response()
     request = make_mocked_request("POST", "/session")
-    await sessions.begin(request, response, SignedIn("token", "admin"))
+    await sessions.begin(request, response, signed_in)
     return response.cookies["frontdesk_session"].value
 
 
@@ -288,6 +293,19 @@ async def test_a_session_ends_by_itself(store: Store, tmp_path: Path) -> None:
     async with serving(store, settings) as client:
         assert await status_with(client, await begun(sessions)) == 401
         assert await status_with(client, await begun(younger)) == 200
+
+
+@pytest.mark.mended(id="attack-8")
+async def test_groups_and_role_of_an_account_are_believed_for_an_hour(
+    store: Store, tmp_path: Path
+) -> None:
+    settings = settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)
+    hour = timedelta(seconds=ACCOUNT_SESSION_SECONDS)
+    over, within = hour + timedelta(seconds=1), hour - timedelta(seconds=60)
+    async with serving(store, settings) as client:
+        for ago, status in ((over, 401), (within, 200)):
+            sessions = Sessions(BackdatedSessions(store.transactions, ago), settings)
+            assert await status_with(client, await begun(sessions, EXPERT)) == status
 
 
 async def test_signing_in_again_gives_another_session_and_ends_the_old_one(public: Client) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
 from bot.store.database import Store
-from bot.web.auth.credentials import PAUSED_TEXT
+from bot.web.auth.credentials import ACCOUNT_SESSION_SECONDS, PAUSED_TEXT
 from bot.web.auth.id_tokens import SignInFailed
 from bot.web.auth.issuer import new_attempt
 from bot.web.auth.sign_in import CodeFlow, code_flow
@@ -329,6 +330,38 @@ async def test_an_interaction_is_its_askers_alone(client: Client, issuer: FakeIs
     others = await client.get(address)
 
     assert (own.status, others.status) == (200, 404)
+
+
+@pytest.mark.mended(id="attack-8")
+async def test_after_its_hour_an_account_signs_in_again_with_the_groups_of_now(
+    store: Store, tmp_path: Path, issuer: FakeIssuer
+) -> None:
+    issuer.claims = {"groups": ["g-experts"]}
+    settings = settings_with(tmp_path, issuer, oidc_expert_groups="g-experts")
+    async with serving(store, settings) as client:
+        await sign_in(client, issuer)
+        before = await role(client)
+        issuer.claims = {"groups": []}
+        await store.sessions.sweep(datetime.now(UTC) + timedelta(seconds=ACCOUNT_SESSION_SECONDS))
+        page = await client.get("/role", headers=PAGE_VIEW, allow_redirects=False)
+        fragment = await client.get("/role", headers={"HX-Request": "true"})
+        back = await come_back(client, await issuer.approve(await leave(client, "/role?a=1")))
+
+        assert (page.status, page.headers["Location"]) == (303, "/session/oidc?next=/role")
+        assert (fragment.status, fragment.headers["HX-Redirect"]) == (401, "/session/oidc")
+        assert back.headers["Location"] == "/role?a=1"
+        assert (before, await role(client)) == ("expert", "asker")
+
+
+async def test_who_signed_out_is_asked_how_to_sign_in(
+    store: Store, tmp_path: Path, issuer: FakeIssuer
+) -> None:
+    async with serving(store, settings_with(tmp_path, issuer)) as client:
+        await sign_in(client, issuer)
+        await client.post("/session/end", headers={"Origin": ADDRESS}, allow_redirects=False)
+        page = await client.get("/role", headers=PAGE_VIEW, allow_redirects=False)
+
+    assert (page.status, page.headers["Location"]) == (303, "/session?next=/role")
 
 
 @pytest.mark.mended(id="attack-4")
