@@ -78,8 +78,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _is_chosen(item: pytest.Item, config: pytest.Config) -> bool:
     if config.getoption("--attack"):
-        return item.get_closest_marker("attack") is not None
+        return _is_attack(item)
     return _is_sweep(item) if config.getoption("--sweeps") else not _is_marked_sweep(item)
+
+
+def _is_attack(item: pytest.Item) -> bool:
+    """Return whether a test tries an attack: it is marked, or keeps a finding of one mended."""
+    findings = (str(mark.kwargs["id"]) for mark in item.iter_markers("mended"))
+    marked = item.get_closest_marker("attack") is not None
+    return marked or any(each.startswith("attack-") for each in findings)
 
 
 def _is_marked_sweep(item: pytest.Item) -> bool:

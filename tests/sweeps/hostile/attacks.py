@@ -57,6 +57,9 @@ Written = Callable[[str], str]
 
 _CYRILLIC = str.maketrans("aceopxyijsABCEHKMOPTXIJS", "асеорхуіјѕАВСЕНКМОРТХІЈЅ")
 _GREEK = str.maketrans("ovABEHIKMNOPTXYZ", "ονΑΒΕΗΙΚΜΝΟΡΤΧΥΖ")
+LOOK_ALIKES: tuple[Mapping[int, int], ...] = (_CYRILLIC, _GREEK)
+"""Letters of other scripts for Latin ones, which no normal form makes Latin."""
+
 _FULL_WIDTH = {number: number + 0xFEE0 for number in range(0x21, 0x7F)}
 _BOLD = {ord("A") + n: 0x1D400 + n for n in range(26)} | {
     ord("a") + n: 0x1D41A + n for n in range(26)

@@ -15,6 +15,7 @@ from prompts.files import load_prompt
 from rag.answer.guardrails import must_be_quoted
 from tests.fakes.hostile_wiki import SECRET
 from tests.fakes.obeying_model import HAND_OVERS, REQUESTS
+from tests.sweeps.hostile.attacks import LOOK_ALIKES
 
 Kind = Literal["link", "image", "mention", "script", "prompt", "secret", "hand-over", "credentials"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -79,11 +80,7 @@ def without_quotations(text: str) -> str:
     return _QUOTATION.sub("", _BLOCK_QUOTATION.sub("", text))
 
 
-_LOOK_ALIKES = str.maketrans(
-    "асеорхуіјѕАВСЕНКМОРТХІЈЅονΑΒΕΗΙΚΜΝΟΡΤΧΥΖ", "aceopxyijsABCEHKMOPTXIJSovABEHIKMNOPTXYZ"
-)
-
-
+_LOOK_ALIKES = {look: letter for table in LOOK_ALIKES for letter, look in table.items()}
 _BACKWARDS = re.compile("\u202e([^\u202c\n]*)\u202c?")
 
 

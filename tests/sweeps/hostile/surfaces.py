@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import lxml.html
-from lxml.etree import _Element
+from lxml.html import HtmlElement
 
 from tests.fakes.hostile_wiki import PAGES
 from tests.fakes.slack import hostile_text as slack_text
@@ -31,12 +31,8 @@ _FRAME = frozenset("script base meta link".split())
 _SOURCE_LINE = re.compile(rf"^.*\]\({re.escape(PAGES)}.*$", re.MULTILINE)
 """A source in the text of an activity: its title, space, date and author are the page's."""
 
-_NOT_OWN = (
-    './/blockquote|.//*[contains(concat(" ",@class," ")," asked ")]'
-    '|.//*[contains(concat(" ",@class," ")," sources ")]'
-    '|.//*[contains(concat(" ",@class," ")," options ")]'
-)
-_INSIDE_ANSWER = './/*[contains(concat(" ",@class," ")," text ")]//*'
+_NOT_OWN = frozenset({"asked", "sources", "options"})
+"""Classes of what is the asker's or the pages' words."""
 
 
 def shown_on_page(markup: str, *, whole: bool = False, voice: bool = True) -> Shown:
@@ -47,35 +43,49 @@ def shown_on_page(markup: str, *, whole: bool = False, voice: bool = True) -> Sh
         whole: It is a page with a head, which loads our own scripts and styles.
         voice: Its text is the help desk's; else it lists names, as the explanation does.
     """
-    root = lxml.html.document_fromstring(markup or "<p></p>")
+    root: Any = lxml.html.document_fromstring(markup or "<p></p>")
     live = [effect for each in root.iter() for effect in _live_element(each, whole=whole)]
-    live += [
-        Effect("script", f"{name} inside an answer")
-        for each in root.xpath(_INSIDE_ANSWER)
-        for name in each.attrib
-        if name.startswith(("hx-", "data-hx"))
-    ]
-    text = root.text_content()
-    for each in root.xpath(_NOT_OWN):
+    live += (effect for each in root.iter() for effect in _live_in_answer(each))
+    text = str(root.text_content())
+    for each in [each for each in root.iter() if _is_not_own(each)]:
         each.clear()
-    return Shown(live, text, root.text_content() if voice else "")
+    return Shown(live, text, str(root.text_content()) if voice else "")
 
 
-def _live_element(element: _Element, *, whole: bool) -> Iterator[Effect]:
+def _classes(element: HtmlElement) -> frozenset[str]:
+    return frozenset(str(element.get("class", "")).split())
+
+
+def _is_not_own(element: HtmlElement) -> bool:
+    return element.tag == "blockquote" or bool(_classes(element) & _NOT_OWN)
+
+
+def _live_in_answer(element: HtmlElement) -> Iterator[Effect]:
+    """Yield what htmx would act upon in the text of an answer."""
+    if "text" in _classes(element):
+        names = (str(name) for each in element.iterdescendants() for name in each.attrib)
+        yield from (Effect("script", name) for name in names if name.startswith(("hx-", "data-hx")))
+
+
+def _live_element(element: HtmlElement, *, whole: bool) -> Iterator[Effect]:
     if not isinstance(element.tag, str):
         return
     tag = element.tag.casefold()
-    if tag in _IMAGES and not _is_own(element.get("src", "")):
-        yield Effect("image", lxml.html.tostring(element).decode()[:200])
+    if tag in _IMAGES and not _is_own(str(element.get("src", ""))):
+        yield Effect("image", f"<{tag} src={element.get('src')}>")
     if tag in _ACTS and not (whole and tag in _FRAME):
         yield Effect("script", f"<{tag}>")
     if tag == "script" and (element.text or "").strip():
         yield Effect("script", str(element.text)[:200])
     for name, value in element.attrib.items():
-        if name.startswith(("on", "hx-on", "data-hx")) or name in {"style", "srcdoc"}:
-            yield Effect("script", f"{name}={value:.100}")
-        elif name in _ADDRESSES and not _is_own(value):
-            yield Effect("link", f"{name}={value:.100}")
+        yield from _live_attribute(str(name), str(value))
+
+
+def _live_attribute(name: str, value: str) -> Iterator[Effect]:
+    if name.startswith(("on", "hx-on", "data-hx")) or name in {"style", "srcdoc"}:
+        yield Effect("script", f"{name}={value:.100}")
+    elif name in _ADDRESSES and not _is_own(value):
+        yield Effect("link", f"{name}={value:.100}")
 
 
 def _is_own(address: str) -> bool:

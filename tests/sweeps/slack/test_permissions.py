@@ -33,6 +33,8 @@ from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visitor import Visitor
 from tests.sweeps.sizes import sizes
 
+pytestmark = pytest.mark.attack
+
 AT_ONCE = 16
 SEED = 20261122
 SOME = 10

@@ -31,6 +31,8 @@ from tests.fakes.teams.server import FakeTeams
 from tests.fakes.teams.visitor import Visitor, posts_by_button, wait_for_answers
 from tests.sweeps.sizes import sizes
 
+pytestmark = pytest.mark.attack
+
 AT_ONCE = 8
 SEED = 20261122
 SOME = 6

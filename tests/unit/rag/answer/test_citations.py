@@ -20,6 +20,8 @@ from rag.types import Chunk, PartKind
 from tests.fakes import builders
 from tests.fakes.obeying_model import IMPERSONATIONS
 
+pytestmark = pytest.mark.attack
+
 TEXT = (
     "To reset your password, open **Settings** and choose\n\u201cForgot it\u201d. "
     "The link is\u00a0valid for 30 minutes.\n\nCall 0800 123 456. It is not free from abroad."

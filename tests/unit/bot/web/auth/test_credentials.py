@@ -31,6 +31,8 @@ from bot.web.auth.credentials import (
 from bot.web.auth.identity import Identities
 from tests.fakes.http_server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
 
+pytestmark = pytest.mark.attack
+
 
 @dataclass
 class Clock:

@@ -30,6 +30,8 @@ from rag.parts import Quotation, paragraph
 from tests.fakes.builders import NOON, chunk, message, route
 from tests.fakes.chat_app import SOURCE, Browser
 
+pytestmark = pytest.mark.attack
+
 
 def answered(response: Response) -> Interaction:
     asked = message("vpn?")
