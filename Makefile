@@ -21,7 +21,7 @@ LICENCES := MIT;MIT License;MIT-0;Apache-2.0;Apache Software License;BSD License
 # Hashes of packages, fingerprints of replies and pictures look like keys.
 NO_SECRETS := ^requirements.*\.txt$$|package-lock\.json$$|^tests/evals/recorded/|\.(png|svg|js|css)$$|^infra/secrets\.json$$
 
-.PHONY: run test sweeps check format evals bench profile chaos train infra audit size map lock clean help
+.PHONY: run test sweeps attack check format evals bench profile chaos train infra audit size map lock clean help
 
 help: ## Say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -34,6 +34,13 @@ test: $(DEV) $(PLAYGROUND)/.installed ## Run all tests; no account, no network
 
 sweeps: $(DEV) ## Run the long sweeps, which make test runs in small: events, kills, attacks
 	@$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m pytest --sweeps -n 2 --dist loadgroup $(ARGS)
+
+attack: $(EVALS) ## Attack it by hostile text, forged tokens, bodies and uploads, at full size
+	@failed=0; \
+	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m pytest --attack -n 2 --dist loadgroup $(ARGS) || failed=1; \
+	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m tests.evals.attacks_eval || failed=1; \
+	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m tests.evals.lookalikes_eval || failed=1; \
+	exit $$failed
 
 check: $(DEV) ## Format, lint, types, import rules
 	@$(BIN)/ruff format --check .

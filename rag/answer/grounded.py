@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from prompts.files import PromptFile
+from prompts.repetition import repeats_rules
 from rag import telemetry
 from rag.answer.citations import CheckedPart, check_part, searchable
 from rag.answer.guardrails import must_be_quoted
@@ -285,7 +286,8 @@ def _gap(answer: GroundedAnswer, claims: Sequence[Claim]) -> str | None:
 def _remark(remark: str | None, known: Sequence[str]) -> str | None:
     """Return a remark as plain text, or None if it is unsafe, empty or has unknown figures."""
     shown = _shown(remark)
-    unsafe = len(shown) > LONGEST_REMARK or addresses(shown) or must_be_quoted(shown)
+    too_long = len(shown) > LONGEST_REMARK
+    unsafe = too_long or addresses(shown) or must_be_quoted(shown) or repeats_rules(shown)
     if unsafe or not _says_anything(remark):
         return None
     return None if unsupported_facts(shown, known) else shown

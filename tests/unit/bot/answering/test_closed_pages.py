@@ -50,6 +50,8 @@ from tests.fakes.rag_ports import ScriptedModel, understood
 from tests.unit.bot.answering.test_admission import ANNA, Registrar, introductions
 from tests.unit.bot.answering.test_desk import WORDING, FirstLine, FixedGate, ListIndex
 
+pytestmark = pytest.mark.attack
+
 WORDS, TITLE, SECTION = "Canarytext is paid in May.", "Canarytitle", "Canarysection"
 PAGE = chunk(WORDS, chunk_id="pay", page_id="pay.md", title=TITLE, section=SECTION)
 FOUND = FoundPassage(PAGE.id, PAGE.page_id, TITLE, SECTION, {"keyword": 3.0})

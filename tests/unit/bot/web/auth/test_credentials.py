@@ -25,6 +25,8 @@ from bot.web.auth.identity import Identities
 from tests.fakes.http_server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
 from tests.unit.bot.web.auth.conftest import PUBLIC, own, sign_in_with_token
 
+pytestmark = pytest.mark.attack
+
 
 @dataclass
 class Clock:

@@ -39,6 +39,8 @@ from bot.web.auth.issuer import (
 from tests.fakes.openid_provider import ANNA, CLIENT_ID, TENANT, FakeIssuer
 from tests.unit.bot.web.auth.conftest import CALLBACK
 
+pytestmark = pytest.mark.attack
+
 
 def test_what_is_seen_outside_tells_nothing_of_the_rest() -> None:
     attempt = new_attempt("/")

@@ -27,6 +27,8 @@ from tests.fakes.http_server import (
 from tests.fakes.openid_provider import FakeIssuer
 from tests.unit.bot.web.auth.conftest import settings_with, sign_in
 
+pytestmark = pytest.mark.attack
+
 SLACK = {"slack_bot_token": "xoxb-1", "slack_signing_secret": "s"}
 TEAMS = {"microsoft_app_id": "app"}
 PUBLIC = {"host": "0.0.0.0"}  # noqa: S104 - the case that needs the token

@@ -29,6 +29,8 @@ from tests.unit.bot.web.auth.conftest import (
     sign_in_with_token,
 )
 
+pytestmark = pytest.mark.attack
+
 
 class BackdatedSessions(StoredSessions):
     """Keeps sessions as if they had begun some time ago."""

@@ -26,6 +26,8 @@ from tests.unit.bot.web.auth.conftest import (
     sign_in,
 )
 
+pytestmark = pytest.mark.attack
+
 
 async def signed_in(flow: CodeFlow, issuer: FakeIssuer) -> str:
     """Return the role of who comes back."""

@@ -32,6 +32,8 @@ from rag.types import ANSWER_SOURCE
 from tests.fakes.builders import NOON, chunk, message, route
 from tests.fakes.chat_app import SOURCE, Browser
 
+pytestmark = pytest.mark.attack
+
 
 def answered(response: Response) -> Interaction:
     asked = message("vpn?")
