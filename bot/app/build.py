@@ -14,9 +14,10 @@ from bot.answering.explanations.explainer import Explainer
 from bot.answering.gate import load_gate
 from bot.answering.private_answers import PrivateAnswers
 from bot.answering.visibility import ReadableInIndex
-from bot.app.components import Components, component_checker, gate_path
+from bot.app.component_status import component_checker
+from bot.app.components import Components, gate_path
 from bot.app.confluence import ConfluenceDirectory, answer_publisher, confluence_checker
-from bot.app.directory_names import RecordedNames, directory_file
+from bot.app.directory_names import mount_names
 from bot.app.documents import DocumentServices, build_document_services
 from bot.app.learning import LearningServices, build_learning, mount_learning_pages
 from bot.app.learning_jobs import digest_schedule, utc_now
@@ -222,13 +223,8 @@ def build(
     app[LEARNING] = services.learning
     services.learning.mount(app)
     if components.names is not None:
-        RecordedNames(
-            components.names,
-            settings.tenant,
-            askers=store.askers,
-            listed=directory_file(ingestion),
-            is_open=lambda: services.background.supervisor.part().state == "ready",
-        ).mount(app)
+        is_open = services.background.supervisor.is_ready
+        mount_names(app, components.names, settings.tenant, store, ingestion, is_open=is_open)
     app.cleanup_ctx.append(services.documents.open)
     security.exempt_webhooks(app, metrics.time)
     return app
@@ -277,7 +273,7 @@ def _build_services(
         directory=directory,
         runs=documents.records.ledger,
         publisher=publisher,
-        is_open=lambda: background.supervisor.part().state == "ready",
+        is_open=background.supervisor.is_ready,
         more=(personal.job(),),
     )
     context = build_chat_context(

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 from collections.abc import (
     AsyncIterator,
-    Awaitable,
     Callable,
     Collection,
     Iterable,
     Mapping,
-    Sequence,
 )
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 
 from bot.answering.answer_cache import SavedAnswers
 from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.gate import GATE_FILE, Gate, calibration_name, load_gate
-from bot.answering.limit_reports import limits_status
 from bot.answering.routing.generic_replies import GenericAnswers
 from bot.answering.routing.intent_classifier import IntentClassifier, load_classifier
 from bot.answering.routing.languages import LanguageDetector
@@ -38,22 +35,17 @@ from bot.app.language_models import (
     open_language_models,
     personal_data_masking,
 )
-from bot.domain import health
 from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import HandoffWording
-from bot.domain.health import CheckComponents, ComponentStatus
 from bot.domain.messages import NO_MODEL
 from bot.domain.model_settings import LanguageModel
-from bot.domain.ports import RechecksPermissions, TellsState
+from bot.domain.ports import RechecksPermissions
 from bot.domain.settings import Settings
-from bot.inbox.heartbeat import InboxSupervisor
-from bot.observability.tracing import tracing_part
-from bot.store.database import Store
 from prompts.files import load_prompt
 from rag.answer.extractive import ExtractiveComposer
 from rag.answer.grounded import GroundedComposer, approximate_tokens, utc_today
 from rag.embedding import word_test
-from rag.errors import ModelUnavailable, RagError
+from rag.errors import ModelUnavailable
 from rag.factory import open_embedder, open_installed_embedder, open_search_index
 from rag.personal_data.names import DirectoryNames
 from rag.pipeline import Pipeline
@@ -345,63 +337,3 @@ def _handoff_wording(settings: Settings) -> HandoffWording:
         asks_people=_platforms_with_experts(settings),
         asks_named=_platforms_naming_experts(settings),
     )
-
-
-CheckComponent = Callable[[], Awaitable[ComponentStatus]]
-
-
-async def status(
-    settings: Settings, parts: Components, confluence: ComponentStatus | None = None
-) -> Sequence[ComponentStatus]:
-    """Return the status of every component; quick enough for every readiness probe.
-
-    ``confluence`` is the status of its sync; None: it is not configured.
-    """
-    name = parts.embedder.name if parts.embedder else None
-    known = await _index_status(settings, parts)
-    trouble = known.detail if known.state == "failed" else ""
-    return (
-        known,
-        health.embedder(settings, name, parts.embedder_trouble),
-        *health.models(settings),
-        health.calibration(settings, parts.uncalibrated),
-        health.slack(settings),
-        health.teams(settings),
-        confluence or health.confluence(None, datetime.now(UTC)),
-        health.azure_search(settings, trouble),
-        health.web_access(settings),
-    )
-
-
-def component_checker(
-    settings: Settings,
-    parts: Components,
-    store: Store,
-    supervisor: InboxSupervisor,
-    *,
-    channels: Sequence[object],
-    confluence: CheckComponent | None = None,
-) -> CheckComponents:
-    """Return a function that checks all components of a running server.
-
-    ``channels`` may report a status of their own. ``confluence`` returns the status of its sync;
-    None: it is not configured. A failed platform is not vital: no server is taken out of service
-    for it.
-    """
-    telling = [each for each in channels if isinstance(each, TellsState)]
-
-    async def check_parts() -> Sequence[ComponentStatus]:
-        limits = await limits_status(settings, store.counting, store.pauses.current)
-        told = {part.name: replace(part, vital=False) for part in (one.part() for one in telling)}
-        read = await confluence() if confluence is not None else None
-        parts_now = [told.get(part.name, part) for part in await status(settings, parts, read)]
-        return (*parts_now, limits, tracing_part(), supervisor.part())
-
-    return check_parts
-
-
-async def _index_status(settings: Settings, parts: Components) -> ComponentStatus:
-    try:
-        return health.knowledge(await parts.index.spaces(settings.tenant))
-    except RagError as error:
-        return ComponentStatus("knowledge", "failed", str(error))

@@ -16,6 +16,7 @@ import structlog
 from aiohttp import web
 
 from bot.domain.errors import BotError
+from bot.store.database import Store
 from bot.store.interactions import StoredAskers
 from ingestion.config import Settings as IngestionSettings
 from ingestion.errors import IngestionError
@@ -61,10 +62,6 @@ class RecordedNames:
         self._is_open = is_open
         self._read_at = datetime.now(UTC) - ASKED_WITHIN
 
-    def mount(self, app: web.Application) -> None:
-        """Learn names while an application runs."""
-        app.cleanup_ctx.append(self._running)
-
     async def read(self) -> None:
         """Learn who asked within a year, then since the last time, and the file's people."""
         since, now = self._read_at, datetime.now(UTC)
@@ -77,7 +74,8 @@ class RecordedNames:
             return
         self._names.learn(map(name_of_address, listed))
 
-    async def _running(self, _: web.Application) -> AsyncIterator[None]:
+    async def running(self, _: web.Application) -> AsyncIterator[None]:
+        """Learn names while an application runs."""
         keeping = asyncio.create_task(self._keep())
         yield
         keeping.cancel()
@@ -90,6 +88,21 @@ class RecordedNames:
             if opened:
                 await self.read()
             await asyncio.sleep(_HOUR_SECONDS if opened else _SOON_SECONDS)
+
+
+def mount_names(
+    app: web.Application,
+    names: DirectoryNames,
+    tenant: str,
+    store: Store,
+    ingestion: IngestionSettings | None,
+    *,
+    is_open: Callable[[], bool],
+) -> None:
+    """Let names be learned while an application runs, as soon as the record may be read."""
+    listed = directory_file(ingestion)
+    recorded = RecordedNames(names, tenant, askers=store.askers, listed=listed, is_open=is_open)
+    app.cleanup_ctx.append(recorded.running)
 
 
 def name_of_address(email: str) -> str:

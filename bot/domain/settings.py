@@ -61,7 +61,6 @@ class Settings(LearningSettings):
     )
     log_questions: bool = Field(
         default=False,
-        alias="LOG_QUESTIONS",
         description="Write the question's text to the log, which nobody is forgotten from.",
     )
 
@@ -111,12 +110,10 @@ class Settings(LearningSettings):
     )
     answer_cache: bool = Field(
         default=False,
-        alias="ANSWER_CACHE",
-        description="Give the answer of the day again to the same question of colleagues who may "
-        "read the same pages.",
+        description="Give the day's answer again to who asks the same and may read the same.",
     )
     answer_cache_hours: int = Field(
-        24, alias="ANSWER_CACHE_HOURS", ge=1, le=24, description="Hours that an answer is given."
+        24, ge=1, le=24, description="Hours that an answer is given again."
     )
     confidence_threshold: float | None = Field(
         None,

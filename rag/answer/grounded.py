@@ -20,7 +20,8 @@ from rag.answer.source_lines import NumberedLines, number_lines
 from rag.answer.translation import TranslatedText, checked_translation, quotations
 from rag.answer.verbatim_facts import unsupported_facts
 from rag.parts import Translation
-from rag.ports import ChatModel, Composition, Prompt, Shape, to_prompt
+from rag.ports import ChatModel, Composition, Prompt, Shape
+from rag.prompt_rendering import to_prompt
 from rag.search_scope import Asked
 from rag.telemetry import describe, span
 from rag.text.plain_text import addresses, plain_text, visible

@@ -12,7 +12,8 @@ from rag.models.masking import MaskingModel
 from rag.personal_data.findings import KINDS, Kind
 from rag.personal_data.masking import Masker
 from rag.personal_data.names import DirectoryNames
-from rag.ports import Prompt, to_prompt
+from rag.ports import Prompt
+from rag.prompt_rendering import to_prompt
 from tests.evals.confluence_eval import SHARED
 from tests.evals.masking.names import TRAPS
 from tests.evals.masking.values import GENERATED

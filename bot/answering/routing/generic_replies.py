@@ -24,7 +24,8 @@ from prompts.files import load_prompt
 from prompts.repetition import repeats_rules
 from rag.answer.guardrails import is_unsafe_in_small_talk
 from rag.errors import RagError
-from rag.ports import ChatModel, to_prompt
+from rag.ports import ChatModel
+from rag.prompt_rendering import to_prompt
 from rag.types import ModelCall, Turn
 
 NOTHING_SAID = "nothing_said"

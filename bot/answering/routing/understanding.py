@@ -27,7 +27,8 @@ from bot.answering.routing.message_text import condense
 from bot.domain.messages import Intent, InteractionId
 from prompts.files import load_prompt
 from rag.errors import RagError
-from rag.ports import ChatModel, to_prompt
+from rag.ports import ChatModel
+from rag.prompt_rendering import to_prompt
 from rag.text.words import content_words, identifiers, stems
 from rag.types import ModelCall, Turn
 

@@ -12,7 +12,8 @@ from prompts.files import load_prompt
 from rag.models.masking import MaskingEmbedder, MaskingModel
 from rag.personal_data.masking import Masker
 from rag.personal_data.names import DirectoryNames
-from rag.ports import ChatMessage, Completion, Prompt, ToolCall, to_prompt
+from rag.ports import ChatMessage, Completion, Prompt, ToolCall
+from rag.prompt_rendering import to_prompt
 from rag.types import ModelCall, Vectors
 from tests.fakes.rag_ports import Script, ScriptedModel, WordEmbedder
 
