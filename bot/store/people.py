@@ -94,7 +94,8 @@ class StoredPeople:
             records[table.__tablename__] = whole
         sessions = await self.sessions(tenant, keys)
         records[SessionRow.__tablename__] = [
-            {**_plain(row), "id": "(the hash of a cookie)"} for row in sessions
+            {**_plain(row), "id": "(the hash of a cookie)", "refresh_token": "(encrypted)"}
+            for row in sessions
         ]
         records[NoteRow.__tablename__] = [_plain(row) for row in await self.notes(tenant, keys)]
         about = await self.rows_naming(tenant, keys, AuditRow, "subject", "detail")

@@ -36,6 +36,7 @@ from bot.store.tables import (
     PolicyRow,
     ProgressRow,
     ReplicaRow,
+    SavedAnswerRow,
     SessionRow,
     Table,
     TurnRow,
@@ -90,6 +91,7 @@ _OF_A_QUESTION: tuple[type[Table], ...] = (
     EscalationRow,
     EscalationStepRow,
     NoticeRow,
+    SavedAnswerRow,
     CorrectionRow,
     *WITH_WORDS,
 )

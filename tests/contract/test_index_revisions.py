@@ -73,7 +73,9 @@ async def test_a_revision_does_not_come_back_with_the_former_pages(filled: Searc
 
 
 @pytest.mark.parametrize(
-    "other", [frozenset({EVERYONE, HR}), frozenset({HR}), frozenset[Principal]()], ids=str
+    "other",
+    [frozenset({EVERYONE, HR}), frozenset({HR}), frozenset[Principal]()],
+    ids=["more", "a group's", "none"],
 )
 async def test_readers_of_other_pages_never_share_a_revision(
     filled: SearchIndex, other: frozenset[Principal]

@@ -36,7 +36,14 @@ from tests.fakes.personal_data import (
 )
 from tests.fakes.record_rows import count
 
-WITHOUT_WORDS = {"progress", "notices", "corrections", "question_facts", "cited_pages"}
+WITHOUT_WORDS = {
+    "progress",
+    "notices",
+    "corrections",
+    "question_facts",
+    "cited_pages",
+    "saved_answers",
+}
 """Tables of a person's questions with neither words nor identity: they go with the question."""
 
 

@@ -171,6 +171,7 @@ STATEMENTS: dict[str, Callable[[str], ClauseElement]] = {
     "select_feedback": lambda _: queries.select_feedback("i"),
     "delete_texts": lambda _: queries.delete_texts("i")[0],
     "not_withdrawn": lambda _: queries.not_withdrawn(),
+    "has_acts": lambda _: queries.has_acts(InteractionRow.id),
     "is_of_tenant": lambda _: queries.is_of_tenant(InteractionRow.tenant.expression, "acme"),
     "utc_day": lambda dialect: queries.utc_day(dialect, InteractionRow.created_at.expression),
     "contains": lambda _: queries.contains(TurnRow.text, "Übung"),
